@@ -15,11 +15,11 @@ import { type Store } from './store/store.ts'
 import { type ToolType } from './tool/tool-type.ts'
 import { type Siblings } from './workers/siblings.ts'
 
-/** The parts of the app that a program may replace, and the other processes of the service. */
+/** The parts of the app that a program can replace, and the link to the other processes of the service. */
 export interface AppOptions {
   /** The store to use. @default the configured store */
   readonly store?: Store | undefined
-  /** The kinds of registrations, with their routes. @default all kinds of the service */
+  /** The kinds of registrations (such as prompts, tools and agents), with their HTTP routes. @default all kinds of the service */
   readonly kindRoutes?: readonly KindRoute[]
   /** The types of tools. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined

@@ -1,5 +1,5 @@
 import { answerEarlySignals } from './early-signals.ts'
 
-// All that is imported statically is loaded before the first line runs.
+// The service is imported dynamically: a static import would be loaded before the first line runs, so before signals are answered.
 answerEarlySignals()
 await import('./process.ts')

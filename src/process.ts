@@ -15,7 +15,7 @@ import { WorkerLink } from './workers/worker-link.ts'
 /** How much longer the primary process waits for workers to stop than their own time limits take, in ms. */
 const PRIMARY_EXTRA = 2000
 
-/** The signal that the service leaves to Node, which writes a heap snapshot when it was started with `--heapsnapshot-signal`. */
+/** The signal that the service does not handle itself. Node writes a heap snapshot at this signal when it was started with `--heapsnapshot-signal`. */
 const DIAGNOSTIC_SIGNAL = 'SIGUSR2'
 
 const config = readConfig()
@@ -25,7 +25,7 @@ try {
   const count = config.WORKERS === 'auto' ? availableParallelism() : config.WORKERS
   if (cluster.isPrimary && count > 1) await keepWorkers(count, config, log)
   else await serve(config, log)
-  // The log writes lines in batches. The lines of the start are written now, as somebody may wait for them.
+  // The log writes lines in batches. The lines of the start are written now, since a person or a script perhaps waits for them.
   log.flush()
 } catch (error) {
   await endLog()
@@ -37,7 +37,8 @@ async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
   const leaving = new AbortController()
   void link?.stopped.then(() => { leaving.abort() })
-  // The warm-up comes before the app is made: a signal that arrives during it ends the process at once, since there is nothing to close yet.
+  // The warm-up (requests that make the code fast) comes before the app is made. A signal that arrives meanwhile ends the process at once, since
+  // there is nothing to close yet.
   await warmUp(config.WARM_UP_MS, config.LOG_LEVEL, log, leaving.signal)
   if (leaving.signal.aborted) return await leaveEarly()
   const app = await createApp(config, log, { siblings: link })
@@ -69,8 +70,8 @@ async function keepWorkers (count: number, config: Config, log: Logger): Promise
 
 /**
  * Closes the service and ends the process, at a signal or at an error that nobody handles; a second signal ends the process at once. Errors are
- * logged before the log ends: a line that comes later may never be written.
- * @param skip signals that another process handles
+ * logged before the log ends: a line that comes later would perhaps never be written.
+ * @param skip signals that this process ignores, because the primary process handles them
  * @param work closes the service
  */
 function endInOrder (skip: Array<'SIGINT' | 'SIGTERM'>, work: (event: { readonly err?: Error, readonly signal?: string }) => Promise<void>): { close (): void } {
@@ -95,7 +96,10 @@ function readConfig (): Config {
   }
 }
 
-/** The error for an address at which the service cannot listen. If the cause is known, it tells the operator what to change; else it is the given error. */
+/**
+ * Makes the error for an address at which the service cannot listen. For a known cause, the error tells the operator what to change; for any other
+ * cause, it is the original error.
+ */
 function whyNotListening (error: NodeJS.ErrnoException, { HOST, PORT }: Config): Error {
   switch (error.code) {
     case 'EADDRINUSE': return new ConfigError(`PORT: expected a free port, got ${PORT}, where another process listens at ${HOST} already (EADDRINUSE)`)

@@ -56,38 +56,41 @@ import { createToolReader } from './tool/definition/tool-reader.ts'
 import { type ToolType } from './tool/tool-type.ts'
 import { TOOL_TYPES } from './tool/tool-types.ts'
 
-/** How long the start of the service waits for tool servers to report their tools, in ms. Tools that a server reports later are linked then. */
+/** How long the start of the service waits for tool servers to report their tools, in ms. When a server reports later, its tools are linked later. */
 const TOOL_PATIENCE = 1000
 
-/** How long the parse of a previewed prompt may take, in ms. */
+/** The longest time for parsing a previewed prompt, in ms. */
 const PREVIEW_PATIENCE = 1000
 
 /** The other processes of the same service, which serve the same registrations. */
 export interface Peers {
   /** Makes all other processes read the store now. */
   reload (): void
-  /** Tells all other processes of keys that this process has written or removed. From a store that is polled they would learn of them late. */
+  /** Tells all other processes which keys of the store this process has written or removed. A store that has to be polled would tell them late. */
   changed (keys: readonly string[]): void
-  /** Runs `work` at a time when no other process of the service runs work by this function. Calls in one process must not overlap. */
+  /** Runs `work` while no other process of the service runs work by this function. Calls in one process must come one after the other. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
 export interface ServiceOptions {
   /** A store in place of the configured one. */
   readonly store?: Store | undefined
-  /** The kinds of registrations. @default all kinds of the service */
+  /** The kinds of registrations (such as prompts, tools and agents). @default all kinds of the service */
   readonly kinds?: readonly Kind[] | undefined
   /** The types of tools. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
-  /** The holders of API tokens. A session that goes on without a request has the rights of the one who owns it. @default there are no tokens */
+  /** The holders of API tokens. A session that continues without a request has the rights of its owner. @default there are no tokens */
   readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
   /** Whether the log lines of sessions go to the service's log. @default true; false for a program that shows them itself */
   readonly logsSessions?: boolean
-  /** `moved` is called with each label that is moved or removed; `missed` with the label of a token, or the default label, if a prompt does not have it. */
+  /**
+   * Called with labels (names, such as `production`, that stand for a version of a prompt). `moved` gets each label that was moved or removed.
+   * `missed` gets the label of a caller's token, or the default label, when a prompt does not have it.
+   */
   readonly onLabel?: { moved (label: string): void, missed (label: string): void }
-  /** Called with the time that passed, in ms, from the arrival of a batch of changes until they were served; see `RegistryOptions`. */
+  /** Called with the time, in ms, from the arrival of a batch of changes until requests are answered from all of them; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
 
@@ -102,15 +105,18 @@ export interface CacheCounts {
   readonly bytes: number
 }
 
-/** The whole service without HTTP: the registry, and the use cases over it. */
+/** The whole service without HTTP: the registry (all registered prompts, tools and so on), and the use cases that work with it. */
 export interface Service extends SessionServices {
   readonly registry: Registry
   /** The prefix of all keys in the store. */
   readonly keyPrefix: string
   readonly models: CountedModels
-  /** The model for embeddings requests that name none; empty for the provider's default. */
+  /** The model for embeddings requests that name no model; empty for the provider's default. */
   readonly embeddingModel: string
-  /** Gives the two functions that ask a model, and that return an error instead of throwing it, for programs that use the service without HTTP. */
+  /**
+   * Gives the two functions that call a language model (chat, embeddings) for programs that use the service without HTTP. Instead of throwing an
+   * error, they return it.
+   */
   readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
   /** The counts of model calls, and of their tokens, since the start of the service. */
   readonly usage: UsageCounter
@@ -184,7 +190,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // Lints and previews each have a queue and a process of their own, as publishing has, so that people who read or type do not keep others from publishing.
+  // Lints, previews and publishing each have a queue and a process of their own. So people who check or edit prompts do not keep others from publishing.
   const [lints, previews] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE)]
   const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
   const publishing = openPublishing({
@@ -215,7 +221,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     operator: offered,
     readPrompts: readSkillPrompts,
     foreignSkills,
-    // The terminals are made together with the sessions, which need this object first. So the terminals are looked up at each call.
+    // Terminals are made together with the sessions, for which this object is needed first. So they are looked up at each call.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)
@@ -256,7 +262,8 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
       languages,
       versions,
       environs,
-      // A preview does not count as a render of the prompt. Its bundle is sent back together with the prompt, so it may have half of the body.
+      // A preview does not count as a render of the prompt. The client sends back the preview's bundle (recorded data) together with the prompt, so
+      // the bundle gets half of the largest request body.
       renderPrompt: render,
       recordings: createRecordings({ renderPrompt: render, environs, callTool, maxBody: config.BODY_LIMIT_BYTES / 2 })
     }),

@@ -23,11 +23,11 @@ export interface WarmUpOptions {
 }
 
 /**
- * Warms the code up before the service serves anybody: V8 compiles some 400 functions only after they have run often enough, which takes
- * most of a second under load. The requests (renders and chats) go over a socket to a second service, in memory, with prompts, metrics and
- * a silent log of its own, so that nothing of a user is touched. A failure is logged once, and changes nothing else.
+ * Makes the code fast before the service serves anybody: V8 compiles some 400 functions only after they have run often enough, which takes most of
+ * a second under load. The requests (renders and chats) go over a socket to a second service in memory, which has other prompts, its own metrics
+ * and a silent log, so that no user's data is touched. A failure is logged once, and changes nothing else.
+ * @param level the log level of the service: code for lines that this level does not log is not run
  * @param milliseconds how long requests are sent; 0 for no warm-up
- * @param level the log level of the service, as code for lines that are never logged need not be warm
  * @param signal ends the warm-up at once
  * @returns how many requests were answered
  */

@@ -4,10 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { ExecutorError } from './executor.ts'
 
-/**
- * The largest number of processes of one sandboxed command. It needs Linux 5.14 or later, which counts processes for each sandbox, and has
- * no effect for root.
- */
+/** The most processes of one sandboxed command. The limit needs Linux 5.14 or later, which counts processes for each sandbox, and does not hold for root. */
 const MAX_PROCESSES = 2048
 
 /** The settings of a sandbox, in which one command runs. */
@@ -15,9 +12,9 @@ export interface Sandbox {
   /** The only folder that can be written, as a path without links. */
   readonly workspace: string
   readonly hasNetwork: boolean
-  /** Files and folders of the service that no program in the sandbox may read. */
+  /** Files and folders of the service that are hidden from every program in the sandbox. */
   readonly hidden: readonly string[]
-  /** A folder of the service that programs in the sandbox may read, and the path in `/tmp` under which they see it. */
+  /** A folder of the service that programs in the sandbox can read, and the path, below `/tmp`, at which they find it. */
   readonly shown?: { readonly from: string, readonly as: string }
 }
 
@@ -28,9 +25,9 @@ const CREDENTIALS = [
 ]
 
 /**
- * Makes the argument list that runs a program in a sandbox of bubblewrap. The file system is read-only, except the workspace and an empty
- * `/tmp`. The sandbox has its own processes, no capabilities, and no network unless the settings say so. All its processes end with the
- * first one.
+ * Makes the argument list that runs a program in a sandbox of bubblewrap. The file system is read-only, except the workspace and an empty `/tmp`.
+ * The program sees no processes outside of the sandbox, has no capabilities, and has no network unless the settings allow it. When the sandbox's
+ * first process ends, all others end too.
  * @throws ExecutorError when something that has to be hidden lies in the workspace: a command could move it, and so uncover it
  */
 export async function sandboxed (program: readonly string[], { workspace, hasNetwork, hidden, shown: folder }: Sandbox): Promise<string[]> {
@@ -45,11 +42,11 @@ function wordsOf (program: readonly string[], workspace: string, hasNetwork: boo
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
     '--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc',
-    // `/run` and `/tmp` contain the sockets of daemons, and a socket can be used even where files are read-only: Docker's gives the rights
-    // of root. The second folder is needed to look up host names.
+    // `/run` and `/tmp` contain sockets of daemons. A program can use a socket even where files are read-only, and Docker's socket gives it the
+    // rights of root. `/run/systemd/resolve` stays visible, because host names are looked up with it.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...mounts,
-    // The workspace is mounted last, since it may lie in a folder that an earlier mount hides.
+    // The workspace is mounted last: perhaps it lies in a folder that an earlier mount hides.
     '--bind', workspace, workspace,
     '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program
   ]

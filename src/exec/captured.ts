@@ -1,7 +1,7 @@
 import { Clip } from './clip.ts'
 import { KEPT, type RunOptions, type Stream } from './executor.ts'
 
-/** Captures the output of a command: keeps its beginning and end up to a limit, and passes on each piece as soon as it comes. */
+/** Captures the output of a command: keeps the beginning and the end of each stream, and passes on each piece of output as soon as it comes. */
 export class Captured {
   readonly #clips: Readonly<Record<Stream, Clip>>
   readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }

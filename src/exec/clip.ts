@@ -1,13 +1,13 @@
 /**
- * A clip keeps the beginning and the end of a stream of any length: 60 % and 40 % of the kept size. The important parts of a command's
- * output mostly are at these two places.
+ * A clip keeps the beginning and the end of a stream of any length. Of the bytes that it keeps at most, 60 % are for the beginning. The important
+ * parts of a command's output mostly are at these two places.
  */
 export class Clip {
   readonly #head: Buffer
   readonly #tail: Buffer
   #total = 0
 
-  /** Creates an empty clip. @param most the kept size, in bytes */
+  /** Creates an empty clip. @param most how many bytes the clip keeps at most */
   constructor (most: number) {
     const head = Math.floor(most * 0.6)
     this.#head = Buffer.alloc(head)
@@ -17,7 +17,7 @@ export class Clip {
   append (bytes: Buffer): void {
     const toHead = Math.min(bytes.length, Math.max(this.#head.length - this.#total, 0))
     bytes.copy(this.#head, this.#total, 0, toHead)
-    // The tail is a ring buffer. Of bytes that are longer than the ring, only the end is copied.
+    // The tail (the kept end) is a ring buffer. When more bytes come than it holds, only the last of them are copied.
     const { length } = this.#tail
     const from = Math.max(toHead, bytes.length - length)
     const at = (this.#total + from - this.#head.length) % length
@@ -38,7 +38,7 @@ export class Clip {
   }
 }
 
-/** The length of some bytes without an incomplete UTF-8 character at their end. */
+/** Counts the bytes before an incomplete UTF-8 character at the end; all bytes where the last character is complete. */
 function wholeEnd (bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number
@@ -48,7 +48,7 @@ function wholeEnd (bytes: Buffer): number {
   return bytes.length
 }
 
-/** The offset of the first whole UTF-8 character in some bytes: skips the rest of a character that began before them. */
+/** The offset of the first whole UTF-8 character: skips the rest of a character whose first byte is missing. */
 function wholeStart (bytes: Buffer): number {
   let at = 0
   while (at < Math.min(3, bytes.length) && ((bytes[at] as number) & 0xC0) === 0x80) at++

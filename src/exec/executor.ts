@@ -9,13 +9,13 @@ export interface Executor {
    */
   run (command: string, options: RunOptions): Promise<Ran>
   /**
-   * Reads the text of a file; `undefined` where there is no file, the file may not be read, or it has more than `limit` bytes. A repository
-   * must not choose which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts as absent.
+   * Reads the text of a file; `undefined` where there is no file, reading it is not allowed, or it has more than `limit` bytes. A repository's
+   * links must not decide which file is read, so a path with a link, or one that leaves the folder in which commands begin, counts as absent.
    * @param path relative to the folder in which commands begin; on another machine, `~/` at the beginning of the path means the user's home
    */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /**
-   * Finds all files of one name below a folder, with paths that `readText` takes. Links are not followed. A folder that does not exist,
+   * Finds all files of one name below a folder. The found paths can be passed to `readText`. Links are not followed. A folder that does not exist,
    * or cannot be read, has no files.
    * @throws ExecutorError when the target cannot be reached
    */
@@ -26,13 +26,13 @@ export interface Executor {
 }
 
 export interface RunOptions {
-  /** The folder in which the command begins, usually the `cwd` in which the previous command ended. @default the folder in which the target's commands begin */
+  /** The folder in which the command begins: mostly the `cwd` with which the previous command ended. @default the folder that the target configures */
   readonly cwd?: string | undefined
-  /** The time limit, in ms. */
+  /** The time limit of the command, in ms. */
   readonly timeout: number
-  /** Ends the command when it aborts. `run` still waits for the command's end. */
+  /** When this signal aborts, the executor ends the command. `run` still waits for the command's end. */
   readonly signal: AbortSignal
-  /** The size of the kept beginning and end of each output stream, in bytes. @default 1 MiB */
+  /** How many bytes of each output stream the result has at most: of a longer stream, the beginning and the end. @default 1 MiB */
   readonly keep?: number
   /** The text that the command reads from stdin. @default stdin is empty */
   readonly input?: string
@@ -46,7 +46,7 @@ export type Stream = 'stdout' | 'stderr'
 export interface Ran {
   /** How the command ended. `lost`: the command has begun, and nobody knows whether it still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
-  /** The exit code that the shell reports; null when a signal has ended the shell itself, and when nobody knows the code. */
+  /** The exit code that the supervising shell reports for the command; null when a signal has ended that shell, and when nobody knows the code. */
   readonly exitCode: number | null
   readonly signal?: string
   readonly stdout: string
@@ -56,10 +56,10 @@ export interface Ran {
   readonly durationMs: number
 }
 
-/** The default size of the kept part of each output stream, in bytes. */
+/** The default for the most bytes that the result of a command has of each output stream. */
 export const KEPT = 1024 * 1024
 
-/** The largest length of a command, in bytes. An argument of a process cannot be much longer. */
+/** The longest command, in bytes. Linux does not accept a much longer argument of a process. */
 const MAX_COMMAND = 96 * 1024
 
 /** The error that no command was run; its code and message say why. */

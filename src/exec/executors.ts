@@ -5,18 +5,18 @@ import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local
 
 export interface ExecutorsOptions {
   readonly operator: OperatorFile
-  /** The environment of the service. Of its variables, commands get only those that the operator lists. */
+  /** The environment variables of the service. Commands get only those that the operator lists, and a few that every command needs. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Files and folders of the service that sandboxed commands may not read. */
+  /** Files and folders of the service that a sandbox hides from commands. */
   readonly hidden: readonly string[]
-  /** Whether commands may run on this machine when the service itself runs as root. */
+  /** Whether the operator allows commands on this machine when the service itself runs as root. */
   readonly mayRunAsRoot: boolean
-  /** The path of a folder where terminals on this machine keep their files. @default there are no terminals on this machine */
+  /** The path of the folder in which the service writes files for terminals' shells on this machine. @default there are no terminals on this machine */
   readonly terminals?: string
   readonly log: Log
 }
 
-/** The executors of all targets and workspaces that the operator has configured. An executor runs commands; each is opened with its first command. */
+/** The executors (objects that run commands) of all targets and workspaces that the operator has configured. Each executor is opened with its first use. */
 export class Executors {
   readonly #options: ExecutorsOptions
   readonly #open = new Map<string, Promise<Executor>>()
@@ -47,7 +47,7 @@ export class Executors {
     await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
   }
 
-  /** The executor with a key, opened at the first call. All calls with the same key must expect the same type of executor. */
+  /** Gives the executor that is known under this key; the first call opens it. All calls with the same key must expect the same type of executor. */
   #opened<E extends Executor> (key: string, open: () => Promise<E>): Promise<E> {
     const opening = this.#open.get(key) as Promise<E> | undefined ?? open()
     this.#open.set(key, opening)

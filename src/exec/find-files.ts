@@ -10,23 +10,26 @@ export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | unde
 /** The result of a search for files. */
 export interface Found {
   readonly paths: readonly string[]
-  /** Whether all folders were searched. A search ends early when there are too many files, or when its signal aborts. */
+  /** Whether the search came to its end. It ends early when folders have too many entries, when too many files were found, or when it is aborted. */
   readonly isWhole: boolean
 }
 
-/** Converts an entry of a folder for a search: a list of one, or an empty list for a link or any other kind. */
+/** Makes an entry of a folder for a search: a list with this entry, or an empty list for a link or anything else. */
 export function entryOf (name: string, kind: { isFile (): boolean, isDirectory (): boolean }): FolderEntry[] {
   return kind.isFile() ? [{ name, kind: 'file' }] : kind.isDirectory() ? [{ name, kind: 'folder' }] : []
 }
 
-/** The deepest level of folders that is entered, counted from the first folder. */
+/** How many levels below its first folder a search goes. */
 const MAX_DEPTH = 8
 
-/** The number of entries, and the number of found files, at which a search ends early. */
+/** A search ends early when it has read this many entries of folders, or has found this many files. */
 export const MAX_ENTRIES = 5000
 const MAX_FOUND = 1000
 
-/** Finds all files of one name below a folder, the nearer ones first, then by name. Hidden folders, and folders nested deeper than 8, are not entered. */
+/**
+ * Finds all files of one name below a folder. Files in fewer subfolders are first, then files are sorted by path. Hidden folders, and folders more
+ * than 8 levels below, are not entered.
+ */
 export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<Found> {
   const paths: string[] = []
   let seen = 0

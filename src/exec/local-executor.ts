@@ -16,20 +16,17 @@ export interface LocalExecutorOptions {
   readonly hasNetwork: boolean
   /** The whole environment of commands; they get no other variable. */
   readonly environment: Readonly<Record<string, string>>
-  /** Files and folders of the service that sandboxed commands may not read. */
+  /** Files and folders of the service that a sandbox hides from commands. */
   readonly hidden: readonly string[]
-  /** Whether commands may run when this process runs as root. */
+  /** Whether the operator allows commands when this process runs as root. */
   readonly mayRunAsRoot: boolean
-  /** The path of a folder where terminals keep their files. @default there are no terminals */
+  /** The path of the folder in which the service writes files for the shells in terminals. @default there are no terminals */
   readonly terminals?: string | undefined
-  /**
-   * Called once, with the reason, when commands run without a sandbox. That happens only if the setting is `auto` and no sandbox works on
-   * this machine.
-   */
+  /** Called once, with the reason, when commands run without a sandbox. That happens only if `sandbox` is `auto` and no sandbox works on this machine. */
   readonly onBare?: (reason: string) => void
 }
 
-/** The path at which a sandboxed shell of a terminal sees the folder with the files of its commands. */
+/** The path, in a sandbox, of the folder into which the service writes files for a terminal's shell (see `Pty.putFile`). */
 const SHOWN_FILES = '/tmp/.aps'
 
 /** An executor that runs commands on this machine, in a sandbox if there is one. */
@@ -62,7 +59,7 @@ export class LocalExecutor implements Executor {
     this.#running.add(running)
     try {
       const ran = await running
-      // A command may end in a folder outside of the workspace. The next command still begins inside the workspace.
+      // A command can end in a folder outside of the workspace. The next command still begins inside the workspace: where this command began.
       return { ...ran, cwd: await truePathInside(workspace, workspace, ran.cwd ?? cwd) ?? cwd }
     } finally {
       this.#running.delete(running)
@@ -113,7 +110,7 @@ export class LocalExecutor implements Executor {
 
   /**
    * Makes the argument list that runs a program, in a sandbox if there is one.
-   * @param shown a folder that the program has to see
+   * @param shown a folder of the service that the program must be able to read
    * @returns `program` itself when there is no sandbox
    */
   async #wordsFor (program: readonly string[], shown?: Sandbox['shown']): Promise<readonly string[]> {
@@ -130,7 +127,7 @@ export class LocalExecutor implements Executor {
   }
 }
 
-/** The names of the service's variables that every command gets, beside those that the operator lists. */
+/** The names of the environment variables that every command gets from the service. The operator can list further ones. */
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
 /**

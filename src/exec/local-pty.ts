@@ -17,9 +17,9 @@ export interface LocalPlace {
   /** The folder in which the shell begins, as a path without links. */
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
-  /** The path of the folder in which each terminal has a subfolder for its files. */
+  /** The path of the folder in which each terminal has a subfolder, for files that the service writes for the terminal's shell. */
   readonly state: string
-  /** Makes the argument list that runs a program in this place, with its sandbox. @param files a folder that the program must be able to read */
+  /** Makes the argument list that runs a program in this place, in the sandbox if there is one. @param files a folder that the program must be able to read */
   readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
 }
 
@@ -48,7 +48,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   const { cwd, environment, state, wordsFor } = place
   const ptys = await loadPtys()
   if (ptys === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', NO_PTYS)
-  // The folder's name has this process's id, so that another process can tell whether the folder is still used.
+  // The name of the terminal's subfolder begins with this process's id, so that another process can tell whether the subfolder is still used.
   const own = join(state, `${process.pid}-${randomBytes(8).toString('hex')}`)
   await makePrivateFolder(own)
   await removeLeft(state)
@@ -63,7 +63,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   }
 }
 
-/** Removes the folders of terminals whose processes have ended without removing them. */
+/** Removes terminals' subfolders that a service process has left behind when it ended. */
 async function removeLeft (state: string): Promise<void> {
   for (const name of await readdir(state)) {
     const [, pid] = /^(\d+)-[0-9a-f]+$/.exec(name) ?? []
@@ -95,7 +95,7 @@ class LocalPty implements Pty {
   constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
     this.#pty = pty
     this.#options = options
-    // Without an encoding, node-pty gives bytes, whatever its type says.
+    // Without an encoding, node-pty passes bytes to the listener, though its type declares a string.
     pty.onData((bytes: unknown) => { options.onOutput(bytes as Buffer) })
     this.ended = new Promise(resolve => {
       pty.onExit(({ exitCode, signal }) => {

@@ -9,13 +9,10 @@ import { readReport, SUPERVISOR } from './shell-scripts.ts'
 /** The time that a command has to end after SIGTERM, before it gets SIGKILL, in ms. */
 const GRACE = 2000
 
-/**
- * How long to wait for the end of the output streams after a command has ended, in ms. A process outside the command's group may keep the
- * streams open.
- */
+/** How long to wait for the end of the output streams after a command has ended, in ms. A process outside the command's group can keep the streams open. */
 const REST = 500
 
-/** The largest length of the supervising script's report on how a command ended, in characters. The report has one path. */
+/** The longest report of the supervising script on how a command ended, in characters. The report contains the path of one folder. */
 const MAX_REPORT = 8192
 
 export interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
@@ -39,13 +36,13 @@ export async function runInGroup (words: readonly string[], options: GroupOption
   })
   const captured = new Captured(options)
   const [, stdout, stderr, reporting, lifeline] = child.stdio as [unknown, Readable, Readable, Readable, Readable]
-  // A program may end without reading all of its stdin, which is no error.
+  // A program can end without reading all of its stdin, which is no error.
   child.stdin?.on('error', () => {}).end(options.input)
   stdout.on('data', (bytes: Buffer) => { captured.append('stdout', bytes) })
   stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
   let report = ''
   reporting.on('data', (bytes: Buffer) => { report = (report + bytes.toString()).slice(-MAX_REPORT) })
-  // The supervising script's watcher may have closed its end of the pipe first, which is no error.
+  // If the supervising script's watcher has closed its end of the pipe first, that is no error.
   lifeline.on('error', () => {})
   const closed = once(child, 'close').catch(() => {})
 
@@ -77,7 +74,7 @@ export async function runInGroup (words: readonly string[], options: GroupOption
 
 /** Ends a process group at its timeout, or when its signal aborts: by SIGTERM, and by SIGKILL after `GRACE` ms. */
 class GroupEnd {
-  /** The reason why the group is being ended; `undefined` while it may run. */
+  /** The reason why the group is being ended; `undefined` while nothing ends the group. */
   cause: 'timeout' | 'cancelled' | undefined
   sent: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'
   readonly #child: ChildProcess
@@ -108,7 +105,7 @@ class GroupEnd {
 
   #send (signal: 'SIGTERM' | 'SIGKILL'): void {
     const { pid, exitCode, signalCode } = this.#child
-    // When the group's leader has ended, the system may have given the group's number to another one, so no signal is sent.
+    // When the group's leader has ended, the system has perhaps given the group's number to another group, so no signal is sent.
     if (pid === undefined || exitCode !== null || signalCode !== null) return
     this.sent = signal
     process.kill(-pid, signal)

@@ -27,11 +27,11 @@ export interface PtyEnd {
 
 /** A shell in its own terminal (a pty), on this machine or another one. */
 export interface Pty {
-  /** Resolves when the shell has ended, or when nobody knows any more whether it runs. */
+  /** Resolves when the shell has ended, or when its connection is lost, so that nobody knows whether it still runs. */
   readonly ended: Promise<PtyEnd>
   write (keys: string): void
   resize (size: Size): void
-  /** Stops reading the terminal's output until `resume`, so that a slow client does not fill the memory. */
+  /** Stops reading the terminal's output until `resume` is called. Otherwise the output for a client that reads slowly would fill the memory. */
   pause (): void
   resume (): void
   /**
@@ -45,7 +45,7 @@ export interface Pty {
 }
 
 /**
- * The environment variables of a terminal's shell, in addition to those of other commands. The empty `ENV` and `HISTFILE` keep the shell
- * and its child shells from reading a start file and from writing a history. `PAGER` is `cat`, since a pager would wait for a key.
+ * The environment variables that a terminal's shell gets beside those that every command gets. The empty `ENV` and `HISTFILE` keep the shell and
+ * its child shells from reading a start file and from writing a history. `PAGER` is `cat`, since a pager would wait for a key.
  */
 export const TERMINAL_ENVIRONMENT = { TERM: 'xterm-256color', PAGER: 'cat', ENV: '', HISTFILE: '', VIRTUAL_ENV_DISABLE_PROMPT: '1' } as const

@@ -1,13 +1,13 @@
 /**
- * The kill script checks each 100 ms whether the processes have ended: after how many checks it sends SIGKILL, and after how many it stops
- * waiting.
+ * The kill script checks each 100 ms whether the processes have ended. After the first number of checks it sends SIGKILL; after the second number
+ * it stops waiting.
  */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
- * Makes a shell script that ends all processes of a Unix session, such as those of an interactive shell. Each job of such a shell has its
- * own process group, so killing the shell's group is not enough. The script also continues stopped jobs, which handle a signal only then.
- * It reads a mark from stdin, and prints the mark with `dead` or `alive`.
+ * Makes a shell script that ends all processes of a Unix session, such as those of an interactive shell. Each job of such a shell has its own
+ * process group, so killing the shell's group is not enough. The script also continues stopped jobs, which handle a signal only then. The script
+ * reads a mark (a text of the caller's choice) from stdin, and prints the mark with `dead` or `alive`.
  * @param session the id of the session: the process id of its leader
  */
 export function sessionKillScript (session: number): string {

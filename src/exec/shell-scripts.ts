@@ -6,7 +6,10 @@ export function quoted (text: string): string {
 /** The command that begins an interactive shell without start files: a user's start files could ask something, and so block the service. */
 const BEGIN_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -i; fi; exec sh -i'
 
-/** Makes the command by which a running shell replaces itself with an interactive shell. @param shell its program and arguments. @default bash, else sh */
+/**
+ * Makes the command by which a running shell replaces itself with an interactive shell.
+ * @param shell program and arguments of the interactive shell. @default bash, else sh
+ */
 export function beginShell (shell: readonly string[] | undefined): string {
   return shell === undefined ? BEGIN_SHELL : `exec ${shell.map(quoted).join(' ')}`
 }
@@ -36,8 +39,8 @@ kill -9 0
 `
 
 /**
- * Extends a command so that it reports, on descriptor 3, the folder in which it ends. A command that sets its own EXIT trap, or calls
- * `exec`, reports nothing.
+ * Extends a command so that it writes to descriptor 3, when it ends, the folder in which it is. A command that sets its own EXIT trap, or calls
+ * `exec`, writes nothing.
  */
 export function reportingFolder (command: string): string {
   return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
@@ -50,7 +53,7 @@ export interface Report {
 }
 
 /**
- * Parses the report on a command's end, from descriptor 3. The command itself can write there too, but gains nothing: the folder is
+ * Parses the report on a command's end, from descriptor 3. The command itself can write a false report, but gains nothing by it: the folder is
  * checked before it is used.
  */
 export function readReport (text: string): Report {

@@ -10,7 +10,7 @@ import {
 import { type End, toolCalled, toolEnded, toolGivenUp } from './tool-notices.ts'
 import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used } from './session.ts'
 
-/** The time, token and writer of a transition. */
+/** The stamp of a transition (log entry): its time, its random token, and the id of the replica that writes it. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
 
 /** A session after one more transition, and this transition. */
@@ -41,9 +41,9 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
 }
 
 /**
- * Computes the next transition of a session: the engine takes the fact, the gate decides about each owed effect, and each
- * denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. A log is
- * read by this same function, with a gate that repeats the recorded decisions.
+ * Computes the next transition (log entry) of a session: the engine takes the fact (what happened), the gate decides about each effect that has not
+ * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. This same
+ * function reads a log again, with a gate that repeats the recorded decisions.
  */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
   return new Step(session, stamp).take(fact, gate)
@@ -52,7 +52,7 @@ export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp)
 /** The status in which each cause of a stop leaves a session. */
 const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
 
-/** The next transition of a session while it is computed. */
+/** Computes one transition (the next entry of a session's log), and the session after it. */
 class Step {
   readonly #before: Session
   readonly #stamp: Stamp
@@ -170,7 +170,10 @@ class Step {
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
 
-  /** The first owed effect on which the gate decides now, and the gate's verdict; `undefined` when there is none, or the session has ended. */
+  /**
+   * The first effect that waits to be begun and that the gate does not leave for later, with the gate's verdict; `undefined` when there is none, or
+   * the session has ended.
+   */
   #firstOwed (gate: Gate): [OpenEffect, Exclude<ReturnType<Gate>, { answer: 'owe' }>] | undefined {
     if (this.#stopped !== undefined || this.#engine.view.outcome !== 'open') return undefined
     const session = this.#session()
@@ -229,7 +232,10 @@ class Step {
     else this.#refuse(effect, 'person', reason)
   }
 
-  /** Makes an approved effect owed again. If a person edited its command, the gate judges the edited command. The engine is told of the approval. */
+  /**
+   * Hands an effect that a person approved to the gate again. If the person edited its command, the gate judges the edited command. The engine is
+   * told of the approval.
+   */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
     const { effect: id, digest = '', command } = fact
     const effect = this.#open.get(id)?.effect

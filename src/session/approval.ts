@@ -10,7 +10,7 @@ import { type OpenEffect, openIn, type Session } from './session.ts'
  */
 export interface Approval {
   readonly session: Session
-  /** The id of the effect that waits. */
+  /** The id of the effect that waits for the person's answer. */
   readonly effect: string
   readonly rule: string
   /**
@@ -28,8 +28,8 @@ export interface Approval {
 export type AboutEffect = (session: Session, effect: Effect) => JsonObject
 
 /**
- * The most that an approval shows of the output of the session's last command, in UTF-16 units. It is short because approvers may not be
- * allowed to read the session itself.
+ * The longest output of the session's last command that an approval shows, in UTF-16 units. It is short because approvers are perhaps not allowed
+ * to read the session itself.
  */
 const MAX_OUTPUT = 2048
 
@@ -94,7 +94,7 @@ export function approvalOf (session: Session, { effect, question }: Pick<OpenEff
   }
 }
 
-/** The id of the effect whose approval a person was shown with this digest, whether the person has answered or not; `undefined` for an unknown digest. */
+/** Finds an effect by the digest under which its approval was shown, even if that approval has its answer. @returns id of the effect, if any */
 export function effectShownWith ({ asked }: Session, digest: string): string | undefined {
   return [...asked].find(([, shown]) => shown.digest === digest)?.[0]
 }

@@ -5,8 +5,8 @@ import { type OpenEffect } from './session.ts'
 import { type End } from './tool-notices.ts'
 
 /**
- * The notice (an event for the followers of a session) that a child session has begun; empty for an effect that starts no child. @param
- * session id of the parent
+ * The notice (an event for the followers of a session) that a child session has begun; empty for an effect that starts no child.
+ * @param session id of the parent
  */
 export function childBegun (session: string, effect: Effect): Notice[] {
   return effect.kind === 'child' ? [notice(session, effect, { status: 'running' })] : []

@@ -20,7 +20,7 @@ interface Open {
   readonly reserved?: Spent
 }
 
-/** The part of a session that this module reads: its open effects by id. */
+/** The part of a session that this module reads: its effects that have not ended, by id. */
 interface Opens {
   readonly open: ReadonlyMap<string, Open>
 }
@@ -66,8 +66,8 @@ export function addSpent<S extends Spent> (sum: S, more: Spent | undefined): S {
 }
 
 /**
- * The part of a session's budget that is reserved for a new child: the budget that the call names, or else `CHILD_BUDGET`, though at most
- * half of what is left.
+ * The part of a session's budget that is reserved for a new child: the budget that the call names, or else the smaller of `CHILD_BUDGET` and half
+ * of what is left.
  * @returns `undefined` where too little is left
  */
 export function reservationFor (session: Spending, { budget }: ChildEffect): Spent | undefined {

@@ -26,7 +26,7 @@ export interface Decided extends Omit<PersonsAnswer, 'digest'> {
 /** An approval that was asked for earlier, with the person's answer to it. */
 export interface PastApproval {
   readonly effect: Effect
-  /** The approval as it was shown at that time. */
+  /** The approval as it was shown when the person was asked. */
   readonly asked: Approval
   /** The answer; `undefined` where the session ended before anybody answered. */
   readonly decided: Decided | undefined

@@ -5,8 +5,8 @@ import { type Effect } from './model.ts'
 /** The properties of one kind of effect (something that the service does for a session, such as a model call or a command), apart from how it is performed. */
 export interface EffectRow<E extends Effect = Effect> {
   /**
-   * The digest of those parts of the effect that must be equal whenever the session's log is read again, apart from the kind. Logs hold
-   * these digests, so their computation must never change.
+   * The digest of the parts of the effect that must stay the same whenever the session's log is read again, apart from the kind. Logs hold these
+   * digests, so their computation must never change.
    */
   digest (effect: E): string
   /** The content, beside the effect's kind, that a person has to see to approve or reject the effect. Digests of approvals cover this content. */
@@ -96,7 +96,7 @@ export const EFFECTS: EffectTable = {
     subject: ({ workspace, deletes }) => ({ workspace, deletes }),
     place: ({ workspace }) => workspace,
     asks: ({ deletes }) => deletes ? 'deletions are approved one by one' : undefined,
-    // A repeated change of files reads its journal to find out how far it came.
+    // A repeated change is not done twice: the workspace's journal (the record of its changes) tells whether the change was done.
     isRepeatable: always
   },
   commit: {
@@ -137,12 +137,12 @@ export function rowOf (effect: Effect): EffectRow {
   return EFFECTS[effect.kind]
 }
 
-/** The digest of those parts of an effect that must be equal whenever the session's log is read again, apart from the effect's kind. */
+/** The digest of the parts of an effect that must stay the same whenever the session's log is read again, apart from the effect's kind. */
 export function digestOf (effect: Effect): string {
   return rowOf(effect).digest(effect)
 }
 
-/** The content that a person has to see to approve or reject an effect, without its circumstances. */
+/** The content that a person has to see to approve or reject an effect, without the circumstances (such as host and folder). */
 export function contentOf (effect: Effect): JsonObject {
   return { kind: effect.kind, ...rowOf(effect).shown(effect) }
 }

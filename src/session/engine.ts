@@ -2,17 +2,17 @@ import { type Json } from '../base/json.ts'
 import { type Action, type Effect, type Fact, type Notice, type Start } from './model.ts'
 
 /**
- * An engine key names an engine (the rules of one kind of session), and carries the types of the setting and the result of its sessions.
- * A key holds no code, so that a program can read a session's result without loading the engine.
+ * An engine key names an engine (the rules of one kind of session). It carries the types of a session's setting (its parsed agent, skill or plan)
+ * and of its result. A key holds no code, so that a program can read a session's result without loading the engine.
  */
 export interface EngineKey<Setting extends object = object, Result extends object = object> {
   /** The engine's name with its version, such as `agent/1`. A session's log is only read by the engine version that wrote it. */
   readonly name: string
-  /** The types of the setting and the result. The field is always absent at run time. */
+  /** Carries the types of the setting and the result for the compiler. No key has this field at run time. */
   readonly types?: { readonly setting: Setting, readonly result: Result }
 }
 
-/** The start of a session (all that it begins with), with the setting typed for the session's engine. */
+/** The start of a session (all data that it begins with), in which the setting (the parsed agent, skill or plan) has the type of the engine. */
 export type Started<Setting extends object> = Omit<Start, 'setting'> & { readonly setting: Setting }
 
 /** A fact (something that happened to a session) after the session's start. */
@@ -74,17 +74,17 @@ export interface EngineView<Result extends object = object> {
   /** The engine's own name for the session's state, such as `classify`. */
   readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
-  /** The definition that the session acts as now, such as `agents/helper`. Left out while this is the definition that the session started with. */
+  /** The id of the agent, skill or plan that the session acts as now, such as `agents/helper`. Left out while the session acts as it started. */
   readonly definition?: string
-  /** Whether the session may change files and run checks now. The service denies such effects while this is not true. */
+  /** Whether the session is allowed to change files and to run checks now. While this is not true, the service denies these effects. */
   readonly mayWrite?: boolean
-  /** The result of the session, typed for programs; absent until there is one. */
+  /** The result of the session, in the type of its engine key; absent until the session has a result. */
   readonly result?: Result
   /** The progress of the session, shown to a person who decides about an approval. */
   readonly progress?: Progress
 }
 
-/** The progress of a session, for people who approve its effects but may not read the session itself. */
+/** The progress of a session, for people who approve its effects but are not allowed to read the session itself. */
 export interface Progress {
   /** The title of the session, in one line, such as the name of the skill that it runs. */
   readonly title: string
@@ -95,8 +95,8 @@ export interface Progress {
 }
 
 /**
- * The id of the n-th effect (counted from 0) that an engine asks for in one step. It follows from the position in the log, so it is the
- * same whenever the log is read.
+ * The id of the n-th effect (counted from 0) that an engine asks for at one moment. The id depends only on the place in the session's log, so it is
+ * the same whenever the log is read.
  */
 export function effectId ({ seq, effects }: Moment, n: number): string {
   return `${seq}.${effects + n}`
@@ -137,7 +137,7 @@ export function startedAs<Setting extends object, Result extends object> (start:
   return withSetting(start)
 }
 
-/** The two fields of a session's start that an engine key and a setting give: the engine's name, and the setting. */
+/** Makes the two fields of a session's start that depend on its engine: the engine's name, and the setting (the parsed agent, skill or plan). */
 export function startWith<Setting extends object, Result extends object> (
   key: EngineKey<Setting, Result>,
   setting: Setting
@@ -146,10 +146,7 @@ export function startWith<Setting extends object, Result extends object> (
   return { engine: key.name, setting: setting as unknown as Json }
 }
 
-/**
- * Casts a start so that its setting has the engine's type. That is safe, because the setting was made for the engine, and the engine's
- * version, that the start names.
- */
+/** Casts a start so that its setting has the engine's type. That is safe: the start names the engine, with its version, for which the setting was made. */
 function withSetting<Setting extends object> (start: Start): Started<Setting> {
   return start as unknown as Started<Setting>
 }

@@ -13,8 +13,8 @@ const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 interface Said {
   readonly words: JsonObject
   /**
-   * The number of the last log entry that was announced before this message; `undefined` while this number is not known, before the log was
-   * read for the first time.
+   * The number of the newest log entry that the store had announced when this message came; `undefined` when the store has announced none, and the
+   * log was not read yet.
    */
   readonly behind: number | undefined
 }
@@ -68,7 +68,8 @@ export async function * followSession (
       const isDue = isUnread
       isUnread = false
       for await (const transition of isDue ? readShown(store, id, last) : []) {
-        // The output of a command (live) goes before the transition which says that the command has ended, however late the log is read.
+        // A live message, such as the output of a command, is yielded before the transition which says that the command has ended, however late the
+        // log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
         // The transition that ends a session may be followed by others, about effects that were aborted with the session.
@@ -77,7 +78,8 @@ export async function * followSession (
       }
       yield * saidUpTo(live, last, true)
       appended ??= last
-      // The session may have ended in a transition that the follower has already. No later transition says that again, so the head is asked.
+      // The session has perhaps ended in a transition that the follower has already. No later transition says that again, so the session's head (its
+      // summary in the store) is asked.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
       if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
       // The signal may have aborted while the log was read: then there is nothing to wait for.
@@ -96,8 +98,8 @@ function lengthOf ({ text }: JsonObject): number {
 }
 
 /**
- * Removes the live messages that were published before the transition that follows number `seq`, and yields them.
- * @param isAll whether messages whose place between the transitions is unknown are included
+ * Takes from the list, and yields, the live messages that were published before the transition with the number `seq + 1`.
+ * @param isAll whether to yield also messages of which nobody knows between which transitions they were published
  */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {

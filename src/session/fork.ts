@@ -12,7 +12,7 @@ export class NothingToFork extends Error {
   override readonly name = 'NothingToFork'
 }
 
-/** The error that the log of a session to fork is larger than the copy may be. */
+/** The error that the log of the session to fork (to copy) is larger than the limit for a copy. */
 export class ForkTooLarge extends Error {
   override readonly name = 'ForkTooLarge'
 }
@@ -24,7 +24,7 @@ export interface ForkOptions {
   readonly from: string
   readonly to: string
   readonly owner: string
-  /** The number of the last transition that may be copied. @default the last one of the log */
+  /** The number of the last transition (log entry) that the caller wants to copy. @default the last one of the log */
   readonly upTo?: number | undefined
   /** The largest size of the copied log, in bytes. @default no limit */
   readonly most?: number | undefined

@@ -7,8 +7,8 @@ import { type ChildEffect, type CommandPolicy, type CommitEffect, type Effect, t
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
 
 /**
- * The verdict on an effect that an engine asks for (a model call, a command): whether the service may begin it now. `allow`, `deny`,
- * `ask` a person first, or `owe`: it is begun later, and stays owed until then.
+ * The verdict on an effect that an engine asks for (a model call, a command): whether the service is allowed to begin it. `allow`, `deny`, `ask` a person
+ * first, or `owe`: the effect stays in the session, and has to be begun later.
  */
 export type Verdict =
   | Exclude<Judgement, { readonly answer: 'ask' }>
@@ -31,7 +31,10 @@ export interface Circumstances {
 /** The circumstances in a service without an operator's configuration: only the rules that a session started with decide. */
 export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
-/** The number of equal calls or commands, since the user's last input, from which on each needs an approval. A model that repeats itself is thus stopped. */
+/**
+ * From this number on, a tool call or command that equals earlier ones since the user's last input needs an approval. This stops a model that
+ * repeats itself.
+ */
 const REPEATED_CALLS = 3
 
 /**
@@ -41,8 +44,8 @@ const REPEATED_CALLS = 3
 const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
 /**
- * Creates the gate with the rules of sessions: the budget, the calls that need an approval, and the operator's rules for commands. The
- * rules of the session's start and the rules of now both count, and the stricter one wins.
+ * Creates a gate, which decides whether an effect can begin: by the session's budget, by its list of tools whose calls need an approval, and by the
+ * operator's rules for commands. The rules at the session's start and the present rules both count, and the stricter one wins.
  */
 export function createGate (circumstances: Circumstances): Gate {
   const { about: aboutOf } = circumstances
@@ -70,7 +73,10 @@ export function createGate (circumstances: Circumstances): Gate {
 /** The gate for a service without an operator's configuration. A gate decides whether an effect, such as a command, may begin. */
 export const gate = createGate(NO_CIRCUMSTANCES)
 
-/** The gate that begins no effect. A replica uses it to add a fact to a session that another replica drives: the other replica begins the effects. */
+/**
+ * A gate that lets no effect begin, except a wait for the user. A replica uses it to add a fact to a session that another replica drives: the other
+ * replica begins the effects.
+ */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
 function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
@@ -112,7 +118,7 @@ function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, {
   return { answer: 'deny', by: 'budget', reason: `too little of the budget is left: ${steps} steps and ${tokens} tokens` }
 }
 
-/** The judgement of an effect by the properties of its kind alone, without rules of the session. */
+/** Judges an effect by its row in the table `EFFECTS` alone: by whether every effect of its kind needs an approval. */
 function judgeByRow (effect: Effect): Judgement {
   const rule = rowOf(effect).asks?.(effect)
   return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }

@@ -15,7 +15,7 @@ export interface Transition {
   readonly seq: number
   /** When the transition was written, in ms since 1970, by the clock of the replica (service process) that wrote it. */
   readonly at: number
-  /** A random token of the append that wrote the transition. A retry of the append sends the same token, so the store recognises the retry. */
+  /** A random token that the replica made for the write of this transition. A retry sends the same token, so the store recognises the retry. */
   readonly token: string
   /** The id of the replica (service process) that wrote the transition. The same replica performs the effects that the transition begins. */
   readonly by: string
@@ -33,7 +33,10 @@ export interface Transition {
 export interface Begun {
   readonly id: string
   readonly kind: Effect['kind']
-  /** A digest of those parts of the effect that must be equal when the log is read again; empty where only the kind must be equal. */
+  /**
+   * A digest of the parts of the effect that must stay the same: when the log is read again, the engine must ask for an effect with the same
+   * digest. Empty where only the kind must stay the same.
+   */
   readonly digest: string
   /** A short description of the effect, for people who read the audit log. */
   readonly subject?: JsonObject
@@ -67,7 +70,7 @@ export type Fact =
   | { readonly kind: 'failure', readonly effect: string, readonly code: string, readonly message: string, readonly spent?: Spent }
   /**
    * The effect began, and nobody knows how it ended. If the session had ended before this fact, the effect was aborted with the session, and
-   * may still run.
+   * perhaps still runs.
    */
   | {
     readonly kind: 'unknown',
@@ -88,8 +91,8 @@ export type Fact =
   }
   | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
   /**
-   * The effects named in `repeats` are owed again, under the same ids. A replica (service process) that continues the session begins them
-   * again, or a person is asked again, because what has to be approved has changed since the question.
+   * The effects named in `repeats` have to be begun again, under the same ids. Either another replica (service process) continues the session, or a
+   * person is asked again, because what has to be approved has changed since the question.
    */
   | { readonly kind: 'took', readonly from?: string, readonly repeats: readonly string[] }
   | { readonly kind: 'stopped', readonly by: StopCause, readonly reason: string }
@@ -113,7 +116,7 @@ export type StopCause = 'cancel' | 'expiry' | 'budget' | 'fault'
 export interface Start {
   /** The name of the engine with its version, such as `agent/1`. */
   readonly engine: string
-  /** The id of the agent, skill or plan that the session runs, such as `agents/helper`. `revision` is the hash of its content then. */
+  /** The id of the agent, skill or plan that the session runs, such as `agents/helper`. `revision` is the hash of its content at the start. */
   readonly definition: string
   readonly revision: string
   /** The parsed definition that the engine works with: texts, numbers and the schemas of tools. */
@@ -168,17 +171,17 @@ export interface CommandRule {
 
 /** The budget of a session: the most that it may use. */
 export interface Budget {
-  /** The number of calls of models and tools in all. */
+  /** The most effects that the session is allowed to begin: model calls, tool calls, commands and so on. A wait for the user does not count. */
   readonly steps: number
-  /** The number of tokens that all models may read and write, in all. */
+  /** The most tokens that all models together are allowed to read and write. */
   readonly tokens: number
   /** The longest time for which the session waits for a person, in ms. After that it expires. */
   readonly idle: number
 }
 
-/** An amount of calls and tokens: what a child session may use of its parent's budget, or what was used. */
+/** An amount of effects and tokens: the part of the parent's budget that a child session is allowed to use, or what a session has used. */
 export interface Spent {
-  /** The number of calls of models, tools and further children. */
+  /** The number of effects, such as model calls, tool calls and starts of further children. */
   readonly steps: number
   /** The number of tokens that models read and write. */
   readonly tokens: number
@@ -213,7 +216,7 @@ export interface ModelEffect {
   readonly returns?: JsonObject
   /** The largest answer, in bytes of its JSON; a longer one is a failure. @default a long answer is cut to the length that the service allows every answer */
   readonly maxAnswer?: number
-  /** The time limit, in ms. */
+  /** The time limit of the model call, in ms. */
   readonly timeout: number
 }
 
@@ -225,7 +228,7 @@ export interface ToolEffect {
   readonly name?: string
   readonly tool: string
   readonly arguments: JsonObject
-  /** The time limit, in ms. */
+  /** The time limit of the tool call, in ms. */
   readonly timeout: number
 }
 
@@ -241,7 +244,7 @@ export interface ExecEffect {
   readonly origin: 'model' | 'fallback'
   /** The id of the terminal's session, when the command runs in a terminal. It then begins in the terminal's current folder. */
   readonly terminal?: string
-  /** The time limit, in ms. */
+  /** The time limit of the command, in ms. */
   readonly timeout: number
 }
 
@@ -263,7 +266,7 @@ export interface CheckEffect {
   readonly kind: 'check'
   readonly workspace: string
   readonly check: string
-  /** The time limit, in ms. */
+  /** The time limit of the check, in ms. */
   readonly timeout: number
 }
 
@@ -273,11 +276,11 @@ export interface ReadEffect {
   readonly kind: 'read'
   readonly from: { readonly target: string } | { readonly workspace: string }
   /**
-   * The requests for files or facts, in a form that each engine defines. In a target, what does not exist is left out of the result; in a
-   * workspace, it gets a block of the type `missing`.
+   * The requests for files or facts, in a form that each engine defines. When something does not exist in a target, the result leaves it out; when
+   * it does not exist in a workspace, the result has a block of the type `missing` for it.
    */
   readonly requests: readonly JsonObject[]
-  /** The time limit, in ms. */
+  /** The time limit of the read effect, in ms. */
   readonly timeout: number
 }
 
@@ -287,9 +290,9 @@ export interface ApplyEffect {
   readonly kind: 'apply'
   readonly workspace: string
   readonly change: JsonObject
-  /** Whether the change deletes something. A person has to approve each deletion. */
+  /** Whether a person has to approve the change because it deletes a file. False for an undo, and where the plan asks for no confirmation. */
   readonly deletes: boolean
-  /** The time limit, in ms. */
+  /** The time limit of the change, in ms. */
   readonly timeout: number
 }
 
@@ -302,7 +305,7 @@ export interface CommitEffect {
   readonly paths: readonly string[]
   /** The commit message. The service appends a trailer that names the session and the effect. */
   readonly message: string
-  /** The time limit, in ms. */
+  /** The time limit of the commit, in ms. */
   readonly timeout: number
 }
 
@@ -312,7 +315,7 @@ export interface RememberEffect {
   readonly kind: 'remember'
   readonly workspace: string
   readonly patch: JsonObject
-  /** The time limit, in ms. */
+  /** The time limit of storing the preferences, in ms. */
   readonly timeout: number
 }
 
@@ -325,13 +328,16 @@ export interface ChildEffect {
   readonly kind: 'child'
   /** The name of the function by which the model called the child. */
   readonly name: string
-  /** The definition that the child runs, such as `agents/helper`. It is one of those that the parent session started with. */
+  /**
+   * The id of the agent, skill or plan that the child runs, such as `agents/helper`. The parent session has chosen from its own list, which it got
+   * at its start.
+   */
   readonly definition: string
   /** The child's input: a text, and for a skill its parameters. */
   readonly input: ChildInput
   /** The budget that is reserved for the child. @default a part of the parent's remaining budget */
   readonly budget?: Spent
-  /** The place where the child works: the target of a skill, or the workspace of a plan, by the operator's name. */
+  /** The place where the child works, by the name that the operator gave it: for a skill a target (where commands run), for a plan a workspace. */
   readonly place?: string
 }
 
@@ -347,7 +353,7 @@ export interface WaitEffect {
   readonly kind: 'wait'
 }
 
-/** A notice: an event by which an engine tells the session's followers something, such as a message or a state. */
+/** A notice: an event for the followers of a session (the clients that watch it), such as a message or a change of the status. */
 export interface Notice {
   readonly type:
     | 'stdout' | 'log' | 'message' | 'ask' | 'step' | 'tool' | 'command' | 'files' | 'memory' | 'state' | 'approval' | 'child' | 'terminal' | 'error'
@@ -356,8 +362,8 @@ export interface Notice {
 }
 
 /**
- * The position of a transition in a session's log. Its number alone is not enough: a store that has lost its last entries gives their
- * numbers again, so a random token tells them apart.
+ * The position of a transition in a session's log. The number alone is not enough: a store that has lost its last entries gives the same numbers to
+ * other entries. A random token tells two entries of the same number apart.
  */
 export interface Position {
   readonly seq: number

@@ -15,7 +15,7 @@ export type Outcome =
 /** A performer carries out the effects of sessions: it calls models and tools, runs commands, changes files. */
 export interface Performer {
   /**
-   * Performs an effect. Expected failures are outcomes; the caller turns a thrown error into the failure `INTERNAL`.
+   * Performs an effect. An expected failure is an outcome too; when this method throws, the caller turns the error into the failure `INTERNAL`.
    * @param signal aborts when the outcome is no longer wanted
    * @param publish sends the session's followers a live message, such as a part of the outcome, that is not stored
    */

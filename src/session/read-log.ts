@@ -5,7 +5,7 @@ import { type Position, type Transition } from './model.ts'
 import { LogUntrusted, type Seals } from './seal.ts'
 import { type Entry, SessionStoreError, type SessionStore } from './session-store.ts'
 
-/** The length from which on the JSON of a log entry takes noticeable time to parse, in UTF-16 units. */
+/** The length of a log entry's JSON from which parsing takes noticeable time, in UTF-16 units. */
 const LONG = 32 * 1024
 
 /** A transition (an entry of a session's log) as it was read from the store, with its size. */

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import { type Entry } from './session-store.ts'
 
-/** The error that a log contains an entry that this service did not write, or wrote in another place. */
+/** The error that a log contains an entry that this service did not write, or that it wrote to another log or at another position. */
 export class LogUntrusted extends Error {
   override readonly name = 'LogUntrusted'
 

@@ -16,13 +16,13 @@ import { KeyedMutex } from './keyed-mutex.ts'
 /** The largest number of remembered ids of sessions with an untrusted log. They are remembered so that each is reported once. */
 const UNTRUSTED = 1000
 
-/** The number of attempts to append the entry that ends a broken session, while other writers append to the same log. */
+/** The most attempts to append the entry that ends a broken session. An attempt fails when another writer has appended an entry first. */
 const END_ATTEMPTS = 5
 
 /** The number of attempts to append an entry while the store does not answer. */
 const APPEND_ATTEMPTS = 8
 
-/** The error that the store has lost entries of a session's log that it had acknowledged. */
+/** The error that the store has lost entries of a session's log, though it had confirmed that it wrote them. */
 export class LogLost extends Error {
   override readonly name = 'LogLost'
 
@@ -40,7 +40,7 @@ export interface SessionLogOptions {
   readonly engines: Engines
   readonly seals: Seals
   readonly log: Log
-  /** The id of the replica (this service process), which the log entries name as their writer. */
+  /** The id of this replica (service process). The log entries that it writes carry this id. */
   readonly by: string
 }
 
@@ -100,7 +100,7 @@ export class SessionLog {
     }
   }
 
-  /** Reports a log in which an entry was not written by this service, and ends its session. */
+  /** Logs, once, that somebody else wrote an entry of a session's log, and ends the session. */
   async #distrust (id: string, { message }: LogUntrusted): Promise<void> {
     if (this.#untrusted.has(id)) return
     this.#untrusted.set(id, true)
@@ -124,15 +124,15 @@ export class SessionLog {
     return value
   }
 
-  /** The session from this process's cache, if it is there. Other replicas may have added to its log since. */
+  /** Gives the session from this process's cache, if it is there. The cached session is outdated when another replica has added to the log. */
   peek (id: string): Session | undefined {
     return this.#hot.peek(id)
   }
 
   /**
-   * Appends a transition (log entry) to a session's log. It retries with the same token while the store does not answer.
+   * Appends a transition (log entry) to a session's log. Retries with the same token while the store does not answer.
    * @param driver the replica that performs the session's effects from now on, if any
-   * @returns false when another writer was first, or may have written since: the caller then performs nothing, and computes the transition
+   * @returns false when another writer was first, or has perhaps written since: the caller then performs no effect, and computes the transition
    * anew
    * @throws LogLost, SessionStoreError
    */
@@ -153,7 +153,8 @@ export class SessionLog {
       shouldRetry: ({ error }) => error instanceof SessionStoreError
     })
     if (outcome === 'ok' || outcome === 'again') {
-      // A lease counts from the first attempt. When much of it is over, another replica may have taken the session.
+      // This replica's lease (its right to drive the session) counts from the first attempt. When much of the lease is over, another replica has
+      // perhaps taken the session.
       const isDoubtful = outcome === 'again' || (typeof due === 'number' && performance.now() - sent > due / 2)
       if (driver !== undefined && isDoubtful && !await this.#isDriven(session, driver)) return false
       this.#hot.put({ ...session, bytes: session.bytes + Buffer.byteLength(append.entry.text) })
@@ -164,7 +165,7 @@ export class SessionLog {
     return false
   }
 
-  /** Whether the given transition is still the last one of the session's log, and the given replica still drives the session. */
+  /** Whether the session's last transition in the store is still the one with this token, and this driver (replica) still drives the session. */
   async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
     const head = await this.#options.store.head(id)
     return head?.token === token && head.driver === driver
@@ -191,7 +192,8 @@ export class SessionLog {
     if (head === undefined || ENDED.has(head.status)) return
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: Position | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
-    // When somebody else has written to the log, the head does not name the last entry. The refused append names it, and the next attempt uses that.
+    // When somebody else has written to the log, the session's head does not name the last entry. The refused append tells the last entry's
+    // position, and the next attempt uses it.
     for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
       const transition: Transition = {

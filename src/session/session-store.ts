@@ -1,7 +1,7 @@
 import { type JsonObject } from '../base/json.ts'
 import { type Head, type Position, type Status, type Transition } from './model.ts'
 
-/** The largest number of entries in a page that is read of a session's log. */
+/** The most entries of a session's log that the store gives in one page. */
 export const PAGE_SIZE = 500
 
 /** The size at which a page of a session's log is full, in bytes, though it has fewer than `PAGE_SIZE` entries. */
@@ -17,18 +17,18 @@ export interface Entry {
 }
 
 /**
- * A session store keeps the logs of sessions: in memory, in a folder, or in Redis (one server, Sentinel, Cluster). One suite of tests
- * shows that all behave alike. Each append names the transition (log entry) that it follows, so of two concurrent writers one is refused.
- * Every method throws SessionStoreError when the store cannot be reached. Whether an append arrived is unknown then; the same append
- * again, with the same token, finds out. An ended session is forgotten after a time that the store was created with.
+ * A session store keeps the logs of sessions: in memory, in a folder, or in Redis (one server, Sentinel, Cluster). One suite of tests shows that
+ * all behave alike. Each append (write of one entry) names the entry that it follows, so of two concurrent writers one is refused. Every method
+ * throws SessionStoreError when the store cannot be reached. The writer then does not know whether the entry arrived; it sends the same append,
+ * with the same token, to find out. The store forgets an ended session after a time that is set when the store is created.
  */
 export interface SessionStore {
   /**
-   * Adds one transition to a session's log, and in the same step updates the session's head (summary) and due time.
+   * Adds one transition to a session's log. In the same step, updates the session's head (its summary) and its due time (see `Append`).
    * @throws RangeError when id, number, token and head do not fit together: the fault is the caller's
    */
   append (append: Append): Promise<Appended>
-  /** Reads the transitions of a session after number `after`, in pages of at most 500 that are bounded in bytes; none for an unknown session. */
+  /** Reads the transitions after number `after` in a session's log, in pages as `PAGE_SIZE` and `PAGE_BYTES` say. An unknown session has no page. */
   read (id: string, after: number): AsyncIterable<readonly Entry[]>
   head (id: string): Promise<Head | undefined>
   /** Whether there is any session, of any owner, that has not ended. */
@@ -36,28 +36,27 @@ export interface SessionStore {
   /** The number of an owner's sessions that have not ended. Child sessions are not counted. */
   countOpen (owner: string): Promise<number>
   /**
-   * Lists sessions by `createdAt`, the newest first. A page may have fewer sessions than `limit`, even none, and still a `next`: for each
-   * page the store looks at a bounded number of sessions.
+   * Lists sessions by `createdAt`, the newest first. For each page the store looks at a limited number of sessions, so a page that has a `next`
+   * (the cursor of the following page) perhaps has fewer sessions than `limit`, or none.
    * @throws RangeError when the cursor is not one that a page has given
    */
   list (query: ListQuery): Promise<SessionPage>
   /**
-   * Takes sessions that are due, because nobody drives them or they have waited too long: each is leased to replica `by` for `lease` ms, by
-   * the store's clock.
-   * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due
-   * time
+   * Gives sessions that are due to the replica (service process) `by`: nobody drives them (performs their effects), or they have waited too long.
+   * For `lease` ms, by the store's clock, no other replica gets them.
+   * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due time
    */
   take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
   /**
-   * Renews the leases of the named sessions, for those that replica `by` still drives.
+   * Renews the leases of these sessions, as far as replica `by` still drives them: for `lease` ms from now, no other replica can take them.
    * @returns for each session that exists: the number of its last transition, and whether `by` still drives it
    */
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
   /** Sends the followers of a session a live message that is not stored, such as a part of a model's answer. It never throws. */
   publish (id: string, live: JsonObject): void
   /**
-   * Follows a session: the listener hears of each later append by any replica, and of each published message. Messages may be lost with a
-   * connection; `onGap` then says that the log has to be read again.
+   * Follows a session: the listener hears of each entry that any replica adds to the log from now on, and of each published message. When the
+   * connection breaks, messages can get lost; `onGap` then says that the log has to be read again.
    * @returns a function that ends the following
    */
   watch (id: string, listener: SessionListener): Promise<() => void>
@@ -68,16 +67,16 @@ export interface SessionStore {
 
 export interface Append {
   readonly id: string
-  /** The position of the last transition that the writer knows; undefined creates the session. */
+  /** The position of the last transition in the log, as far as the writer knows; undefined creates the session. */
   readonly after: Position | undefined
   readonly transition: Transition
   /** The stored form of the transition. */
   readonly entry: Entry
-  /** The head (the summary that lists show) after this transition. Its owner, `createdAt`, parent and root are the same in every append of a session. */
+  /** The session's head (the summary that lists show) after this transition. Owner, `createdAt`, parent and root never change after the first one. */
   readonly head: Head
   /**
-   * The time in ms, by the store's clock, after which the session is due: any replica may then take it over. 'never' is for a session that
-   * has ended, and removes its driver. 'keep' leaves due time and driver as they are. The driver in `head` is stored only when this is a
+   * How many ms after the append, by the store's clock, the session is due: any replica can then take it over. 'never' is for a session that has
+   * ended, and removes its driver. 'keep' leaves due time and driver as they are. The store takes the driver from `head` only when `due` is a
    * number.
    */
   readonly due: number | 'never' | 'keep'
@@ -104,7 +103,7 @@ export interface ListQuery {
   /** Lists the owner's child sessions too. Used only together with `isAsking` and `owner`. */
   readonly withChildren?: true
   readonly limit: number
-  /** The `next` of the previous page; absent for the first page. */
+  /** The field `next` of the page before this one; absent for the first page. */
   readonly cursor?: string
 }
 
@@ -125,7 +124,7 @@ export interface SessionListener {
   onGap (): void
 }
 
-/** The error that the store cannot be reached, or refuses to keep sessions; the message says which and why. */
+/** The error that the store cannot be reached, or refuses to keep sessions. The message says what happened, and why. */
 export class SessionStoreError extends Error {
   override readonly name = 'SessionStoreError'
 }

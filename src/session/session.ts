@@ -19,21 +19,24 @@ export interface Session extends Position {
    * later, its digest is removed.
    */
   readonly doubtful: ReadonlySet<string>
-  /** The questions to people about effects that need an approval, by the effect's id. */
+  /** For each effect about which a person was asked: the places of the question and of the answer in the log. By the effect's id. */
   readonly asked: ReadonlyMap<string, Asked>
-  /** The size of the session's log, in bytes. The size of a new transition is added after the store has taken it. */
+  /** The size of the session's log in the store, in bytes. A new transition counts only when the store has written it. */
   readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
 }
 
-/** The largest size of a session's log, in bytes. */
+/** A session whose log has this size, in bytes, begins no further effect and accepts no further input. */
 export const MAX_LOG_BYTES = 64 * 1024 * 1024
 
 /** An open effect: something that the engine asked the service to do (a model call, a command), and that has not ended. */
 export interface OpenEffect {
   readonly effect: Effect
-  /** The phase of the effect. `owed`: nobody has begun it. `held`: it waits for a person's approval. `begun`: a replica (service process) performs it. */
+  /**
+   * The phase of the effect. `owed`: a replica (service process) has still to begin it. `held`: it waits for a person's approval. `begun`: a
+   * replica performs it.
+   */
   readonly phase: 'owed' | 'held' | 'begun'
   /** The id of the replica that began the effect. */
   readonly by?: string
@@ -41,11 +44,11 @@ export interface OpenEffect {
   readonly since?: number
   /** Whether the effect had been begun once before. */
   readonly isAgain?: boolean
-  /** The digest of the content that a person has approved. When the content differs by now, the person is asked again. */
+  /** The digest of the content that a person has approved. When the content has changed since the approval, the person is asked again. */
   readonly approved?: string
   /** The question that a person is asked, while the effect waits for an approval. */
   readonly question?: Question
-  /** The part of this session's budget that is reserved for a child session, when the effect starts one. */
+  /** The part of this session's budget that is reserved for the child session, when the effect starts a child session. */
   readonly reserved?: Spent
 }
 
@@ -53,13 +56,13 @@ export interface OpenEffect {
 export interface Question {
   /** The rule, in words, because of which the person is asked. */
   readonly rule: string
-  /** What a person has to know about the effect to decide about it, such as host and folder; see `Held`. */
+  /** The circumstances (such as host and folder) that a person has to know to decide about the effect; see `Held`. */
   readonly about: JsonObject
   /** When the person was asked, in ms since 1970. */
   readonly at: number
 }
 
-/** The places in a session's log where a person was asked about an effect, and where the person answered. */
+/** The numbers of the log entries in which a person was asked about an effect, and in which the person answered. */
 export interface Asked {
   /** The number of the log entry with the question. */
   readonly seq: number
@@ -69,11 +72,14 @@ export interface Asked {
   readonly decided?: number
 }
 
-/** The amounts that a session has used of its budget. */
+/** How much a session has used of its budget, in steps (effects that were begun) and tokens. */
 export interface Used {
   readonly steps: number
   readonly tokens: number
-  /** The number of times that each tool call and command was begun since the user's last input, by the call's digest. It shows a model that repeats itself. */
+  /**
+   * How often each tool call and command was begun since the user's last input, by the digest of the effect. A high number shows a model that
+   * repeats itself.
+   */
   readonly calls: ReadonlyMap<string, number>
 }
 
@@ -99,12 +105,12 @@ export function headOf (session: Session, driver: string | undefined): Head {
   }
 }
 
-/** The open effects of a session in one phase, in the order in which the engine asked for them. */
+/** The effects of a session that have not ended and are in this phase, in the order in which the engine asked for them. */
 export function openIn ({ open }: Session, phase: OpenEffect['phase']): OpenEffect[] {
   return [...open.values()].filter(each => each.phase === phase)
 }
 
-/** The effects that nobody has begun and that may begin now. A child session may have to wait until another child has ended. */
+/** The effects that nobody has begun and that can begin now. A child session perhaps has to wait until another child has ended. */
 export function owedNow (session: Session): OpenEffect[] {
   return openIn(session, 'owed').filter(each => !waitsForRoom(session, each))
 }
@@ -119,12 +125,12 @@ export function driverOf (session: Session): string | undefined {
   return [...session.open.values()].find(({ effect, phase }) => effect.kind !== 'wait' && phase === 'begun')?.by
 }
 
-/** Whether a session only waits for people: no effect runs, and none has still to be begun. */
+/** Whether a session only waits for people: no effect runs, and no effect has still to be begun. */
 export function isWaiting (session: Session): boolean {
   return driverOf(session) === undefined && openIn(session, 'owed').length === 0
 }
 
-/** The status of a session that has not been stopped: running while an effect runs or is owed, else waiting for a decision or an input. */
+/** The status of a session that nobody has stopped: running while an effect runs or has still to be begun, else waiting for a decision or an input. */
 export function statusOf (session: Session): Status {
   const { outcome } = session.engine.view
   if (outcome !== 'open') return outcome

@@ -10,7 +10,7 @@ const MAX_ARGUMENTS = 16_000
 
 /**
  * The notice (an event for a session's followers) that a tool is called; empty for an effect that calls no tool.
- * @param isAgain whether the call was begun once before, and may have been completed then
+ * @param isAgain whether the call was begun once before, and was perhaps completed then
  */
 export function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
@@ -48,7 +48,7 @@ function outcomeOf (fact: End): JsonObject {
   }
 }
 
-/** The duration of a tool call. It is never negative, though begin and end may come from the clocks of two replicas. */
+/** The duration of a tool call, in ms. It is never negative, even when begin and end come from the clocks of two replicas. */
 function durationOf (since: number | undefined, at: number): JsonObject {
   return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
 }

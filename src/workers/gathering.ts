@@ -1,4 +1,4 @@
-/** How long the worker processes may take to report their metrics, in ms: Prometheus waits 10 s for all of them. */
+/** The longest wait for the metrics of all worker processes, in ms. It is short, since Prometheus waits only 10 s for the whole answer. */
 const PATIENCE = 2000
 
 /** Waits for the answers of several workers to one question. It is over when all have answered, or when the time is up. */

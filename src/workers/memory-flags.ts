@@ -1,7 +1,7 @@
-/** The room for new objects in Node's memory, in MB for each of its two halves (semi-spaces): the default of Node before version 22. */
+/** How many MB of Node's memory each of the two semi-spaces (the parts for new objects) gets: the default of Node before version 22. */
 const SEMI_SPACE = 16
 
-/** The version of Node from which on its default takes 80 MB more memory for each process under load, without saving CPU time. */
+/** The first version of Node whose default for semi-spaces takes 80 MB more memory for each process under load, without saving CPU time. */
 const FIRST_WITH_MORE = 22
 
 /** The version, the arguments and the environment with which a process of Node was started. */
@@ -14,8 +14,8 @@ export interface NodeSettings {
 const HERE: NodeSettings = { version: process.versions.node, execArgv: process.execArgv, options: process.env['NODE_OPTIONS'] }
 
 /**
- * The flags with which a process of the service must be started so that it takes no more memory than it needs; none if Node does so by
- * itself, or if the user has set a value. They cannot be set later, as the heap is laid out before the first line of code runs.
+ * The flags of Node with which a process of the service must be started so that it takes no more memory than it needs. No flags, if that is Node's
+ * default, or if the user has set a value. Flags cannot be set later, as the heap is laid out before the first line of code runs.
  */
 export function memoryFlags ({ version, execArgv, options = '' }: NodeSettings = HERE): string[] {
   const isTold = [...execArgv, ...options.split(/\s+/)].some(argument => /^--max[-_]semi[-_]space[-_]size(?:=|$)/.test(argument))

@@ -12,9 +12,9 @@ export type FromWorker =
   | { readonly kind: 'changed', readonly keys: readonly string[] }
   /** Tells that a readiness check has reached this worker. */
   | { readonly kind: 'watched' }
-  /** Asks for the turn to write, which only one worker has at a time. */
+  /** Asks for a turn: the right to write to the store, which only one worker has at a time. */
   | { readonly kind: 'enter' }
-  /** Gives the turn to write back. */
+  /** Tells that this worker has ended its turn (its right to write to the store). */
   | { readonly kind: 'leave' }
 
 /** A message of the primary process to a worker process. */
@@ -26,9 +26,9 @@ export type ToWorker =
   | { readonly kind: 'changed', readonly keys: readonly string[] }
   /** Tells that a readiness check has reached another worker. */
   | { readonly kind: 'watched' }
-  /** Gives the worker the turn to write. */
+  /** Gives the worker its turn: the right to write to the store. */
   | { readonly kind: 'entered' }
-  /** Asks for the worker's metrics, on behalf of the worker `asker`. */
+  /** Asks for the worker's metrics, because the worker with the id `asker` has asked for those of all workers. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
   /** Answers `gather`: the metrics of each other worker, and those of workers that have died. */
   | { readonly kind: 'gathered', readonly question: number, readonly metrics: readonly CollectedMetrics[] }

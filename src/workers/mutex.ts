@@ -1,7 +1,7 @@
-/** A queue for something that only one may do at a time: those who wait are admitted in the order in which they asked. */
+/** A queue for a task that only one participant at a time is allowed to do. Participants are admitted in the order in which they asked. */
 export class Mutex<T> {
   readonly #admit: (who: T) => void
-  /** Those who wait, in order; the first of them is admitted. */
+  /** The participants in order. The first one has its turn now; the others wait. */
   #line: readonly T[] = []
 
   /** Makes an empty queue. @param admit called with the one whose turn has come */

@@ -12,13 +12,16 @@ export class WorkerError extends Error {
   override readonly name = 'WorkerError'
 }
 
-/** A worker that has lived less than this time, in ms, is replaced only after the same time: a worker that dies again and again must take little CPU time. */
+/**
+ * When a worker has lived less than this time, in ms, its replacement starts only after the same time. So a worker that dies again and again takes
+ * little CPU time.
+ */
 const SHORT_LIFE = 1000
 
 export interface PrimaryOptions {
   /** The number of worker processes. */
   readonly count: number
-  /** How long workers may take to finish their requests when they are stopped, in ms; then they are killed. */
+  /** The longest time that stopped workers get to finish their requests, in ms. After that they are killed. */
   readonly patience: number
   readonly log: Log
 }
@@ -67,8 +70,8 @@ export class Primary {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
       const stop = () => { send(worker, { kind: 'stop', leave }) }
       stop()
-      // A message is lost if a worker has not begun to read messages. Once it listens on the port it reads them, so the message is sent
-      // again then.
+      // The first message is lost when the worker does not read messages yet. A worker that listens on the port reads them, so the message is sent
+      // again at that moment.
       worker.once('listening', stop)
       if (!worker.isDead()) await once(worker, 'exit')
       clearTimeout(killed)
@@ -132,7 +135,7 @@ export class Primary {
   }
 }
 
-/** Whether a worker has stopped properly. One that was ended by a signal was not loaded yet: it had no handler for the signal, and no requests. */
+/** Whether a worker has stopped properly. A worker that a signal ended was still loading its code: it had no handler for the signal, and no requests. */
 function hasEndedInOrder ({ exitCode, signalCode }: Worker['process']): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }
@@ -142,6 +145,6 @@ function workers (): Worker[] {
 }
 
 function send (worker: Worker, message: ToWorker): void {
-  // A worker that dies in the meantime misses the message; its end is handled elsewhere.
+  // A worker that dies now misses the message. The listener of its `exit` event handles its end.
   if (worker.isConnected()) worker.send(message, () => {})
 }

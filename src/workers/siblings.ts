@@ -1,6 +1,6 @@
 import { type CollectedMetrics } from '../observe/metrics.ts'
 
-/** What a worker process does when its siblings, the other workers of the service, ask for it. */
+/** The functions of a worker process that its siblings (the other workers of the service) can ask it to call. */
 export interface SiblingDuties {
   /** Gives the metrics of this process. */
   collectMetrics (): Promise<CollectedMetrics>
@@ -8,22 +8,22 @@ export interface SiblingDuties {
   reload (): Promise<void>
   /** Reads the keys that another process has written or removed. */
   follow (keys: readonly string[]): Promise<void>
-  /** Notes that a readiness check has reached one of the processes. */
+  /** Notes that a load balancer has checked the readiness of the service, at another worker. */
   watched (): void
 }
 
-/** The other worker processes of the same service, as one of them sees them. */
+/** The other worker processes of the same service: what one worker can ask of them. */
 export interface Siblings {
-  /** Sets what this process does when the others ask for it. */
+  /** Sets the functions that this process calls when messages of the other workers ask for them. */
   attend (duties: SiblingDuties): void
   /** Collects the metrics of the other workers, and of those that have died. @param own the metrics of this worker, kept in case it dies */
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
   /** Makes all other workers read the store now. */
   reload (): void
-  /** Tells all other workers of keys that this process has written or removed: where changes are polled, they would learn of them late. */
+  /** Tells all other workers which keys of the store this process has written or removed. A store that has to be polled would tell them late. */
   changed (keys: readonly string[]): void
   /** Tells all other workers that a readiness check has reached this process. */
   watched (): void
-  /** Does work that no two workers may do at the same time. Calls in one process must not overlap. */
+  /** Runs `work` while no other worker runs work by this method. Calls in one process must come one after the other. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }

@@ -2,7 +2,7 @@ import { type CollectedMetrics } from '../observe/metrics.ts'
 import { type FromWorker, type ToWorker } from './messages.ts'
 import { type SiblingDuties, type Siblings } from './siblings.ts'
 
-/** How long the primary process may take to answer, in ms; it waits up to 2 s for the other workers itself. */
+/** The longest wait of a worker for the answer of the primary process, in ms. The primary process itself waits up to 2 s for the other workers. */
 const PATIENCE = 3000
 
 /** A worker's end of the channel to the primary process, through which it reaches its siblings (the other workers). */
@@ -15,8 +15,8 @@ export class WorkerLink implements Siblings {
   #duties: SiblingDuties | undefined
 
   constructor () {
-    // Signals are ignored here: whoever stops the service signals the primary process, and often all processes of its group, too. The
-    // primary process decides, so that no worker is stopped twice, which would break off its requests.
+    // A worker ignores signals: whoever stops the service signals the primary process, and often all processes of its group, too. Only the primary
+    // process tells workers to stop, so that no worker is stopped twice, which would break off its requests.
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
     this.stopped = new Promise(resolve => {
       process.on('disconnect', () => resolve({ leave: false }))
@@ -39,7 +39,7 @@ export class WorkerLink implements Siblings {
         this.#questions.delete(question)
         resolve(metrics)
       }
-      // If the primary process is too busy or gone, the caller gets the metrics of this process alone.
+      // If the primary process is too busy or gone, the answer has no metrics of other workers.
       const timer = setTimeout(answer, PATIENCE, [])
       this.#questions.set(question, answer)
       send({ kind: 'gather', question, metrics: own })

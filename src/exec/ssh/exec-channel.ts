@@ -6,9 +6,9 @@ const ANSWER = 10_000
 
 /**
  * Begins a command on a remote machine, over a channel of an SSH connection.
- * @param onOpen adds listeners to the channel at once, since a channel may end in the same packet in which it begins
+ * @param onOpen adds listeners to the channel at once, since a channel can end in the same packet in which it begins
+ * @returns the result of `onOpen`; `undefined` when the connection is gone, or no answer came in time: then the command has perhaps begun
  * @param options options of the channel, which by default has no terminal
- * @returns the result of `onOpen`; `undefined` when the connection is gone or silent: the command may have begun then
  * @throws ExecutorError when the machine refuses the command
  */
 export async function openExecChannel<T> (
@@ -31,8 +31,8 @@ export async function openExecChannel<T> (
         if (error === undefined) {
           const opened = onOpen(channel)
           settle(() => { resolve(opened) })
-          // When the connection breaks, ssh2 reports this error first, and the connection's close after it. The close has to decide the
-          // outcome, so the error waits.
+          // When the connection breaks, ssh2 reports this error first, and then that the connection is closed. The command has perhaps begun then,
+          // so this error waits until the close is handled.
         } else setImmediate(() => { settle(() => { reject(new ExecutorError('TARGET_UNREACHABLE', `the command was refused: ${error.message}`)) }) })
       })
     } catch (error) {

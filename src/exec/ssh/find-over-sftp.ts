@@ -37,7 +37,7 @@ async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promi
     const stats = await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way)))
     if (!stats.every(each => each.isDirectory())) return undefined
     const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(ways.at(-1) as string)
-    // SFTP servers list the attributes of a link itself, not those of the file to which it points, so links are left out.
+    // SFTP servers list the attributes of a link itself, not those of the file to which it points. So a link is neither file nor folder, and is left out.
     return entries.flatMap(({ filename, attrs }) => entryOf(filename, attrs))
   } catch {
     return undefined

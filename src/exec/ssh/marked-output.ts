@@ -1,13 +1,16 @@
-/** The largest kept text around a remote command's output, in bytes: a login greeting before it, and a path after it. */
+/** The most bytes that are kept of the text before a remote command's output (a login greeting), and of the text after it (the path of a folder). */
 const MAX_ASIDE = 8192
 
 /**
- * Separates the output of a remote command from other text on the same channel. The supervising script prints a mark before the command,
- * and after it a second mark with the folder in which it ended. Text before the first mark (a login greeting) and after the second is no
- * output of the command.
+ * Separates the output of a remote command from other text on the same channel. The supervising script prints a mark (a secret text) before the
+ * command, and a second mark after the command, with the folder in which the command ended. Text before the first mark (a login greeting) and after
+ * the second mark is not part of the command's output.
  */
 export class MarkedOutput {
-  /** The text after the first mark: a process id, or `nowhere` when the folder does not exist; `undefined` until the mark has come. */
+  /**
+   * The text after the first mark: the process id of the supervising script, or `nowhere` when the folder in which the command has to begin does
+   * not exist; `undefined` until the mark has come.
+   */
   begun: string | undefined
   readonly #begin: Buffer
   readonly #end: Buffer
@@ -34,7 +37,7 @@ export class MarkedOutput {
   }
 
   /**
-   * Passes on the last part of the output, which had to wait because a mark might have begun in it.
+   * Passes on the last part of the output. Until now it was kept back, because it could be the beginning of a mark.
    * @returns the folder in which the command ended; `undefined` if the second mark has not told it
    */
   finish (): string | undefined {
@@ -69,7 +72,7 @@ export class MarkedOutput {
   }
 }
 
-/** The number of bytes at the end of the output that may be the beginning of a mark. They are not passed on yet. */
+/** How many bytes at the end of the output can be the beginning of a mark. These bytes are not passed on yet. */
 function overlap (bytes: Buffer, mark: Buffer): number {
   for (let length = Math.min(mark.length - 1, bytes.length); length > 0; length--) {
     if (bytes.compare(mark, 0, length, bytes.length - length) === 0) return length

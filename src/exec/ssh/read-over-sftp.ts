@@ -50,13 +50,13 @@ async function readWith (sftp: SFTPWrapper, { root, path, limit }: RemoteFile): 
         resolve(Buffer.concat(read))
       })
   })
-  // SFTP follows links when it opens a file. A part of the path may have become a link meanwhile, so the path is checked again after the read.
+  // SFTP follows links when it opens a file. Perhaps somebody put a link into the path meanwhile, so the path is checked again after the read.
   if (bytes.length > limit || await plainFile(sftp, parts) === undefined) return undefined
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
 /**
- * The attributes of a regular file; `undefined` when the path names no regular file, or a part of the path is a link.
+ * The attributes of the file at a path; `undefined` when that is no regular file, or a part of the path is a link.
  * @param parts paths of the folders on the way to the file, and last the path of the file itself
  */
 async function plainFile (sftp: SFTPWrapper, parts: readonly string[]): Promise<Stats | undefined> {

@@ -2,7 +2,7 @@ import { type Client, type ClientChannel } from 'ssh2'
 import { openExecChannel } from './exec-channel.ts'
 import { killingScript } from './remote-scripts.ts'
 
-/** The time limit of a remote kill, in ms. The remote script takes up to 4 s of it. */
+/** The time limit for ending processes on a remote machine, in ms. The remote script itself takes up to 4 s. */
 const KILL = 8000
 
 /**
@@ -17,8 +17,8 @@ export async function killRemotely (client: Client, pid: number, mark: string): 
 }
 
 /**
- * Writes the mark to a channel, and collects the channel's output until it closes; gives '' when that takes too long. The promise is in
- * an object, so that an async caller can return it without awaiting it.
+ * Writes the mark (a secret text that the remote script repeats in its answer) to a channel, and collects the channel's output until it closes;
+ * gives '' when that takes too long. The promise is in an object, so that an async caller can return it without awaiting it.
  */
 export function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {

@@ -1,6 +1,9 @@
 import { quoted, reportingFolder } from '../shell-scripts.ts'
 
-/** A remote kill checks each 100 ms whether the processes have ended: after how many checks it sends SIGKILL, and after how many it stops waiting. */
+/**
+ * A script that ends remote processes checks each 100 ms whether they have ended. After the first number of checks it sends SIGKILL; after the
+ * second number it stops waiting.
+ */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
@@ -54,18 +57,18 @@ exit $code
 `
 
 /**
- * Makes the command line that runs a command on a remote machine under supervision. The first line of its stdin has to be the mark, and
- * stdin has to stay open: when stdin ends, the command is ended.
+ * Makes the command line that runs a command on a remote machine under supervision. The first line of the supervising script's stdin has to be the
+ * mark (a secret text that begins each of its reports). Stdin has to stay open: when stdin ends, the script ends the command.
  */
 export function keptCommand (command: string, cwd = ''): string {
   return `exec /bin/sh -c ${quoted(SUPERVISOR)} sh ${quoted(cwd)} ${quoted(reportingFolder(command))}`
 }
 
 /**
- * Makes a shell script that ends a process group on a remote machine. It reads a mark from stdin, and prints the mark with `dead TERM`,
- * `dead KILL` or `alive`. A process that does not lead its group was begun by an sshd that makes no groups: then nobody can say which
- * other processes have to end. A zombie (a process that has ended, but whose parent has not collected it) counts as dead, since an idle
- * init takes seconds to collect it.
+ * Makes a shell script that ends a process group on a remote machine. The script reads a mark (a secret text) from stdin, and prints the mark with
+ * `dead TERM`, `dead KILL` or `alive`. A process that does not lead its group was begun by an sshd that makes no groups: then nobody can say which
+ * other processes have to end. A zombie (a process that has ended, but whose parent has not collected it) counts as dead, since an idle init
+ * process takes seconds to collect it.
  */
 export function killingScript (pid: number): string {
   const script = `

@@ -8,12 +8,12 @@ import { killRemotely } from './remote-kill.ts'
 import { keptCommand } from './remote-scripts.ts'
 
 /**
- * How long a channel may be silent after its command has ended, in ms. Then the channel is closed, since a process that the command left
- * behind may keep it open.
+ * How long a channel stays silent after its command has ended before the service closes it, in ms. A process that the command left behind can keep
+ * the channel open.
  */
 const REST = 1000
 
-/** The end of a remote shell: its exit code, or the signal that ended it. */
+/** How a remote shell ended: the exit code, or the signal that ended the shell. */
 interface Exit {
   readonly code: number | null
   readonly signal: string | undefined
@@ -52,7 +52,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   if (cause !== 'ended') {
     const pid = Number(output.begun)
     const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, mark) : undefined
-    // The command's last output may still be on its way.
+    // The command's last output is perhaps still on its way.
     if (signal !== undefined) await Promise.race([closed, silence(channel)])
     channel.destroy()
     return ranAs(signal === undefined ? { outcome: 'lost', exitCode: null } : { outcome: cause, exitCode: null, signal })
@@ -69,7 +69,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   return ranAs({ outcome: 'exited', exitCode: exit.code, ...(exit.signal === undefined ? {} : { signal: exit.signal }) })
 }
 
-/** Resolves when a channel or its connection has closed, or when the channel is silent after its command has ended. */
+/** Resolves when a channel or its connection has closed, or when the channel was silent for `REST` ms after its command had ended. */
 async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'> {
   await new Promise<void>(resolve => {
     const end = (): void => {

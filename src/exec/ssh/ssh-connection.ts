@@ -17,8 +17,8 @@ interface Kept {
 }
 
 /**
- * The SSH connection to a target (a remote machine), shared by its commands. It is opened when a command needs it, kept while commands
- * use it, and closed some time later.
+ * The SSH connection to a target (a remote machine), shared by its commands. It is opened when a command needs it, kept while commands use it, and
+ * closed `IDLE` ms after the last use.
  */
 export class SshConnection {
   readonly #target: SshTarget
@@ -45,7 +45,7 @@ export class SshConnection {
     }
   }
 
-  /** Makes later calls of `use` open a new connection. Commands that run now may go on with the old one. */
+  /** Makes later calls of `use` open a new connection. Commands that run now keep the old connection. */
   renew (): void {
     const kept = this.#kept
     this.#kept = undefined
@@ -68,7 +68,7 @@ export class SshConnection {
     const { name, host, port, user: username, hostKey } = this.#target
     const refuse = (reason: string) => new ExecutorError('TARGET_UNREACHABLE', `target "${name}" at ${host}:${port} cannot be reached: ${reason}`)
     const login = await this.#login().catch((error: unknown) => { throw refuse((error as Error).message) })
-    // Each command listens for the end of the connection. The number of commands is bounded elsewhere, so Node's limit of listeners is turned off.
+    // Each command listens for the end of the connection. Node's limit of listeners is turned off, since executors limit the number of commands.
     const client = new ssh2.Client().setMaxListeners(0)
     let seen: string | undefined
     return await new Promise((resolve, reject) => {

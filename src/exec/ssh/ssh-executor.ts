@@ -8,7 +8,7 @@ import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** The largest number of commands that run at a time. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs one too. */
+/** The most commands that run at a time. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs a session too. */
 const MAX_RUNNING = 8
 
 /** An executor that runs commands on a remote machine over SSH. */
@@ -68,11 +68,11 @@ export class SshExecutor implements Executor {
   async #run (command: string, options: RunOptions): Promise<Ran> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const ran = await this.#connection.use(async client => {
-      // The command may have been cancelled while the connection was opened.
+      // The caller has perhaps cancelled the command while the connection was opened.
       if (signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', stderr: '', durationMs: 0 } as const
       return await runOverSsh(client, command, { ...options, cwd: options.cwd ?? this.#target.cwd, signal })
     })
-    // After a command was lost, the connection is renewed: the next command would be lost on it too.
+    // A command was lost when its connection broke or its end was not confirmed. The next command gets a new connection, or it would be lost too.
     if (ran.outcome === 'lost') this.#connection.renew()
     return ran
   }

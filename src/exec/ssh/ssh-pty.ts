@@ -13,22 +13,22 @@ import { SshConnection } from './ssh-connection.ts'
 /** The longest wait for a shell's report that it begins, in ms. */
 const HELLO = 10_000
 
-/** The time for which a channel may stay open after its shell has ended, in ms. */
+/** How long a channel stays open after its shell has ended, in ms. Then the service closes the channel. */
 const REST = 1000
 
 /**
- * Matches the report that the script prints before a shell begins: the shell's process id and the folder for its files, or `nowhere` when
- * the folder to begin in does not exist.
+ * Matches the report that the remote script prints before a shell begins: the shell's process id and the folder for its files, or `nowhere` when
+ * the folder in which the shell has to begin does not exist.
  */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
 
-/** The largest kept login greeting before the report that a shell begins, in UTF-16 units. */
+/** The longest part of a login greeting (text before the report that a shell begins) that is kept, in UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
 /**
- * Begins a shell in a terminal on a remote machine. It has its own connection, because OpenSSH allows only 10 sessions on one, and
- * commands need those.
+ * Begins a shell in a terminal on a remote machine. The shell has an SSH connection of its own: OpenSSH allows only 10 sessions on one connection,
+ * and commands need those of the shared connection.
  * @param agent the socket of an SSH agent that has the key, for a target without a key file
  * @throws ExecutorError
  */
@@ -57,9 +57,9 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
 }
 
 /**
- * Makes the script that begins a shell in a terminal, and that creates a folder for the files of the shell's commands. The shell leads
- * its Unix session, so it gets the hangup when the connection is gone, and passes it to its jobs. A watcher process removes the folder
- * when the shell has ended.
+ * Makes the script that begins a shell in a terminal, and that creates a folder for files that the service writes for the shell. The shell leads
+ * its Unix session, so the system sends it a hangup (SIGHUP) when the connection is gone, and the shell sends it to its jobs. A watcher process
+ * removes the folder when the shell has ended.
  */
 function beginning (shell: readonly string[] | undefined): string {
   const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
@@ -136,7 +136,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
     }
     channel.once('exit', (code: number | null) => {
       exitCode = code
-      // A process that the shell left behind may keep the channel open, so the channel is closed after a while.
+      // A process that the shell left behind can keep the channel open, so the channel is closed after a while.
       setTimeout(() => { channel.destroy() }, REST)
     })
     channel.once('close', end)
@@ -155,7 +155,7 @@ interface SshPtyOptions {
 
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
-  /** Settles when a kill of the shell is finished; until then the connection has to stay open. It is `undefined` if nobody has killed the shell. */
+  /** Settles when the running kill of the shell is finished; the connection has to stay open until then. `undefined` while nobody has killed the shell. */
   killed: Promise<boolean> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel

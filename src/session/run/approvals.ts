@@ -15,10 +15,7 @@ export class Approvals {
   readonly #about: Circumstances['about']
   readonly #commit: Commit
 
-  /**
-   * Creates the object that takes the decisions of people about effects of all sessions.
-   * @param about gives the circumstances, as they are now, of an effect that a person is asked about
-   */
+  /** @param about gives the circumstances, as they are now, of an effect that a person is asked about */
   constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
     this.#log = log
     this.#about = about
@@ -31,10 +28,10 @@ export class Approvals {
   }
 
   /**
-   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it
-   * comes.
+   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it comes.
    * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was shown;
-   * APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. The last two errors carry the approval that waits now
+   * APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. These two errors carry the approval that waits now, if there is
+   * one
    */
   async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
     let written: AnswerFact | undefined

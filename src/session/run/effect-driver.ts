@@ -36,7 +36,7 @@ export class EffectDriver {
     await running.run(id, effect.id, async signal => {
       watches.open(id)
       const outcome = await this.#outcomeOf(session, effect, signal)
-      // An aborted effect may have succeeded all the same, so a result is written. A failure of an aborted effect only says that it was aborted.
+      // An effect can succeed although it was aborted, so a result is written. A failure of an aborted effect only says that it was aborted.
       if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
       else if (outcome.kind === 'unknown') await this.#endUnconfirmed(id, effect)
     })
@@ -50,8 +50,8 @@ export class EffectDriver {
   }
 
   /**
-   * Reports an aborted effect that may still run. It is written to the session's log only when the session has ended. For a session that goes
-   * on, the next replica that takes it records that the effect's end is unknown.
+   * Reports an aborted effect that perhaps still runs. Only for a session that has ended, the report is written to the log. For a session that goes
+   * on, the next replica that takes the session records that the effect's end is unknown.
    */
   async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
     const target = effect.kind === 'exec' ? effect.target : undefined
@@ -70,8 +70,8 @@ export class EffectDriver {
   }
 
   /**
-   * Writes to the log how an effect ended, as soon as the store can be reached.
-   * @param isWanted whether the outcome has to be written.
+   * Writes to the session's log how an effect ended, as soon as the store can be reached.
+   * @param isWanted decides whether to write the outcome.
    * @default only while the log says that this replica performs the effect
    */
   async #end (id: string, effect: ActiveEffect, outcome: Outcome, isWanted = (session: Session): boolean => this.#isOwn(session, effect)): Promise<void> {

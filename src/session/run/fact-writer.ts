@@ -15,7 +15,7 @@ import { type Residence } from './residence.ts'
 export interface Replica {
   /** A random id of this process. */
   readonly id: string
-  /** The length of a lease, in ms: how long a replica may be silent before another one takes over its sessions. */
+  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
   readonly lease: number
   /** Aborts when the process closes. */
   readonly closing: AbortSignal
@@ -62,9 +62,9 @@ export class FactWriter {
   }
 
   /**
-   * Adds a fact to a session. When another writer is first, the fact is computed again for the new state, as often as needed. `decide`
-   * first sees a cached session, which may be outdated: the store then refuses the append. When `decide` returns no fact, or throws, for
-   * a cached session, it is asked again with a freshly loaded one.
+   * Adds a fact to a session. When another writer is first, calls `decide` again with the new state, as often as needed. The first call gets the
+   * session from the cache. An outdated one does no harm: the store refuses the append. When `decide` returns no fact, or throws, for a cached
+   * session, it is called again with a freshly loaded one.
    * @param decide gives the fact, or `undefined` to leave the session as it is
    * @param isTaken whether the store has leased the session to this replica
    * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
@@ -75,14 +75,15 @@ export class FactWriter {
       for (let known = isTaken ? undefined : sessions.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await sessions.load(id)
         if (before === undefined) throw sessionNotFound(id)
-        // The previous driver may still append after this replica took the session. Its effects then still run, so they must not count as lost.
+        // The previous driver (the replica that performed the effects) can still append after this replica took the session. The store then names
+        // that replica as the driver again. The effects still run there, so they must not count as lost.
         if (isTaken && await sessions.driverOf(id) !== replica.id) return before
         const fact = decide(before)
         if (fact === undefined) return before
         const driver = driverOf(before)
         const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
         const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
-        // All running effects of a session belong to one replica, so the effects that another replica had begun have to end first.
+        // All running effects of a session belong to one replica. This replica begins effects only when those of the other replica have ended.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives, isElsewhere)) continue
@@ -123,8 +124,8 @@ export class FactWriter {
   }
 
   /**
-   * The id that the session's head gets as its driver when this replica has written a transition: this replica's own id. `undefined` when the
-   * session only waits or has ended, or when this process closes.
+   * The id of the driver (the replica that performs the effects) for the session's head, after this replica has written a transition: its own id.
+   * `undefined` when the session only waits for a person or has ended, or when this process closes.
    */
   #driverOf (session: Session): string | undefined {
     return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id

@@ -3,7 +3,7 @@ import { type Refused } from '../engine.ts'
 import { type Action, ENDED, type Fact, type StopCause } from '../model.ts'
 import { acceptsInput, MAX_LOG_BYTES, openIn, type Session } from '../session.ts'
 
-/** The number of log entries from which on a session accepts no further input. */
+/** A session with this many log entries accepts no further input. */
 const MAX_TRANSITIONS = 10_000
 
 /** An input that a user sends to a session. */
@@ -16,7 +16,7 @@ export interface SessionInput {
 }
 
 /**
- * Makes the fact (log entry) for an input of a session's user; `undefined` when the session has this input already.
+ * Makes the fact (log entry) for an input of a session's user; `undefined` when the session's last input has the same id.
  * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED
  */
 export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {

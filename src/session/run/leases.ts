@@ -1,22 +1,25 @@
 import { type Log } from '../../base/log.ts'
 import { type Renewed, type SessionStore, SessionStoreError } from '../session-store.ts'
 
-/** The longest time between two requests to the store for sessions that are due, in ms. The store may name an earlier time. */
+/**
+ * The longest time between two requests to the store for sessions that are due, in ms. The next request comes earlier when the store says that a
+ * session is due earlier.
+ */
 const POLL = 5000
 
-/** The largest number of sessions that one request takes. */
+/** The most sessions that one request takes over from the store. */
 const TAKEN = 50
 
 export interface LeasesOptions {
   readonly store: SessionStore
   /** The id of this replica, which drives the sessions. */
   readonly replica: string
-  /** The length of a lease, in ms: how long a replica may be silent before another one takes its sessions. */
+  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
   readonly lease: number
   readonly log: Log
   /** Gives the ids of the sessions that this replica drives now. */
   readonly driven: () => readonly string[]
-  /** Called with the store's answer for each session whose lease was to be renewed. */
+  /** Called, after a renewal of the leases, with what the store says about each session. */
   readonly onRenewed: (renewed: Renewed) => Promise<void>
   /** Called with the id of each session that this replica has taken. */
   readonly onTaken: (id: string) => Promise<void>
@@ -25,8 +28,8 @@ export interface LeasesOptions {
 }
 
 /**
- * Renews the leases of the sessions that this replica (service process) drives, and takes sessions that are due: those without a driver,
- * and those that have waited too long for a person.
+ * Renews the leases of the sessions that this replica (service process) drives. Takes over sessions that are due: those that no replica drives any
+ * more, and those that have waited too long for a person.
  */
 export class Leases {
   readonly #options: LeasesOptions

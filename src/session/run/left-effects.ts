@@ -4,13 +4,13 @@ import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } f
 import { type RunningEffects } from './running-effects.ts'
 
 /**
- * The knowledge of a replica (service process) that recovers a session: whether another replica may still drive the session, and which
- * effects run in this process.
+ * What a replica (service process) knows when it recovers a session: whether another replica perhaps still drives the session (performs its
+ * effects), and which effects run in this process.
  */
 export interface Knowledge {
   /** The id of the replica that recovers the session. */
   readonly replica: string
-  /** Whether this replica took the session because it was due. If another replica had begun effects of the session, that replica has stopped. */
+  /** Whether the store gave the session to this replica because it was due. A replica that had begun effects of the session has then stopped. */
   readonly isTaken: boolean
   /** Whether this process has to drive the session, because the session runs in a terminal of this process. */
   readonly isHere: boolean
@@ -19,15 +19,15 @@ export interface Knowledge {
 }
 
 /**
- * The next fact (log entry) in the recovery of a session; `undefined` when there is nothing to do. Effects that no replica performs any
- * more are begun again, or end as unknown where a repeat could do harm. A session that has waited too long is stopped.
+ * The next fact (log entry) in the recovery of a session; `undefined` when there is nothing to do. Effects that no replica performs any more are
+ * begun again. Where a repeat could do harm, the fact `unknown` ends the effect instead. A session that has waited too long is stopped.
  */
 export function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
   const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
-  // Effects that this replica has begun in the log, but does not perform: the store took the append after this replica had stopped waiting
-  // for its answer.
+  // Effects that this replica has begun in the log, but does not perform: it had stopped waiting for the store's answer, and the store wrote the
+  // entry all the same.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]
@@ -41,7 +41,7 @@ export function factToGoOn (session: Session, known: Knowledge): Fact | undefine
   return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
 }
 
-/** Whether an effect that was begun is not performed by this process. */
+/** Whether an effect that was begun is one that this process does not perform. A wait for the user is no such effect. */
 function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Knowledge): boolean {
   return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
 }

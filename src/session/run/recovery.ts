@@ -33,9 +33,9 @@ export class Recovery {
   }
 
   /**
-   * Recovers a session: stops it when it has waited too long, begins those effects of a stopped replica again that may be repeated, and
-   * begins owed effects.
-   * @param isTaken whether this replica took the session because it was due: a replica that had begun effects of it has then stopped
+   * Recovers a session: stops it when it has waited too long, begins those effects of a stopped replica again that can be repeated without harm,
+   * and begins effects that nobody has begun yet.
+   * @param isTaken whether the store gave the session to this replica because it was due: a replica that had begun effects of it has then stopped
    */
   async recover (id: string, isTaken: boolean): Promise<void> {
     const { writer, driver } = this.#options
@@ -56,10 +56,10 @@ export class Recovery {
   async failed (id: string, error: unknown): Promise<void> {
     const { log, sessions, running } = this.#options
     const { message } = error as Error
-    // A replica that has the engine takes the session when it is due again.
+    // Another replica, whose program has this engine, takes the session when its lease is over.
     if (error instanceof EngineUnknown) return
     log.warn({ session: id, reason: message }, 'a session could not be gone on with')
-    // After an error of the store, the store comes back later. Any other error would happen again in every replica that takes the session.
+    // An error of the store passes, so the session is left for later. Any other error would happen again in every replica that takes the session.
     if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
     await sessions.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
     running.abort(id)
@@ -84,13 +84,13 @@ export class Recovery {
     return session !== undefined && await residence.of(session) === 'elsewhere'
   }
 
-  /** Renews the lease of a taken session that another process has to drive, so that it is due again when the lease is over. */
+  /** Renews this replica's lease of a session that another process has to drive. When the lease is over, the store offers the session again. */
   async #leaveToOthers (id: string): Promise<void> {
     const { store, replica } = this.#options
     await store.renew(replica.id, [id], replica.lease)
   }
 
-  /** Changes the due time of a session that this replica has taken, and that only waits for a person, to the moment at which it has waited too long. */
+  /** Sets the time at which a replica must next look at a taken session that only waits for a person: the moment at which it has waited too long. */
   async #giveBack (id: string): Promise<void> {
     const { store, sessions, replica } = this.#options
     const session = sessions.peek(id) ?? await sessions.load(id)

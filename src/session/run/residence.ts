@@ -2,7 +2,7 @@ import { ENDED } from '../model.ts'
 import { type Session } from '../session.ts'
 import { type SessionStore } from '../session-store.ts'
 
-/** The process that has to drive a session (perform its effects): this one, another one, or any one. */
+/** The process that has to drive a session (perform its effects): this process, a certain other one, or any process. */
 export type Place = 'here' | 'elsewhere' | 'anywhere'
 
 /** The terminals (shells that people type into) that this process holds, by the id of the terminal's session. */

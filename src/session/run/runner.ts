@@ -22,7 +22,7 @@ import { type HeldTerminals, IN_TERMINAL, NO_TERMINALS, Residence } from './resi
 import { RunningEffects } from './running-effects.ts'
 import { Watches } from './watches.ts'
 
-/** How long a replica that drives a session may be silent before another one takes it, in ms. */
+/** When the replica that drives a session (performs its effects) was silent for this time, in ms, another replica takes over the session. */
 const LEASE = 8000
 
 /** The objects that a session runner uses, and its settings. */
@@ -41,16 +41,16 @@ export interface RunnerOptions {
   readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
-  /** Called with each session that waits or has ended after a transition of this process. `close` waits for the promise. */
+  /** Called with each session that waits for a person, or has ended, after a transition that this process wrote. `close` waits for the promise. */
   readonly onSettled?: (session: Session) => Promise<void>
-  /** The length of a lease, in ms. @default 8 s */
+  /** When the replica that drives a session was silent for this time, in ms, another replica takes over the session. @default 8 s */
   readonly lease?: number
 }
 
 /**
- * Runs sessions: writes a transition, then performs the effects that the transition begins, and writes the end of each effect as a further
- * transition. Every replica (service process) may add a fact to any session; only the replica that drives a session begins effects. When that
- * replica stops, another one takes its sessions once they are due.
+ * Runs sessions: writes a transition (log entry), performs the effects that the entry begins, and writes the end of each effect as a further transition.
+ * Every replica (service process) can add a fact to any session. Only the session's driver, one replica, begins effects. When that replica stops,
+ * another one takes over its sessions.
  */
 export class SessionRunner {
   readonly #options: RunnerOptions
@@ -124,14 +124,14 @@ export class SessionRunner {
     })
   }
 
-  /** Begins to take sessions that are due: those of replicas that have stopped, and those that have waited too long for a person. */
+  /** Begins to take over sessions from the store: those of replicas that have stopped, and those that have waited too long for a person. */
   open (): void {
     this.#leases.open()
   }
 
   /**
-   * Aborts the effects that run in this process. A result that an effect still gives is written. All other effects are left to
-   * the next replica, which need not wait for the end of a lease.
+   * Aborts the effects that run in this process. When an aborted effect has a result all the same, the result is written. The other effects are
+   * left to another replica, which can take the sessions at once.
    */
   async close (): Promise<void> {
     const left = this.#running.sessions
@@ -175,7 +175,7 @@ export class SessionRunner {
     return await this.#approvals.decide(id, effect, answer)
   }
 
-  /** The approvals that a session waits for, as people are shown them now. */
+  /** The approvals for which a session waits, with the content that people are shown now. */
   approvals (session: Session): readonly Approval[] {
     return this.#approvals.of(session)
   }
@@ -198,7 +198,7 @@ export class SessionRunner {
       before = each
       return stopFact(each, by, reason)
     })
-    // A further child may have begun while the others were stopped.
+    // Another child has perhaps begun while these were stopped.
     if (before !== undefined) await this.#stopBelow(before, stopped, by, reason)
     return session
   }
@@ -228,7 +228,7 @@ export class SessionRunner {
     }
   }
 
-  /** Watches a session in a terminal of this process: other processes may add facts to it, after which this process has to continue it. */
+  /** Watches a session that runs in a terminal of this process: when another process adds a fact to it, this process has to go on with it. */
   #keepWatching (session: Session): void {
     if (this.#residence.isHere(session)) this.#watches.keep(session.id)
     else if (ENDED.has(session.status)) this.#watches.release(session.id)
@@ -242,7 +242,7 @@ export class SessionRunner {
     await this.#recovery.recover(id, false)
   }
 
-  /** Whether this process does not know a transition of a session yet. @param seq number of the transition */
+  /** Whether a transition of a session is new to this process. @param seq number of the transition */
   #isNews (id: string, seq: number): boolean {
     return seq > (this.#log.peek(id)?.seq ?? 0)
   }

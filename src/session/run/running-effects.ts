@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 
-/** The number of finished effects that this process remembers. */
+/** The most effects of which this process remembers that it has performed them. */
 const REMEMBERED = 10_000
 
-/** The effects (model calls, commands …) that this process performs now, by session, and the ids of the last ones that it has performed. */
+/** The effects (model calls, commands …) that this process performs now, by session, and the ids of the effects that it performed lately. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
-  // The cache is limited by the sum of sizes, where each entry has the size 1. With a maximum number of entries, it would reserve the memory
-  // for all of them at once.
+  // The cache is limited by the sum of sizes, where each entry has the size 1. Limited by a number of entries, the cache would reserve the memory
+  // for all entries at once.
   readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
 
   /** The ids of sessions for which this process performs an effect now. */
@@ -23,12 +23,12 @@ export class RunningEffects {
     return this.#controllers.has(session)
   }
 
-  /** Whether this process remembers that it has performed an effect. The log may not tell, when the store has lost its last entries. */
+  /** Whether this process remembers that it has performed an effect. A log of which the store has lost the last entries does not tell that. */
   wasPerformed (session: string, effect: string): boolean {
     return this.#performed.has(`${session}:${effect}`)
   }
 
-  /** Runs `work`, which performs an effect; the effect counts as running meanwhile. */
+  /** Runs `work`, which performs an effect. Until `work` has ended, the effect counts as running. */
   async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const controller = new AbortController()
     this.#performed.set(`${session}:${effect}`, true)

@@ -15,8 +15,8 @@ export class Watches {
 
   /**
    * Creates an empty set of watches.
-   * @param onNews called with the number of a new log entry, or `Infinity` when there may be new ones
-   * @param onLive called with each live message
+   * @param onNews called with the number of a new log entry, or `Infinity` when there are perhaps new entries
+   * @param onLive called with each live message (a message that is not stored in the log)
    */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
     this.#store = store
@@ -41,7 +41,7 @@ export class Watches {
     const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
     const watch = this.#store.watch(id, listener).catch(() => () => {})
     this.#open.set(id, watch)
-    // The listener has missed the log entries that were added before the store began to watch.
+    // Log entries that were added before the store began to watch did not reach the listener, so the log is read once.
     void watch.then(look)
   }
 

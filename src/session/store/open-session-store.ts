@@ -21,7 +21,7 @@ const SEVEN_DAYS = 7 * 24 * 60 * 60_000
  * @throws SessionStoreError when the Redis URL does not have a form that `parseRedisUrl` accepts
  */
 export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: SessionStoreOptions): Promise<SessionStore> {
-  // Each kind of store needs packages of its own, so only those of the configured kind are loaded.
+  // Each kind of store needs other packages, so only the module of the configured kind is loaded.
   switch (place.kind) {
     case 'memory': {
       const { createMemorySessionStore } = await import('./memory/memory-session-store.ts')

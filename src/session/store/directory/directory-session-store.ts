@@ -18,8 +18,8 @@ export interface DirectorySessionStoreOptions {
 }
 
 /**
- * A session store in a folder that belongs to this process. Each append is on the disk before it is answered. When another process has
- * written to the folder, for example because this machine slept and the lock expired, the store stops for good.
+ * A session store in a folder that belongs to this process. Each log entry is on the disk before the caller is told so. When another process has
+ * written to the folder, for example because this machine slept and the lock expired, the store works no more until the service restarts.
  */
 export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: DirectorySessionStoreOptions): SessionStore {
   const listeners = new SessionListeners()
@@ -46,8 +46,8 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
   }
 
   /**
-   * Runs an action on the opened folder.
-   * @returns what the action returns; `absent`, if given, while the folder does not exist
+   * Runs an action on the folder, which the first call opens.
+   * @returns what the action returns; while the folder does not exist, `absent`, where the caller passes it
    * @throws SessionStoreError; RangeError of the action
    */
   async function use<T> (action: (folder: SessionFolder) => T | Promise<T>, absent?: T): Promise<T> {
@@ -65,7 +65,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     if (error instanceof RangeError) return error
     if (error instanceof ForeignChange) stop(error.message)
     const reason = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
-    // A damaged file of one session is no problem of the store as a whole.
+    // A damaged file of one session does not make the whole store count as failed.
     if (folder === undefined || !(error instanceof SessionStoreError)) problem = reason
     return new SessionStoreError(end ?? reason, { cause: error })
   }

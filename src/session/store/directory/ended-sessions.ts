@@ -7,18 +7,18 @@ import { createSlices } from '../../../runtime/slices.ts'
 import { isSessionId } from '../shared/check-append.ts'
 import { readTail, type SessionTail } from './session-file.ts'
 
-/** The time for which the cached heads of a month's sessions stay in memory after they were last listed, in ms. */
+/** How long the heads (summaries) of a month's ended sessions stay in the cache after a list last used them, in ms. */
 const LISTED_MS = 10 * 60_000
 
-/** The interval between two searches for expired files, in ms. */
+/** The shortest time between two searches for files of ended sessions that were kept long enough, in ms. */
 const SWEEP_MS = 60 * 60_000
 
 interface EndedHead { readonly head: Head, readonly written: number }
 interface Month { readonly heads: Map<string, EndedHead>, listed: number }
 
 /**
- * The files of ended sessions, in one folder for each month in which sessions began, so that a list reads no more months than it shows.
- * The heads (summaries) of a month are in memory only after a list has read them.
+ * The files of ended sessions, in one folder for each month in which sessions began, so that a list reads only the months that it needs. The heads
+ * (summaries) of a month's sessions are in memory only after a list has read them.
  */
 export class EndedSessions {
   readonly #folder: string
@@ -53,12 +53,12 @@ export class EndedSessions {
     this.sweep()
   }
 
-  /** Puts the head of an ended session into the cache, if the heads of its month are cached. */
+  /** Puts the head (summary) of an ended session into the cache, if the heads of its month are cached. */
   note (head: Head): void {
     this.#months.get(monthOf(head.createdAt))?.heads.set(head.id, { head, written: this.#now() })
   }
 
-  /** Removes a session from the cached heads, because its file was moved to another folder. */
+  /** Removes a session's head (summary) from the cache, because the session's file was moved to another folder. */
   forget ({ createdAt, id }: Head): void {
     this.#months.get(monthOf(createdAt))?.heads.delete(id)
   }
@@ -88,12 +88,12 @@ export class EndedSessions {
     return [...known.heads.values()].filter(({ written }) => this.#isKept(written)).map(({ head }) => head)
   }
 
-  /** Starts to remove expired files, at most once an hour, and drops the cached heads of months that nobody lists. */
+  /** Starts to remove files that were kept long enough, at most once an hour, and drops the cached heads (summaries) of months that nobody lists. */
   sweep (): void {
     if (this.#now() - this.#swept <= SWEEP_MS) return
     this.#swept = this.#now()
     for (const [month, { listed }] of this.#months) if (this.#now() - listed > LISTED_MS) this.#months.delete(month)
-    // A file that cannot be removed now is tried again in an hour; lists leave it out anyway.
+    // The removal of a file that cannot be removed now is tried again in an hour. Until then, lists leave its session out.
     this.#sweeping = this.#sweep().catch(() => {})
   }
 
@@ -140,8 +140,8 @@ export async function forEachSession (folder: string, action: (id: string, path:
 }
 
 /**
- * Reads the end of a session's file; undefined where there is no file. @param onError handles errors of reading. @default every error except
- * that of a missing file is thrown
+ * Reads the end of a session's file; undefined where there is no file.
+ * @param onError handles errors of reading. @default throws every error except that of a missing file
  */
 function readKnownTail (path: string, onError: (error: unknown) => undefined = orAbsent): SessionTail | undefined {
   try {

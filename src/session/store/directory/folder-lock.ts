@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SessionStoreError } from '../../session-store.ts'
 
-/** The interval at which the lock is refreshed, and the age at which a lock that was not refreshed counts as left by a dead process, in ms. */
+/** The interval at which a process refreshes its lock, and the age of a lock whose process counts as dead because it refreshed nothing, in ms. */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 
-/** The interval at which this process checks whether another process still refreshes its lock, in ms. */
+/** While another process holds the lock: the interval at which this process checks whether that one still refreshes it, in ms. */
 const LOOK_MS = 200
 
 /**
- * Locks a folder, so that only this process uses it. The lock is a file whose time is refreshed at intervals. This works between containers
- * too, where a process id says nothing. After a process was killed, the next one waits until the lock has not been refreshed for `STALE_MS`.
+ * Locks a folder, so that only this process uses it. The lock is a file whose time is refreshed at intervals. This works between containers too,
+ * where a process id says nothing. When a process was killed, the next process waits until nobody has refreshed the lock for `STALE_MS`.
  * @param onLost called when another process has taken the folder over, for example after a long sleep of this machine
  * @returns a function that releases the lock
  * @throws SessionStoreError when a living process holds the lock
@@ -33,7 +33,7 @@ export async function lockFolder (folder: string, onLost: () => void): Promise<(
   }
 }
 
-/** The time of a lock's last heartbeat, in ms since 1970; undefined without a lock. */
+/** When a lock was refreshed last, in ms since 1970; undefined without a lock. */
 async function heartbeat (lockfilePath: string): Promise<number | undefined> {
   return await stat(lockfilePath).then(({ mtimeMs }) => mtimeMs, () => undefined)
 }

@@ -3,13 +3,13 @@ import { type FileHandle } from 'node:fs/promises'
 
 const LINE_END = 0x0a
 
-/** The sizes of the first and of the largest block that is read at once, in bytes. The first block is small, since most lines are short. */
+/** The size of the first block of a file that is read, and the largest size of a block, in bytes. The first is small, since most lines are short. */
 const FIRST_BLOCK = 4 * 1024
 const LARGEST_BLOCK = 256 * 1024
 
 /**
- * Yields the lines of a file before an offset, from the last one backwards, each without its line end. Reading is synchronous, which
- * takes a quarter of the time when the ends of thousands of files are read. A caller that reads many lines has to pause between them.
+ * Yields the lines of a file before an offset, from the last line backwards, each without its line end. Reading is synchronous: for the ends of
+ * thousands of files, that takes a quarter of the time of asynchronous reading. A caller that reads many lines has to pause between them.
  */
 export function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
   let start = end
@@ -55,7 +55,7 @@ async function readExactly (file: FileHandle, position: number, length: number):
   return buffer
 }
 
-/** Checks that a read gave at least one byte. @throws Error when the file ended early */
+/** Checks that the last call of `read` gave at least one byte. @throws Error when the file ended early */
 function more (bytesRead: number): number {
   if (bytesRead === 0) throw new Error('has become shorter while it was read')
   return bytesRead

@@ -13,7 +13,7 @@ export class ForeignChange extends Error {
   override readonly name = 'ForeignChange'
 }
 
-/** The end of a session's file, which is enough to list and continue the session. */
+/** The end of a session's file. It is all that is needed to list the session and to append to its file. */
 export interface SessionTail {
   readonly last: SessionLine
   /** The length of the file up to the end of its last whole line, in bytes. */
@@ -23,8 +23,8 @@ export interface SessionTail {
 }
 
 /**
- * Reads the end of a session's file. If a crash has left a half-written last line, the line is cut off: its append was never acknowledged.
- * Only the last line can be half-written, since each line is on the disk before the next one is begun.
+ * Reads the end of a session's file. If a crash has left a half-written last line, the line is cut off: no caller was told that it is written. Only
+ * the last line can be half-written, since each line is on the disk before the next line is begun.
  * @returns undefined when the file has no whole line
  * @throws Error when the file is damaged, or the disk fails
  */
@@ -46,7 +46,7 @@ export function readTail (path: string): SessionTail | undefined {
 
 function findLast (file: number, size: number): { readonly last: SessionLine, readonly length: number } | undefined {
   let torn = 0
-  // The first result is the text after the last line end, which is empty in a file without a torn line.
+  // The first item is the text after the file's last line end. It is empty when no line is torn (half-written).
   for (const { start, bytes } of linesBackwards(file, size)) {
     const end = start + bytes.length
     if (end === size) {
@@ -113,7 +113,10 @@ export async function * readPages (file: FileHandle, after: number, length: numb
   if (page.length > 0) yield page
 }
 
-/** The offset of the line that holds a transition (log entry). The search goes backwards, since followers mostly ask for the last ones. */
+/**
+ * Finds the line that holds the transition (log entry) with the number `seq`. The search goes backwards, since followers mostly ask for the last
+ * entries. @returns offset of the line in the file, in bytes
+ */
 async function startOf (file: FileHandle, seq: number, length: number): Promise<number> {
   if (seq === 1) return 0
   const slices = createSlices()

@@ -17,7 +17,7 @@ import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
 import { formatLine } from './session-line.ts'
 
-/** A session as the folder's index knows it: its head and due time, with the path and length of its file. */
+/** A session in the folder's index: its head (summary), its due time (when a replica must look at it), and the path and length of its file. */
 interface Kept extends IndexEntry {
   readonly path: string
   /** The length of the file as this process left it, in bytes. */
@@ -35,17 +35,16 @@ export interface SessionFolderOptions {
 }
 
 /**
- * A folder of sessions that belongs to this process. `open/<id>.jsonl` has a line for each log entry of a session, and `ended/<month>/`
- * has the files of ended sessions. Heads (summaries) and due times of open sessions are in memory. Leases are only in memory, and end
- * with the process: a session that had a driver is due when the next process opens the folder, any other at the due time of its last
- * line.
+ * A folder of sessions that belongs to this process. `open/<id>.jsonl` has a line for each log entry of a session, and `ended/<month>/` has the
+ * files of ended sessions. Heads (summaries) and due times (when a replica must look at a session) of open sessions are in memory, and end with the
+ * process. When the next process opens the folder, a session that a replica drove is due at once, any other at the due time of its last line.
  */
 export class SessionFolder {
   readonly #options: SessionFolderOptions
   readonly #unlock: () => Promise<void>
   readonly #index = new SessionIndex<Kept>()
   readonly #ended: EndedSessions
-  /** The last append of each session; the session's next append waits for it. */
+  /** The last write to each session's file, by the session's id. The next write to the same file waits for it. */
   readonly #turns = new Map<string, Promise<unknown>>()
   /** The reason why a session's file is damaged, by the session's id. */
   readonly #damaged = new Map<string, string>()
@@ -95,14 +94,14 @@ export class SessionFolder {
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
     const kept = keptOf(path, tail)
-    // This process holds the lock, so the process that drove the session has ended, and the session is due now.
+    // This process holds the folder's lock, so the process that drove the session has ended, and this one has to continue the session now.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }
 
   /**
-   * Appends a transition to a session's file. Appends of one session run one after the other, so that each sees the result of the
-   * previous one.
+   * Appends a transition (log entry) to a session's file. Writes to one session's file run one after the other, so that each starts from the result
+   * of the previous write.
    * @throws ForeignChange
    */
   async append (append: Append): Promise<Appended> {
@@ -129,13 +128,13 @@ export class SessionFolder {
     const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
-    // A replica may have taken the session meanwhile, which is only noted in memory. The due time on the disk is then too early, which does no harm.
+    // A replica has perhaps taken the session meanwhile, which is kept only in memory. The due time on the disk is then too early, which does no harm.
     const length = (known?.length ?? 0) + Buffer.byteLength(line)
     await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
     return 'ok'
   }
 
-  /** Moves a session's file to the folder `open` or `ended` that its status belongs to. A file that cannot be moved stays usable where it is. */
+  /** Moves a session's file to the folder `open` or `ended`, as the session's status says. A file that cannot be moved stays usable where it is. */
   async #settle (kept: Kept): Promise<void> {
     const { path, head } = kept
     const open = this.#openPath(head.id)
@@ -178,7 +177,7 @@ export class SessionFolder {
     return this.#index.countOpen(owner)
   }
 
-  /** Lists a page of sessions. @param after the place in the list that the query's cursor names */
+  /** Gives one page of the list of sessions. @param after the session after which the page begins */
   async list (query: ListQuery, after: Place | undefined): Promise<SessionPage> {
     let found = this.#index.list(query, after)
     const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
@@ -209,7 +208,7 @@ export class SessionFolder {
     return renewed.filter(one => one !== undefined)
   }
 
-  /** Releases the folder's lock when the running appends have ended. */
+  /** Waits until the running writes and removals of files have ended, then releases the folder's lock. */
   async close (): Promise<void> {
     await Promise.allSettled([...this.#turns.values(), this.#ended.idle()])
     await this.#unlock().catch(() => {})
@@ -237,7 +236,7 @@ export class SessionFolder {
     }
   }
 
-  /** Opens a session's file. Where the session has ended or was reopened meanwhile, its file is in the other folder. */
+  /** Opens a session's file. When the session has ended meanwhile, or was opened again, its file is in the other one of the two folders. */
   async #openFile ({ path, head }: Kept): Promise<FileHandle> {
     try {
       return await open(path)

@@ -2,24 +2,24 @@ import { parseOwnJson, stringifyJson } from '../../../base/json.ts'
 import { type Head, type Transition } from '../../model.ts'
 import { type Entry } from '../../session-store.ts'
 
-/** The text before the last field of a line, which is the transition. Before that place it occurs nowhere, since quotes inside a JSON string are escaped. */
+/** The text before the last field of a line, which is the transition. Left of that field the text never occurs: quotes in JSON strings are escaped. */
 const TRANSITION = ',"transition":'
 
 /** The byte of the closing brace at the end of a line. */
 const CLOSING = 0x7d
 
-/** The fields of a line in a session's file, without the transition itself. The last line's fields restore the session's head (summary) and due time. */
+/** The fields of a line in a session's file, without the transition. When the file is opened, the last line gives the session's head (summary) and due time. */
 export interface SessionLine {
   readonly head: Head
-  /** When a replica may take the session, in ms since 1970; undefined for never. */
+  /** From when on a replica can take the session over, in ms since 1970; undefined for never. */
   readonly due: number | undefined
   /** When the line was written, by the store's clock, in ms since 1970. */
   readonly written: number
 }
 
 /**
- * Formats a line of a session's file, with its line end. Number and seal come first and the transition last, so that each of the three can be
- * read without parsing the others.
+ * Formats a line of a session's file, with its line end. The entry's number and seal come first and its transition last, so that a reader can cut
+ * out each of them without parsing the line.
  */
 export function formatLine ({ seq, text, seal }: Entry, { head, due, written }: SessionLine): string {
   return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${TRANSITION}${text}}\n`

@@ -18,12 +18,12 @@ interface Kept { readonly entry: Entry, readonly token: string }
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
   const logs = new Map<string, Kept[]>()
   const index = new SessionIndex()
-  /** The time at which each ended session is forgotten, in ms since 1970, the earliest first. */
+  /** The time at which the store forgets each ended session, in ms since 1970, by the session's id. The earliest time is first. */
   const ends = new Map<string, number>()
   const listeners = new SessionListeners()
   let closed = false
 
-  /** Runs first in every method but `publish`: forgets the ended sessions whose time is over. @throws SessionStoreError after `close` */
+  /** Every method but `publish` calls this first. Forgets the ended sessions that were kept long enough. @throws SessionStoreError after `close` */
   function enter (): void {
     if (closed) throw new SessionStoreError('the store is closed')
     for (const [id, end] of ends) {

@@ -2,10 +2,10 @@ import { compareNewest, cursorOf, isWanted, type Place } from '../shared/session
 import { type Head } from '../../model.ts'
 import { type ListQuery, type SessionPage } from '../../session-store.ts'
 
-/** The largest number of sessions that are read to fill one page of a list, when few match the query. */
+/** The most sessions that are read for one page of a list, even if too few of them match the query to fill the page. */
 const LOOKED_AT = 2000
 
-/** A session in the list of a shard (a sixteenth of all sessions). A session that has expired has no head. */
+/** A session in the list of a shard (a sixteenth of all sessions). The head (summary) is missing when Redis has deleted the session. */
 export interface Listed extends Place {
   readonly head: Head | undefined
 }

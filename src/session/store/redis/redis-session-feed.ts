@@ -11,10 +11,7 @@ const RETRY_MS = 500
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
-  /**
-   * Gives a working connection to the cluster node that stores the sessions of this feed. Other nodes of a cluster forward its messages, but
-   * may lose some.
-   */
+  /** Gives a working connection to the cluster node that stores the sessions of this feed. Other nodes forward this node's messages, but can lose some. */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string
 }
@@ -22,8 +19,8 @@ export interface RedisSessionFeedOptions {
 interface Subscriber { readonly own: Redis, readonly connection: RedisConnection }
 
 /**
- * A feed receives the Pub/Sub messages about sessions from one Redis node, over one connection for all followed sessions. The connection
- * is tied to a main connection, which finds the new master after a failover: when the main one closes, this one is closed too.
+ * A feed receives the Pub/Sub messages about sessions from one Redis node, over one connection for all followed sessions. Commands go over another
+ * connection, which finds the new master after a failover: when that connection closes, the feed's connection is closed too.
  */
 export class RedisSessionFeed {
   readonly #options: RedisSessionFeedOptions
@@ -32,7 +29,7 @@ export class RedisSessionFeed {
   #connecting: Promise<Subscriber> | undefined
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  /** Whether the connection was lost, and messages with it perhaps. The listeners are told so when there is a connection again. */
+  /** Whether the connection was lost, and perhaps messages with it. When there is a connection again, the listeners are told of the gap. */
   #hasGap = false
   #closed = false
 
@@ -121,7 +118,7 @@ export class RedisSessionFeed {
     try {
       this.#listeners.live(id, parseOwnJson(text) as JsonObject)
     } catch {
-      // The message is not of this service: somebody else has published on the channel.
+      // The message was not sent by this service: somebody else has published on the channel.
     }
   }
 }

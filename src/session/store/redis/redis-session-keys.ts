@@ -7,15 +7,15 @@ export const SHARDS = [...'0123456789abcdef']
 export interface ShardKeys {
   /** The common prefix of the shard's keys. Lua scripts build the keys of single sessions from it. */
   readonly prefix: string
-  /** The sorted set of session ids by due time: the time from which on any replica may take the session. */
+  /** The sorted set of session ids by due time: the time from which on any replica can take the session over. */
   readonly due: string
-  /** The sorted set of session ids by the time at which each session began. */
+  /** The sorted set of the ids of all sessions but child sessions, by the time at which each session began. */
   readonly all: string
-  /** The sorted set of ids and owners of ended sessions, by the time at which each is forgotten. */
+  /** The sorted set of the ids and owners of ended sessions, by the time at which Redis deletes each session. */
   readonly ended: string
-  /** The sorted set of session ids of one owner, by the time at which each session began. */
+  /** The sorted set of the ids of one owner's sessions, without child sessions, by the time at which each session began. */
   of (owner: string): string
-  /** The sorted set of the ids of an owner's sessions that have not ended, by the time at which each began. */
+  /** The sorted set of the ids of an owner's sessions that have not ended, without child sessions, by the time at which each began. */
   open (owner: string): string
   /** The sorted set of the ids of all descendants of a root session, by the time at which each began. */
   below (root: string): string
@@ -25,7 +25,7 @@ export interface ShardKeys {
   log (id: string): string
   /** The Redis hash of a session with the fields `head` (the summary that lists show), `driver` and `seq`. */
   head (id: string): string
-  /** The Pub/Sub channel on which appends to a session are announced, and live messages are sent. */
+  /** The Pub/Sub channel for a session's live messages, and for the number of each new entry of its log. */
   channel (id: string): string
 }
 
@@ -34,7 +34,7 @@ export function shardOf (id: Head['id']): string {
   return id.charAt(0)
 }
 
-/** The name used in place of an owner in the key that lists a root session's descendants. */
+/** The name that stands, instead of an owner, in the Redis key of the list of a root session's descendants. */
 export function belowName (root: string): string {
   return `>${root}`
 }
@@ -49,7 +49,7 @@ export function shardKeys (keyPrefix: string, shard: string): ShardKeys {
     ended: `${prefix}ended`,
     of: owner => `${prefix}of:${owner}`,
     open: owner => `${prefix}open:${owner}`,
-    // The name cannot collide with an owner, since no name of an access token has a `>`.
+    // This key cannot be that of an owner: an owner is the name of an access token, and no such name has a `>`.
     below: root => `${prefix}of:${belowName(root)}`,
     openBelow: owner => `${prefix}open:>${owner}`,
     log: id => `${prefix}${id}:log`,

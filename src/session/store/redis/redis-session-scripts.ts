@@ -52,9 +52,9 @@ redis.call('PUBLISH', ARGV[13], ARGV[3])
 return 'ok'`
 
 /**
- * The Lua script that takes sessions that are due (nobody drives them, or they have waited too long), and removes expired sessions from
- * the sets: at most 100 per call, so that no call takes long.
- * `KEYS`: due, all, ended. `ARGV`: the replica that takes, the limit, the lease in ms, the shard's prefix.
+ * The Lua script that gives due sessions (nobody drives them, or they have waited too long) to a replica, and removes sessions that Redis has
+ * deleted from the sets: at most 100 of these per call, so that no call takes long.
+ * `KEYS`: due, all, ended. `ARGV`: the replica's id, the most sessions, the replica's lease in ms, the shard's prefix.
  * Returns the ids, and in how many ms the next session is due, -1 for never.
  */
 export const TAKE = `
@@ -85,8 +85,9 @@ local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
 return { ids, first[2] and math.max(0, first[2] - now) or -1 }`
 
 /**
- * The Lua script that renews the leases of sessions. `KEYS`: due. `ARGV`: the driver, the lease in ms, the shard's prefix, the ids.
- * Returns for each session that exists its id, the number of its last transition, and 1 if the driver still has the session, else 0.
+ * The Lua script that renews the leases (rights to drive sessions) of a replica.
+ * `KEYS`: due. `ARGV`: the replica's id, the lease in ms, the shard's prefix, the ids of the sessions.
+ * Returns for each session that exists its id, the number of its last transition, and 1 if the replica still drives the session, else 0.
  */
 export const RENEW = `
 ${NOW}
@@ -103,9 +104,9 @@ end
 return renewed`
 
 /**
- * The Lua script that lists the sessions of a sorted set after a place, the newest first. `KEYS`: the set. `ARGV`: time of that place (''
- * for the first page), id of that place, the least number of sessions, the shard's prefix.
- * Returns id, time, head and driver of each session; a session that has expired has no head.
+ * The Lua script that lists the sessions of a sorted set, the newest first, after a session that the caller names.
+ * `KEYS`: the set. `ARGV`: time of that session ('' for the first page), its id, the least number of sessions to return, the shard's prefix.
+ * Returns id, time, head and driver of each session; a session that Redis has deleted has no head.
  */
 export const LIST = `
 local count, offset, found = tonumber(ARGV[3]), 0, {}

@@ -28,20 +28,20 @@ export interface RedisSessionStoreOptions {
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   readonly log: Log
-  /** How long Redis may take to answer, in ms. @default 2000 */
+  /** The longest wait for an answer of Redis, in ms. @default 2000 */
   readonly commandTimeout?: number
 }
 
-/** The number of transitions in the first page that is read of a log. */
+/** How many transitions of a session's log the first request to Redis reads. */
 const FIRST_PAGE = 4
 
-/** The number of sessions of a shard that a list reads with its first request, and the most that a later request reads. */
+/** How many sessions of one shard (a sixteenth of all) a list reads with its first request, and the most that a later request reads. */
 const LIST_FROM = 10
 const LIST_TO = 200
 
 /**
- * A session store in Redis, for all replicas of the service, in 16 shards. All keys of a shard are on one node of a cluster, so that one
- * script can change them together. The store connects when it is first used, over connections of its own.
+ * A session store in Redis, for all replicas (service processes), in 16 shards (parts). All keys of a shard are on one node of a cluster, so that
+ * one script can change them together. The store connects with its first use, over connections that nothing else uses.
  * @throws SessionStoreError when the URL is not one for Redis
  */
 export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
@@ -52,11 +52,11 @@ class RedisSessionStore implements SessionStore {
   readonly #options: RedisSessionStoreOptions
   readonly #place: RedisPlace
   readonly #shards: ReadonlyMap<string, ShardKeys>
-  /** The feeds of Pub/Sub messages, by the address of their Redis node. */
+  /** The feeds (receivers of Pub/Sub messages), by the address of their Redis node. */
   readonly #feeds = new Map<string, RedisSessionFeed>()
   #nodes: RedisNodes | undefined
   #closed = false
-  /** The number of calls of `take`. Each call begins with the next shard, so that none is preferred. */
+  /** How often `take` was called. Each call begins with the next shard (a sixteenth of all sessions), so that no shard is preferred. */
   #first = 0
 
   constructor (options: RedisSessionStoreOptions) {
@@ -88,7 +88,7 @@ class RedisSessionStore implements SessionStore {
     this.#opened()
     if (!isSessionId(id)) return
     const log = this.#keys(id).log(id)
-    // Redis counts entries, though memory is limited in bytes: the number of entries asked for follows from the size of those before.
+    // Redis limits a reply by a number of entries, but memory is limited in bytes. So the size of the entries before decides how many are asked for.
     for (let [from, count] = [after + 1, FIRST_PAGE]; ;) {
       const start = `${from}-0`
       const asked = count
@@ -128,7 +128,7 @@ class RedisSessionStore implements SessionStore {
     return await mergePage(lists, query)
   }
 
-  /** Yields the sessions of a shard after a place in the list, the newest first. */
+  /** Yields the sessions in one sorted set of a shard, the newest first. @param after the session after which to begin */
   async * #listed (keys: ShardKeys, set: string, after: Place | undefined): AsyncGenerator<Listed> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [
@@ -151,7 +151,7 @@ class RedisSessionStore implements SessionStore {
     }
     const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
     const ids = taken.flatMap(one => one.ids)
-    // The sessions that are due are not spread evenly over the shards: the rest is taken from shards that have more.
+    // The due sessions are not spread evenly over the shards. Where a shard has more due sessions than its share, they fill up the limit.
     for (const [index, { next }] of taken.entries()) {
       if (next > 0 || ids.length === limit) continue
       const more = await takeOf(shards[index] as ShardKeys, limit - ids.length)
@@ -178,7 +178,7 @@ class RedisSessionStore implements SessionStore {
     if (this.#closed || !isSessionId(id)) return
     const channel = this.#keys(id).channel(id)
     const text = stringifyJson(live)
-    // The message goes to the node on which the session's appends are announced, so that both arrive in order.
+    // The message goes to the Redis node that announces new entries of the session's log, so that messages and announcements arrive in order.
     this.#ask(this.#keys(id).log(id), node => node.publish(channel, text)).catch(() => {})
   }
 
@@ -189,14 +189,14 @@ class RedisSessionStore implements SessionStore {
   }
 
   /**
-   * The feed of the node that stores a session. Nodes of a cluster silently lose each other's messages when a link breaks, so listeners
-   * connect to that very node.
+   * The feed (receiver of Pub/Sub messages) of the Redis node that stores a session. A cluster forwards messages between its nodes, but silently
+   * loses some when a link breaks. So listeners connect to the node that stores the session.
    */
   async #feedOf (id: string): Promise<RedisSessionFeed> {
     const { target: { address } } = await this.#opened().holder(this.#keys(id).log(id))
     const known = this.#feeds.get(address)
     if (known !== undefined) return known
-    // When that node fails, another one has this session, and all other sessions of the node too.
+    // When this node fails, another node takes over this session and all others of the failed node, so the feed asks for the node of this session.
     const feed = new RedisSessionFeed({ node: () => this.#opened().holder(this.#keys(id).log(id)), channelOf: other => this.#keys(other).channel(other) })
     this.#feeds.set(address, feed)
     return feed
@@ -212,7 +212,7 @@ class RedisSessionStore implements SessionStore {
     await this.#nodes?.close()
   }
 
-  /** The connections to Redis, opened with the first call. @throws SessionStoreError after `close` */
+  /** The connections to Redis; the first call of this method opens them. @throws SessionStoreError after `close` */
   #opened (): RedisNodes {
     if (this.#closed) throw new SessionStoreError('the store is closed')
     const { commandTimeout = 2000, log } = this.#options
@@ -233,7 +233,7 @@ class RedisSessionStore implements SessionStore {
 }
 
 /**
- * Converts an entry of a Redis stream to a log entry; its seal is not checked here.
+ * Converts an entry of a Redis stream to a log entry. The seal (signature) of the entry is not checked here.
  * @throws SessionStoreError when the entry's id does not have the form that this service gives
  */
 function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
@@ -242,7 +242,10 @@ function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
-/** The keys of the smallest sorted sets that hold all sessions a query can match. Only open sessions can wait for an approval. */
+/**
+ * The keys of the sorted sets that a list has to read for a query: the smallest sets that hold all matching sessions. Only sessions that have not
+ * ended can wait for an approval.
+ */
 function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQuery): string[] {
   if (root !== undefined) return [keys.below(root)]
   if (owner === undefined) return [keys.all]

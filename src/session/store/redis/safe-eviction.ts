@@ -7,8 +7,8 @@ import { StoreError } from '../../../store/store.ts'
 const SAFE = /^(noeviction|volatile-\w+)$/
 
 /**
- * Wraps a Redis connection, so that it refuses a server whose eviction policy may drop sessions when memory is full. The policy is
- * checked once per connection, and after a refusal again with the next command.
+ * Wraps a Redis connection, so that it refuses a server whose eviction policy allows it to drop sessions when memory is full. Each connection
+ * checks the policy with its first command, and after a refusal again with the next command.
  */
 export function withSafeEviction (connection: RedisConnection, log: Log): RedisConnection {
   const { client, target: { address }, ask } = connection
@@ -30,7 +30,7 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
       const wrong = `its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`
       throw new StoreError(`Redis at ${address} may drop sessions when its memory is full: ${wrong}`)
     }
-    // While Redis loads its data, it reports its append-only file as off, so the check is made later.
+    // While Redis loads its data, it reports its append-only file as off, whatever the setting is. So the file is checked with a later command.
     if (/^loading:1/m.test(info ?? '')) return
     if (/^aof_enabled:0/m.test(info ?? '')) warn('Redis keeps no append-only file: after a crash of it, sessions are as its last snapshot has them')
     isSafe = true

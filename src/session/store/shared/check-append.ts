@@ -10,8 +10,9 @@ export function isSessionId (text: string): boolean {
 }
 
 /**
- * Checks that the parts of an append to a session's log fit together, so that no writer can leave a gap in the numbers.
- * @throws RangeError which says what does not fit; the caller made a mistake
+ * Checks that the parts of an append (the write of one entry to a session's log) name the same session and number, so that no writer can leave a
+ * gap in the numbers.
+ * @throws RangeError which says what is wrong; the caller made a mistake
  */
 export function checkAppend ({ id, after, transition: { seq, token }, entry, head }: Append): void {
   if (!isSessionId(id)) throw new RangeError(`expected an id of 32 hexadecimal digits, not ${JSON.stringify(id.slice(0, 40))}`)
@@ -27,8 +28,8 @@ export function isNext ({ after }: Append, top: Position | undefined): boolean {
 }
 
 /**
- * Makes the answer to an append that does not follow the log's last entry: 'again' for a retry of an append that arrived, else the log's
- * last position.
+ * Makes the answer to an append that does not follow the log's last entry: 'again' when the log has this very transition already (a retry), else
+ * the log's last position.
  * @param token token of the stored entry with the same number, if any
  */
 export function refusal ({ transition }: Append, top: Position | undefined, token: string | undefined): Appended {

@@ -5,11 +5,14 @@ import { type Append, type ListQuery, type Renewed, type SessionStore } from '..
 /** The data that a store keeps beside a session's log: its head (the summary that lists show) and its due time. */
 export interface IndexEntry {
   readonly head: Head
-  /** When any replica may take the session over, in ms since 1970; undefined for never. */
+  /** From when on any replica can take the session over, in ms since 1970; undefined for never. */
   readonly due: number | undefined
 }
 
-/** Computes the head and the due time of a session after an append. @param now in ms since 1970 */
+/**
+ * Computes what an index keeps of a session after an append (the write of a log entry): the session's head (summary) and the time at which a
+ * replica must look at the session. @param now in ms since 1970
+ */
 export function indexed ({ head, due }: Append, before: IndexEntry | undefined, now: number): IndexEntry {
   switch (due) {
     case 'keep': return { head: { ...head, driver: before?.head.driver }, due: before?.due }
@@ -18,7 +21,7 @@ export function indexed ({ head, due }: Append, before: IndexEntry | undefined, 
   }
 }
 
-/** An index of heads (summaries of sessions) and due times in memory, for stores that belong to a single process. */
+/** An index, in memory, of heads (summaries of sessions) and of the times at which a replica must look at them, for stores of a single process. */
 export class SessionIndex<E extends IndexEntry = IndexEntry> {
   readonly #entries = new Map<string, E>()
 
@@ -34,7 +37,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     this.#entries.delete(id)
   }
 
-  /** Gives replica `by` the leases of sessions that are due. @see SessionStore.take */
+  /** Gives sessions that are due (a replica must look at them now) to replica `by`, which drives them from now on. @see SessionStore.take */
   take (by: string, limit: number, lease: number, now: number): Awaited<ReturnType<SessionStore['take']>> {
     const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now)
       .sort((a, b) => (a.due ?? 0) - (b.due ?? 0)).slice(0, limit)
@@ -44,7 +47,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { ids: due.map(({ head }) => head.id), next: next === Infinity ? undefined : Math.max(0, next - now) }
   }
 
-  /** Renews the lease of a session, if replica `by` still drives it; `undefined` for an unknown session. @see SessionStore.renew */
+  /** Renews the lease (right to drive) that replica `by` has of a session, if it still has one; `undefined` for an unknown session. @see SessionStore.renew */
   renew (by: string, id: string, lease: number, now: number): Renewed | undefined {
     const entry = this.#entries.get(id)
     if (entry === undefined) return undefined
@@ -66,7 +69,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return count
   }
 
-  /** The heads (summaries of sessions) that match a query, the newest first. @param after the place after which the list begins */
+  /** The heads (summaries of sessions) that match a query, the newest first. @param after the session after which the list begins */
   list (query: ListQuery, after: Place | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {

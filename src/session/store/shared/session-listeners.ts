@@ -1,13 +1,13 @@
 import { type JsonObject } from '../../../base/json.ts'
 import { type SessionListener } from '../../session-store.ts'
 
-/** The listeners of this process to appends and live messages, by the session that they follow. */
+/** The listeners of this process, by the id of the session that they follow. They hear of new log entries and of live messages. */
 export class SessionListeners {
   readonly #listeners = new Map<string, Set<SessionListener>>()
 
   /** Adds a listener. @returns a function that removes the listener; a second call does nothing */
   add (id: string, listener: SessionListener): () => void {
-    // Each call adds an object of its own, so a listener that is added twice hears everything twice, and each removal removes it once.
+    // Each call adds a new object, so a listener that is added twice hears everything twice, and each of the two removals removes only one.
     const own = bound(listener)
     const all = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, all.add(own))
@@ -33,7 +33,7 @@ export class SessionListeners {
     for (const listener of this.#listeners.get(id) ?? []) listener.onLive(live)
   }
 
-  /** Tells all listeners of all sessions that messages may have been lost. */
+  /** Tells all listeners of all sessions that messages have perhaps been lost. */
   gap (): void {
     for (const all of this.#listeners.values()) for (const listener of all) listener.onGap()
   }

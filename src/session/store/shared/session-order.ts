@@ -1,7 +1,7 @@
 import { type Head } from '../../model.ts'
 import { type ListQuery } from '../../session-store.ts'
 
-/** A session's place in a list, which is ordered by time and id. */
+/** A session's place in a list of sessions. Lists are sorted by the time at which sessions began, and then by id. */
 export type Place = Pick<Head, 'createdAt' | 'id'>
 
 /** Compares two sessions for sorting: the newest first, and within one millisecond the greater id first. */
@@ -9,12 +9,15 @@ export function compareNewest (a: Place, b: Place): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
-/** The cursor for the page that follows a session in a list. */
+/** Makes the cursor (a text that a client sends to get the next page) for the page that begins after this session. */
 export function cursorOf ({ createdAt, id }: Place): string {
   return `${createdAt}-${id}`
 }
 
-/** The place in a list that a cursor names; `undefined` for no cursor. @throws RangeError when the cursor is not one that a page has given */
+/**
+ * Gives the place of the session that a cursor (from the page before) names; `undefined` for no cursor.
+ * @throws RangeError when no page can have given this cursor
+ */
 export function parseCursor (cursor: string | undefined): Place | undefined {
   if (cursor === undefined) return undefined
   const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{32})$/.exec(cursor) ?? []

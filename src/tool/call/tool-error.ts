@@ -24,11 +24,11 @@ const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: ToolErrorCode
-  /** Whether the same call may succeed a moment later. Such failures are retried, and count for the circuit breaker. */
+  /** Whether the same call could succeed a moment later. Such failures are retried, and the circuit breaker counts them. */
   readonly transient: boolean
   /** The message without the quotation of the tool's own words, for logs. */
   readonly summary: string
-  /** Whether the tool may have done its work in spite of the failure. */
+  /** Whether nobody knows if the tool has done its work: perhaps it has, in spite of the failure. */
   readonly isInDoubt: boolean
 
   /**

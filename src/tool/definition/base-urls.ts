@@ -2,7 +2,7 @@ import { type Json } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** The base URLs of modules (programs that offer several tools), which complete the relative URLs in registrations. */
+/** The base URLs of modules (programs that offer several tools). They complete the relative URLs in the registrations of tools. */
 export interface BaseUrls {
   /** Whether a base URL of a module is known now. */
   knows (module: string | undefined): boolean
@@ -19,7 +19,7 @@ export interface BaseUrlOptions {
   readonly modules: ModuleDirectory
 }
 
-/** The shared variables `modules.*`, in which modules publish their own addresses. */
+/** The shared variables `modules.*`, in which modules (programs that offer tools) publish their own addresses. */
 export interface ModuleDirectory {
   has (module: string): boolean
   get (module: string, signal: AbortSignal): Promise<Json | undefined>

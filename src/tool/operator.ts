@@ -23,7 +23,7 @@ export interface Operator {
 export interface OperatorSettings {
   /** The variable `EGRESS`: the mode of the egress policy. */
   readonly egress: EgressOptions['mode']
-  /** The variable `EGRESS_ALLOW`: the CIDRs, addresses and host names that calls may go to in addition, comma-separated. */
+  /** The variable `EGRESS_ALLOW`: the internal CIDRs, addresses and host names to which the mode `strict` allows calls, comma-separated. */
   readonly egressAllow: string
   /** The variable `TOOL_BASE_URLS`, `module=url,…`: the base URL of each module. */
   readonly baseUrls: string

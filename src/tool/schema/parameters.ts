@@ -77,7 +77,7 @@ export function violationsOfDefaults ({ defaults, schema }: Parameters, root: st
   try {
     return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
   } catch (error) {
-    // A reference leads into a part of the schema that was left out, so nothing can be checked.
+    // A `$ref` leads to a keyword that the filter above has dropped, so the defaults cannot be checked.
     if (error instanceof SchemaError) return []
     throw error
   }

@@ -39,7 +39,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     await watcher.add(root)
   }
 
-  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. Until then files may have changed without being noticed. */
+  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. During a problem, files can change without being noticed. */
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason
@@ -62,7 +62,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     watcher?.close()
     if (now !== '') await start().catch(() => { identity = '' })
     if (stopped) watcher?.close()
-    // Files may have changed before the watch began.
+    // Files that changed before the watch began were not noticed, so any key can have changed.
     else gatherer.addUnknown()
   }
 

@@ -14,7 +14,7 @@ interface Place {
   readonly isAtRoot: boolean
 }
 
-/** The blocks whose body has the same context as the text around them. */
+/** The blocks inside which a name means the same as outside. Other blocks, such as `each`, change what names refer to. */
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
 /**

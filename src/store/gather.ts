@@ -13,7 +13,7 @@ const MAX_GATHERED_KEYS = 10_000
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that every key has perhaps changed, because the store was replaced. Keys that were noted before are dropped: they belong to the earlier store. */
+  /** Notes that every key has perhaps changed, or even another store is there now. Keys that were noted before are dropped: they can belong to the old one. */
   addAll (): void
   /** Notes that besides the noted keys others have perhaps changed, and that it is not known which. */
   addUnknown (): void

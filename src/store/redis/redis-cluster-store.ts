@@ -9,7 +9,7 @@ import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 import { scanNode } from './redis-scan.ts'
 
-/** How often a few nodes are asked which node serves which slots, in ms, since a cluster does not report a failover. */
+/** The time from one question to the next, in ms, which node serves which slots. It is asked because a cluster does not report a failover. */
 const LOOK_MS = 1000
 
 /**

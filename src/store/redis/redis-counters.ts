@@ -22,7 +22,7 @@ export interface RedisCountersOptions {
   /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
   readonly log: Log
-  /** How long Redis may take to answer, in ms. @default 1000 */
+  /** The longest wait for an answer of Redis, in ms. @default 1000 */
   readonly commandTimeout?: number
 }
 

@@ -12,7 +12,7 @@ export interface AnyPrompts {
 }
 
 export interface ClientOptions {
-  /** The address of the service, such as `http://127.0.0.1:8080`. It can have a path, such as `/prompts` for a service behind a proxy. */
+  /** The address of the service, such as `http://127.0.0.1:8080`. It can have a path, for a service behind a proxy. */
   readonly url: string
   /** The token that each request carries as a bearer token. */
   readonly token?: string | undefined
@@ -73,7 +73,7 @@ export interface Rendered {
   readonly release: Release
 }
 
-/** The type of an answer that is read as JSON; `unknown` for a prompt whose declared answer is a plain text. */
+/** The type of an answer that is read as JSON; `unknown` for a prompt that declares no schema for its answers. */
 type ValueOf<Returns> = string extends Returns ? unknown : Returns
 
 /** The answer of a model while it is being written: its pieces of text, which can be read only once. */

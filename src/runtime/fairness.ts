@@ -42,9 +42,8 @@ function schedulePump (): void {
 }
 
 /**
- * Runs the work in `waiting`, in the turn of the event loop after the work was queued, right after Node has handled I/O. `spent` still holds the time
- * of the work that ran before this I/O, so less work runs now. What runs now leaves less time for the work after the next I/O in the same way. So I/O
- * always comes between two long pieces of work.
+ * Runs the work in `waiting`, right after Node has handled I/O. The limit `TURN_MILLISECONDS` is for the work just before and just after this I/O
+ * together, so I/O always comes between two long pieces of work.
  */
 function pump (): void {
   pumpIsDue = false

@@ -1,6 +1,6 @@
 import { type ChangeListener } from './store.ts'
 
-/** How long changes are gathered before the listener is called, in ms, because one save in an editor is several events. */
+/** The time for which changes are gathered before the listener is called, in ms, because one save in an editor is several events. */
 const GATHER_MS = 20
 
 /**

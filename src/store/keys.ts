@@ -22,7 +22,7 @@ export function kindPrefix (keyPrefix: string, kind: string): string {
   return `${keyPrefix}${kind}:`
 }
 
-/** An id in its dotted form. Publishers may also write an id as keys have it: `team:greet` is the same as `team.greet`. */
+/** An id in its dotted form. Publishers can also write an id as keys have it: `team:greet` is the same as `team.greet`. */
 export function toPath (id: string): string {
   return id.replaceAll(':', '.')
 }

@@ -25,7 +25,7 @@ export interface Store {
    * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. The new value has no time to live, even if the earlier
    * one had.
    * @param expected the value that must be stored there now, otherwise nothing is written; left out when any value will do
-   * @throws StoreError when the store could not be asked; then the text may be stored or not
+   * @throws StoreError when the store could not be asked; then nobody knows whether the text is stored
    */
   write (key: string, text: string, expected?: Expected): Promise<WriteOutcome>
   /**
@@ -92,7 +92,7 @@ export function isWithheld (value: StoredValue): boolean {
 export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>
 
 /**
- * Why a write has changed nothing. `conflict`: another value is stored than was expected. `read-only`: this process may not write there.
+ * Why a write has changed nothing. `conflict`: another value is stored than was expected. `read-only`: this process is not allowed to write.
  * `impossible`: the store can have no such key. `refused`: the store takes no changes now. `kept`: the stored value has a form that the service does
  * not write.
  */

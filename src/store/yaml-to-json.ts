@@ -8,7 +8,7 @@ import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 /** The greatest size of a YAML text, in bytes. Parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
 
-/** The greatest number of aliases in one YAML text: for each alias, the library walks the document from its beginning. */
+/** The most aliases in one YAML text: for each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
 /** The advice about a mistake in YAML at a known place. Most of these mistakes are templates without quotes: YAML takes their braces for its own syntax. */

@@ -2,7 +2,7 @@ import { lookup as resolveWithSystem, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** The egress policy: the addresses to which calls of tools may go. */
+/** The egress policy: the addresses to which calls of tools are allowed to go. */
 export interface Egress {
   /**
    * The reason why a host, as written in a URL, is refused without asking a name server; `undefined` when the host is allowed, or when
@@ -29,7 +29,7 @@ export interface EgressOptions {
 /** Resolves a host name to all its addresses. */
 export type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
-/** The error of a connection that the egress policy (which addresses calls may go to) forbids. */
+/** The error of a connection that the egress policy (which addresses calls are allowed to go to) forbids. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
 }

@@ -62,7 +62,7 @@ async function warnOfFolders (root: string, kinds: readonly string[], warn: (mes
 }
 
 /**
- * Walks through a folder, which may be a symbolic link.
+ * Walks through a folder, which can be a symbolic link.
  * @param above the true paths of the folders on the way here; a link to one of them is not followed, since the walk would go in circles
  */
 async function visit (walk: Walk, folder: string, above: readonly string[]): Promise<void> {

@@ -52,7 +52,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     log?.warn({ directory: path }, message)
   }
 
-  /** Finds the true path of the store's folder. The folder may be a symbolic link, which a deployment swaps for another one. */
+  /** Finds the true path of the store's folder. The configured folder can be a symbolic link, which a deployment swaps for another one. */
   async function findRoot (): Promise<string> {
     if (closed) throw new StoreError('the store is closed')
     const root = await realpath(path)

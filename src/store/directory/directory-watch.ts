@@ -6,7 +6,7 @@ import { createGatherer } from '../gather.ts'
 import { type ChangeListener } from '../store.ts'
 import { type StoreKeys } from '../keys.ts'
 
-/** How often the identity of the store's folder is checked, in ms, since the system reports no event when another folder takes its name. */
+/** The time between two checks of the identity of the store's folder, in ms, since the system reports no event when another folder takes its name. */
 const ROOT_CHECK_MS = 500
 
 export interface DirectoryWatchOptions {

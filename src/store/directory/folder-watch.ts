@@ -72,7 +72,7 @@ export class FolderWatch {
   }
 
   /**
-   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it may
+   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it can
    * have as well: so both are noted.
    */
   #note (folder: string, name: string): void {

@@ -18,7 +18,7 @@ interface Place {
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
 /**
- * Walks through the syntax tree of a template, in the order of the text. It may recurse, because how deep a template nests was bounded before it was
+ * Walks through the syntax tree of a template, in the order of the text. It recurses, which is safe because the nesting of a template is checked before it is
  * parsed.
  */
 export function walkTree (program: Program | undefined, visitor: TreeVisitor, place: Place = { depth: 0, isAtRoot: true }): void {

@@ -7,7 +7,7 @@ export interface ClusterNode {
   /** The node's host; `''` when a node does not know its own address. */
   readonly host: string
   readonly port: number
-  /** Whether the node describes itself here. It knows best which slots it serves. */
+  /** Whether this node has sent the reply. A node knows best which slots it serves itself. */
   readonly isMyself: boolean
   readonly isMaster: boolean
   /** The configuration epoch. It grows across the cluster with every failover and with every slot that moves, so a higher one is newer. */

@@ -27,7 +27,7 @@ export interface RedisCountersOptions {
 }
 
 /**
- * The Lua script that reports a count. A counter is a hash with one field for each replica: reports may arrive late or in any order, after Redis was
+ * The Lua script that reports a count. A counter is a hash with one field for each replica: reports can arrive late or in any order, after Redis was
  * frozen, and still count once. It is one command, so that it can be sent again to another node of a cluster. `ARGV`: the replica, its count, the
  * lifetime in ms.
  */

@@ -117,7 +117,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
   const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
-    // When the Redis user may not use TYPE, only the name of the type is missing. The other keys are read nevertheless.
+    // When the Redis user is not allowed to use TYPE, only the name of the type is missing. The other keys are read nevertheless.
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })

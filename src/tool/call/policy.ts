@@ -32,7 +32,7 @@ export interface BreakerPolicy {
   readonly coolDown: number
 }
 
-/** The defaults for those parts of a policy that a registration may leave out. */
+/** The defaults for those parts of a policy that a registration does not state. */
 export interface PolicyDefaults {
   readonly timeout?: number
   readonly retries: number

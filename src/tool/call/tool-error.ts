@@ -33,7 +33,7 @@ export class ToolError extends Error {
 
   /**
    * Creates the error of a call.
-   * @param facts `quote` holds the tool's own words, which may repeat the arguments; `wasSent: false` means that the tool cannot have
+   * @param facts `quote` holds the tool's own words, which can repeat the arguments; `wasSent: false` means that the tool cannot have
    * received the call
    */
   constructor (
@@ -49,7 +49,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The HTTP statuses of a tool which mean that the call may be repeated later. */
+/** The HTTP statuses of a tool after which the same call can succeed later. */
 const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
 /** Makes the error of a tool that has answered with a failing HTTP status. */

@@ -1,6 +1,6 @@
 import { fitsHeader } from '../../base/text.ts'
 
-/** The secrets (credentials) that the operator lends to tools. Each may only be sent to certain hosts. */
+/** The secrets (credentials) that the operator lends to tools. Each is sent only to hosts that the operator allows. */
 export interface Secrets {
   has (name: string): boolean
   /** The value of a secret; `undefined` when there is no such secret, or when the operator does not allow sending it to `host`. */

@@ -112,7 +112,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** Reads the part that depends on the tool's type. If `type` is missing, the type is the one that has a member with its name, else the first of `types`. */
+/** Reads the part that depends on the tool's type. Without `type`, it is the type whose name is a member of the registration, else the first of `types`. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')

@@ -5,7 +5,7 @@ import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
-/** The largest number of statements in a service description in Protocol Buffers text. The length of the text is limited by the schema of registrations. */
+/** The most statements of a .proto text that describes a service. The schema of registrations limits the length of the text. */
 const MAX_STATEMENTS = 2000
 
 /**

@@ -83,7 +83,7 @@ function targetOf (base: URL): GrpcTarget {
   try {
     return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
   } catch (error) {
-    // The URL itself is not shown: a caller of the tool may not be allowed to read it.
+    // The URL itself is not shown: perhaps a caller of the tool is not allowed to read it.
     throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
   }
 }

@@ -9,10 +9,10 @@ import { createRedactor, redactJson } from '../../base/redact.ts'
 import { statusError, ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** The largest number of tools of one server that are used. */
+/** The most tools of one server that are used. Further tools are ignored. */
 const MAX_TOOLS = 500
 
-/** The time limit for learning a server's protocol version, in ms: old servers may not answer at all. */
+/** The time limit for learning a server's protocol version, in ms: old servers perhaps do not answer at all. */
 const PROBE_TIMEOUT = 2000
 
 /** The shortest time between two listings of a server's tools, in ms, however often the server says that they have changed. */

@@ -3,7 +3,7 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { toLinearPattern } from './ecma-pattern.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** The largest length of a pattern, in UTF-16 units. */
+/** The longest pattern (regular expression), in UTF-16 units. */
 const MAX_PATTERN = 500
 
 /** The most states that the automata of all regular expressions in a schema have together. Compiling takes about 1 µs for each state. */

@@ -25,7 +25,7 @@ export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   before(ajv, APPLICATORS, context => {
     const apply = context.subschema.bind(context)
     context.subschema = (applied, valid) => {
-      // For `if`, the applied subschema may also be `then` or `else`.
+      // For `if`, the applied subschema can also be that of `then` or `else`.
       const held = (context.parentSchema as JsonObject)[applied.keyword as string] as Json
       const subschema = applied.schemaProp === undefined ? held : (held as JsonObject)[applied.schemaProp]
       context.gen.code(_`${counterIn(context)}.applySubschema(${sizeOf(subschema as Json)})`)

@@ -11,13 +11,13 @@ import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
 
-/** The largest length of a schema as JSON, in UTF-16 units. */
+/** The longest schema, as JSON text in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
 
 /** The deepest nesting of a schema. Each level becomes a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
-/** The largest number of objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
+/** The most objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
 const MAX_PARTS = 1000
 
 const MAX_VIOLATIONS = 20

@@ -12,7 +12,7 @@ export interface AnyPrompts {
 }
 
 export interface ClientOptions {
-  /** The address of the service, such as `http://127.0.0.1:8080`; it may have a path, for a service behind a proxy. */
+  /** The address of the service, such as `http://127.0.0.1:8080`. It can have a path, for a service behind a proxy. */
   readonly url: string
   /** The token that each request carries as a bearer token. */
   readonly token?: string | undefined
@@ -22,12 +22,12 @@ export interface ClientOptions {
 
 /** Chooses the version of a prompt that a call gets. If nothing is chosen, it is the version that the service gives to this caller by default. */
 export interface ReleaseChoice {
-  /** A label, such as `production`: the call gets the version that the label means. */
+  /** A label (a name for a version of the prompt), such as `production`: the call gets the version to which the label points now. */
   readonly label?: string | undefined
   readonly version?: number | undefined
-  /** A key, such as the id of a user: if a label is divided among several versions, the same key always gets the same version. */
+  /** A key, such as the id of a user. If a label points to several versions, each for a share of the calls, the same key always gets the same version. */
   readonly key?: string | undefined
-  /** The revision (a hash) that the prompt must have; otherwise the call fails with `PROMPT_REVISION`. */
+  /** The revision (a hash of the prompt's content) that the prompt must have. If it has another one, the call fails with `PROMPT_REVISION`. */
   readonly revision?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -61,7 +61,7 @@ export interface ChatOptions extends RenderOptions {
 /** Which version of a prompt a result comes from, as the reply's headers `x-prompt-…` say. */
 export interface Release {
   readonly revision: string | undefined
-  /** The number of the version; `undefined` for content that is no recorded version. */
+  /** The number of the version; `undefined` when the service has not recorded the prompt's content as a version. */
   readonly version: number | undefined
   readonly label: string | undefined
 }
@@ -73,7 +73,7 @@ export interface Rendered {
   readonly release: Release
 }
 
-/** The type of an answer that is read as JSON; `unknown` for a prompt that declares no form for its answers. */
+/** The type of an answer that is read as JSON; `unknown` for a prompt that declares no schema for its answers. */
 type ValueOf<Returns> = string extends Returns ? unknown : Returns
 
 /** The answer of a model while it is being written: its pieces of text, which can be read only once. */
@@ -85,10 +85,10 @@ export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   value (): Promise<ValueOf<Returns>>
 }
 
-/** The arguments of a call after the id: the variables may be left out if none of them is required. */
+/** The arguments of a call after the prompt's id. The variables are optional if no variable is required. */
 type Arguments<Variables, Options> = Record<never, never> extends Variables ? [variables?: Variables, options?: Options] : [variables: Variables, options?: Options]
 
-/** The prompts of a service as typed calls. They throw `PromptShellError` for what the service refuses, and whatever `fetch` throws. */
+/** Calls the prompts of a service, with types. A call throws `PromptShellError` when the service refuses it, and whatever `fetch` throws. */
 export interface Client<Prompts> {
   render<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, RenderOptions>): Promise<Rendered>
   chat<Id extends keyof Prompts & string> (id: Id, ...rest: Arguments<VariablesOf<Prompts[Id]>, ChatOptions>): Promise<ChatAnswer<ReturnsOf<Prompts[Id]>>>

@@ -1,7 +1,7 @@
 /** The largest server-sent event that is read, in UTF-16 units. */
 const MAX_EVENT = 16 * 1024 * 1024
 
-/** The data of the server-sent events in a body, each as soon as it arrives; comments are skipped. Leaving the loop cancels the body. */
+/** Yields the data of each server-sent event in a body as soon as it arrives; comments are skipped. When the reader stops early, the body is cancelled. */
 export async function * readEvents (body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -11,7 +11,7 @@ export async function * readEvents (body: ReadableStream<Uint8Array>): AsyncGene
       const { done, value } = await reader.read()
       if (done) return
       held += decoder.decode(value, { stream: true })
-      // A CR at the end may be the first half of a line end, so it is not taken for a whole one.
+      // If the text ends in CR, the LF of a CR LF is perhaps still on its way, so that CR does not end an event yet.
       const events = held.split(/\r\n\r\n|\n\n|\r\r(?!$)/)
       held = events.pop() ?? ''
       if (held.length > MAX_EVENT) throw new RangeError(`an event is larger than ${MAX_EVENT} characters`)

@@ -2,8 +2,8 @@ import { type JsonObject } from '../base/json.ts'
 
 /**
  * The observer of one request: logs, metrics and traces learn from it what is done for the request. It is handed to all code that works for the
- * request. Each piece of work reports its beginning here, gets a watch, and reports its end to the watch. Code below `src/observe` knows nothing else
- * of metrics and traces.
+ * request. Each piece of work reports its beginning here, gets a watch, and reports its end to the watch. The code below `src/observe` turns these
+ * reports into metrics and traces; the code that reports knows nothing of them.
  */
 export interface Activity {
   /**
@@ -24,13 +24,13 @@ export type ModelOperation = 'chat' | 'embeddings'
 /** How a piece of work ended: `ok`, or a word or stable code for what went wrong. It is never a text from outside, because it becomes a label of metrics. */
 export type Outcome = string
 
-/** The watch on a render that has begun. */
+/** Receives the report of how a render ended. `beginRender` returns it. */
 export interface RenderWatch {
   /** Reports the end of the render. @param passes how often the template was run; `undefined` when the render failed */
   ended (outcome: Outcome, passes?: number): void
 }
 
-/** The watch on a call that has begun. */
+/** What `Activity` returns for a call of a tool or a model that begins. The caller later reports to it how the call ended. */
 export interface CallWatch {
   /** The W3C trace context to send with the call (https://www.w3.org/TR/trace-context/); `undefined` when there is none. */
   readonly traceparent: string | undefined
@@ -41,7 +41,7 @@ export interface ToolWatch extends CallWatch {
   ended (outcome: 'ok' | 'cached' | 'failed', code?: string): void
 }
 
-/** The watch on a call of a model. Exactly one of `replied`, `streamed` and `failed` is called, as the last one. */
+/** Receives the reports about one call of a model. The last report is exactly one of `replied`, `streamed` and `failed`. */
 export interface ModelWatch extends CallWatch {
   /**
    * Reports that an attempt has failed, and that another one is made.
@@ -49,7 +49,7 @@ export interface ModelWatch extends CallWatch {
    * @param status the HTTP status of the API's answer, if it gave one
    */
   retried (retry: number, status: number | undefined): void
-  /** Reports that the first event of a streamed answer has arrived. */
+  /** Reports that the first event of the model's streamed answer has arrived. */
   begun (): void
   /** Reports an answer that came as a whole. @param reply as the API sent it */
   replied (reply: JsonObject): void

@@ -17,8 +17,8 @@ export function toAbortSignal (signal: CallerSignal): AbortSignal {
 }
 
 /**
- * A controller and its signal in one object. Each request needs one, although nearly all callers stay until the answer. Making an AbortController
- * with a listener takes many times as long.
+ * A controller and its signal in one object. Every request needs such a signal, although it hardly ever aborts. To make an AbortController with a
+ * listener instead would take many times as long.
  */
 export class LightSignal implements CallerSignal {
   #aborted = false

@@ -20,20 +20,20 @@ const OVER = new DOMException('the work is over', 'AbortError')
 /** A signal that aborts when another one does, or when the time is over. @param milliseconds the time from now on */
 export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
   const limit = new AbortController()
-  // The timer keeps the controller alive. Nothing would keep an AbortSignal.timeout alive inside of AbortSignal.any: Node 20 and 22 may collect it
-  // too early, and then the time never ends (https://github.com/nodejs/node/issues/57736).
+  // The timer keeps the controller in memory. An AbortSignal.timeout inside of AbortSignal.any is kept by nothing: the garbage collector of Node 20 and
+  // 22 can remove it too early, and then the signal never aborts (https://github.com/nodejs/node/issues/57736).
   setTimeout(() => { limit.abort(PLAIN.expired(milliseconds)) }, milliseconds).unref()
   return AbortSignal.any([signal, limit.signal])
 }
 
 /**
- * The end of some work: when its time is over, or when its caller leaves. The timer and the listener are made only when the signal is first asked
- * for, since most renders never wait. Whoever makes a deadline must call `end`, so that timer and listener do not outlive the work.
+ * Ends work early: when its time is over, or when its caller leaves. The timer and the listener are made only when `signal` is first read, since most
+ * renders never wait. Whoever makes a deadline must call `end`, so that timer and listener do not outlive the work.
  */
 export class Deadline {
   /** The time at which the work must end, on the clock of `performance.now()`, in ms. */
   readonly at: number
-  /** The time that the work may take in all, in ms. */
+  /** The longest time for the work from its beginning, in ms. */
   readonly timeout: number
   readonly #caller: CallerSignal | undefined
   readonly #reasons: DeadlineReasons
@@ -63,7 +63,7 @@ export class Deadline {
     return toAbortSignal(this.signal)
   }
 
-  /** The time that is left, in ms. */
+  /** The time from now until the work must end, in ms; negative after that. */
   remaining (): number {
     return this.at - performance.now()
   }

@@ -1,4 +1,4 @@
-/** How long work may run in one turn of the event loop, in ms. Further work waits for the next turn. */
+/** The longest time for which work runs in one turn of the event loop before further work has to wait for the next turn, in ms. */
 const TURN_MILLISECONDS = 10
 
 // These variables are global to the process on purpose, because all its work shares one event loop.
@@ -7,9 +7,9 @@ let spent = 0
 let pumpIsDue = false
 
 /**
- * Runs synchronous work that may be long, such as one run of a template or the parsing of a body. The work runs at once if this turn of the event
- * loop has time left and no other work waits. Otherwise it runs in a later turn, first come, first served, so that the process reads its sockets
- * between two pieces of work.
+ * Runs synchronous work that can take long, such as one run of a template or the parsing of a body. The work runs at once if less than
+ * `TURN_MILLISECONDS` of this turn of the event loop are used and no other work waits. Otherwise it runs in a later turn, first come, first served, so
+ * that the process reads its sockets between two pieces of work.
  * @throws what the work throws, or rejects with it
  */
 export function inTurn<T> (work: () => T): T | Promise<T> {
@@ -20,7 +20,7 @@ export function inTurn<T> (work: () => T): T | Promise<T> {
   })
 }
 
-/** Whether this turn of the event loop has time left that no waiting work needs, so that new work may begin. */
+/** Whether new work can begin in this turn of the event loop: the turn's time is not used up, and no other work waits for it. */
 export function hasTurnToSpare (): boolean {
   return waiting.length === 0 && spent < TURN_MILLISECONDS
 }
@@ -42,8 +42,8 @@ function schedulePump (): void {
 }
 
 /**
- * Runs waiting work in the next turn of the event loop, right after Node has handled I/O. Time that was spent since the last call counts against this
- * call, and the time of this call counts against the work before the next one: so I/O always comes between two long pieces of work.
+ * Runs the work in `waiting`, right after Node has handled I/O. The limit `TURN_MILLISECONDS` is for the work just before and just after this I/O
+ * together, so I/O always comes between two long pieces of work.
  */
 function pump (): void {
   pumpIsDue = false

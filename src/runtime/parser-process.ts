@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pLimit from 'p-limit'
 
-/** How long the process waits for the next question before it ends, in ms. */
+/** After this time without a question, the child process is ended, in ms. */
 const IDLE_MILLISECONDS = 60_000
 
 /** The greatest size of the process's heap, in MiB. */
@@ -23,7 +23,7 @@ export interface ParserProcessOptions {
   readonly entry: string
   /** The `import.meta.url` of the module that asks. Its ending (.ts or .js) is that of the entry, too. */
   readonly beside: string
-  /** The time for one answer, in ms. */
+  /** The longest time for one answer, in ms. A child process that takes longer is killed. */
   readonly timeout: number
 }
 
@@ -81,7 +81,7 @@ async function start (file: string): Promise<ChildProcess> {
     child.once('error', reject)
     child.once('exit', code => { reject(new Error(`the process that parses what strangers send ended with ${code}`)) })
   })
-  // A message to a dead process reports that to its sender. The event has no other listener, and would end the service.
+  // The sender of a message to a dead process learns of that from the callback of `send`. The event `error` without a listener would end the service.
   child.on('error', () => {})
   // An idle process must not keep the service from ending.
   child.unref()

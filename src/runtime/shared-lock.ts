@@ -1,19 +1,19 @@
-/** Work that waits for the lock. `isAlone` says that no other work may run beside it. */
+/** Work that waits for the lock. `isAlone`: no other work is allowed to run at the same time. */
 interface Waiting {
   readonly isAlone: boolean
   enter (): void
 }
 
 /**
- * A lock for two kinds of work: work that may run side by side, and work that must run alone. Both begin in the order in which they ask. It is a
- * readers-writer lock.
+ * A readers-writer lock. It runs two kinds of work: shared work, of which several pieces can run at the same time, and work that must run alone. All
+ * work begins in the order in which it asked for the lock.
  */
 export class SharedLock {
   readonly #queue = new Set<Waiting>()
   #inside = 0
   #isAlone = false
 
-  /** Runs work beside other work that may run side by side. @param signal ends the waiting when it aborts @throws the signal's reason */
+  /** Runs shared work: other shared work can run at the same time. @param signal ends the waiting when it aborts @throws the signal's reason */
   async beside<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     return await this.#within(false, signal, work)
   }
@@ -38,7 +38,7 @@ export class SharedLock {
     await new Promise<void>((resolve, reject) => {
       const leave = (): void => {
         this.#queue.delete(waiting)
-        // The work that comes next in the queue may have waited only for this one.
+        // Perhaps the next work in the queue waited only because this work stood before it.
         this.#admit()
         const reason: unknown = signal.reason
         reject(reason instanceof Error ? reason : new Error('aborted', { cause: reason }))

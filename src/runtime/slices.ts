@@ -1,4 +1,4 @@
-/** How long background work may keep the event loop busy without a pause, in ms. */
+/** The longest time for which background work keeps the event loop busy before a pause is due, in ms. */
 const SLICE_MILLISECONDS = 5
 
 /** Tells long background work when to pause, so that other work can go on. */

@@ -8,11 +8,11 @@ export class NoSlotError extends Error {
   override readonly name = 'NoSlotError'
 }
 
-/** The greatest number of calls that run at a time, and of calls that wait. */
+/** The most calls that run at the same time (`concurrency`), and the most that wait (`queue`). */
 export interface SlotLimits {
   readonly concurrency: number
   readonly queue: number
-  /** The longest wait, in ms; left out when a call may wait for as long as its caller stays. */
+  /** The longest wait for a slot, in ms. If it is absent, a call waits until it gets a slot or its caller gives up. */
   readonly wait?: number
 }
 
@@ -22,7 +22,7 @@ export interface SlotLimits {
  */
 export class Slots {
   readonly #limits: SlotLimits
-  // Those who wait, in order of arrival. One who leaves is removed at once.
+  // The callers that wait for a slot, in order of arrival. A caller that gives up is removed at once.
   readonly #waiting = new Set<() => void>()
   #taken = 0
 

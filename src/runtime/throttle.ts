@@ -1,4 +1,4 @@
-/** Work that may be asked for at any time, and that begins at most once in an interval. */
+/** Runs work when it is requested, but begins it at most once in an interval. */
 export interface Throttle {
   /** Begins the work now, or as soon as the interval is over. Several requests during an interval count as one. */
   request (): void

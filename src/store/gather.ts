@@ -1,11 +1,11 @@
 import { type ChangeListener } from './store.ts'
 
-/** How long changes are gathered before the listener is called, in ms, because one save in an editor is several events. */
+/** The time for which changes are gathered before the listener is called, in ms, because one save in an editor is several events. */
 const GATHER_MS = 20
 
 /**
- * The number of gathered keys at which the listener is called without waiting longer. No key may be dropped: a listener that has not heard of a
- * deletion would believe that the missing key was lost.
+ * At this number of changed keys, the listener is called without waiting longer. No key must be dropped: if the listener does not hear that a key was
+ * deleted, it believes that the store has lost the key by accident.
  */
 const MAX_GATHERED_KEYS = 10_000
 
@@ -13,9 +13,9 @@ const MAX_GATHERED_KEYS = 10_000
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that anything may have changed, even the store itself. Keys that were noted before are dropped, because they may belong to an earlier store. */
+  /** Notes that every key has perhaps changed, or even another store is there now. Keys that were noted before are dropped: they can belong to the old one. */
   addAll (): void
-  /** Notes that further keys may have changed, and that it is not known which. */
+  /** Notes that besides the noted keys others have perhaps changed, and that it is not known which. */
   addUnknown (): void
   /** Forgets what was noted, and never calls the listener again. */
   stop (): void

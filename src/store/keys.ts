@@ -7,13 +7,13 @@ export interface StoreKeys {
 
 /** One kind of keys, such as those of prompts. */
 export interface KeyKind {
-  /** The name of the kind: in keys it follows the prefix, in a folder store it names a folder. `templates`. */
+  /** The name of the kind, such as `templates`. Keys have it after the prefix. A store over a folder has a folder of this name. */
   readonly key: string
-  /** The name of a file whose text, unchanged, is the value of the key of the folder that it lies in: `SKILL.md`. */
+  /** The name of the kind's own file, such as `SKILL.md`. The key is that of the folder around the file; the value is the file's text, unchanged. */
   readonly file?: string
   /** Whether Dotprompt's `.prompt` files in a folder store are values of this kind, too. */
   readonly hasDotprompt?: boolean
-  /** Whether a listing of the whole store leaves these keys out. They are read by name, and listed only by their own prefix. */
+  /** Whether a listing of the whole store leaves out the keys of this kind. They are read by name, or listed with a prefix that names the kind. */
   readonly onDemand?: boolean
 }
 
@@ -22,7 +22,7 @@ export function kindPrefix (keyPrefix: string, kind: string): string {
   return `${keyPrefix}${kind}:`
 }
 
-/** An id in its dotted form. Publishers may also write an id as keys have it: `team:greet` is the same as `team.greet`. */
+/** An id in its dotted form. Publishers can also write an id as keys have it: `team:greet` is the same as `team.greet`. */
 export function toPath (id: string): string {
   return id.replaceAll(':', '.')
 }

@@ -3,7 +3,7 @@ import { type StoreKeys } from './keys.ts'
 import { type Log } from '../base/log.ts'
 import { type Store } from './store.ts'
 
-/** The store that the operator has configured: a folder or a Redis. Other programs register their entries there. */
+/** The place of the store that the operator has configured: a folder or a Redis. The store holds the entries (prompts, tools …) that programs register. */
 export type StorePlace =
   /** `inTurn` keeps the processes of one service from writing into the folder at the same time. Redis needs no such help. */
   | { readonly directory: string, readonly inTurn?: InTurn | undefined }
@@ -12,7 +12,7 @@ export type StorePlace =
 
 /**
  * Opens the configured store. A store over Redis opens even while Redis is away.
- * @throws StoreError when the URL has another form, or when there is no such folder
+ * @throws StoreError when the URL is not in a form that `parseRedisUrl` describes, or when there is no such folder
  */
 export async function openStore (place: StorePlace, keys: StoreKeys, log: Log): Promise<Store> {
   // Each kind of store brings packages of its own, and a start should load only one of them.

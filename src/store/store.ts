@@ -6,12 +6,12 @@ import { type TextPlace } from '../base/json.ts'
  * folder and Redis; one suite of tests runs over each, and over the variant in memory that other tests use.
  */
 export interface Store {
-  /** The name of the variant in `/readyz` and in the logs. */
+  /** The name of this variant of the store, such as `redis`, in `/readyz` and in the logs. */
   readonly variant: string
   /**
-   * Lists all keys that begin with `prefix`, in batches, since there may be millions. The keys come without order, and a key may come twice. A key that
-   * is written or deleted meanwhile may come or not.
-   * @throws StoreError when the listing could not be completed: then a key that did not come may exist nevertheless
+   * Lists all keys that begin with `prefix`, in batches, since there can be millions. The keys come in no order, and a key can come twice. Whether a key
+   * comes that is written or deleted during the listing is not certain.
+   * @throws StoreError when the listing could not be completed: then keys exist, perhaps, that did not come
    */
   scan (prefix: string): AsyncIterable<readonly string[]>
   /**
@@ -25,7 +25,7 @@ export interface Store {
    * Stores `text` under a key, whole or not at all, so that no reader ever sees a part of it. The new value has no time to live, even if the earlier
    * one had.
    * @param expected the value that must be stored there now, otherwise nothing is written; left out when any value will do
-   * @throws StoreError when the store could not be asked; then the text may be stored or not
+   * @throws StoreError when the store could not be asked; then nobody knows whether the text is stored
    */
   write (key: string, text: string, expected?: Expected): Promise<WriteOutcome>
   /**
@@ -35,16 +35,16 @@ export interface Store {
    */
   remove (key: string, expected?: Expected): Promise<RemoveOutcome>
   /**
-   * Calls `listener` with every key that is written or deleted, or that expires, from now on, gathered over a few ms. `undefined` means "anything may
-   * have changed"; it is also given whenever the reporting of changes begins, stops or works again. A variant whose changes are `polled` reports
-   * nothing else: the caller must poll. A caller that first watches and then lists misses nothing.
+   * From now on, calls `listener` with the keys that are written or deleted, or that expire; several changes within a few ms become one call. A call
+   * with `undefined` means that every key has perhaps changed. It also comes when the reporting of changes begins, stops or works again. While changes
+   * are `polled`, no other call comes, and the caller must poll. A caller that first watches and then lists misses nothing.
    * @returns a function that ends the watch
    * @throws StoreError when there is nothing to watch
    */
   watch (listener: ChangeListener): Promise<() => Promise<void>>
   /**
-   * The nodes over which the keys are spread, as in a cluster: one node may lose all of its keys while the others lose none. Left out by a variant that
-   * loses all keys or none.
+   * The nodes over which the keys are spread, as in a cluster, where one node can lose all of its keys while the others lose none. Absent for a store
+   * with a single place for all keys.
    */
   readonly nodes?: StoreNodes
   /** The state of the connection as it is known now; the store is not asked. */
@@ -61,8 +61,8 @@ export interface StoreNodes {
 }
 
 /**
- * Receives the keys that have changed. `undefined` means that anything may have changed, even the store itself: keys that were reported before and
- * are not read yet may belong to the store as it was before an outage.
+ * Receives the keys that have changed. `undefined` means that every key has perhaps changed. Perhaps the store itself was replaced: keys that were
+ * reported before, and that the listener has not read yet, can belong to the earlier store.
  * @param since when the first of these changes arrived, on the clock of `performance.now()`, in ms
  */
 export type ChangeListener = (keys: ReadonlySet<string> | undefined, since: number) => void
@@ -77,7 +77,7 @@ export type StoredValue =
     readonly reason: string
     readonly place?: TextPlace
     readonly hint?: string
-    /** The code of the diagnostic for this value, if it has a code of its own. */
+    /** The code of this kind of mistake, for a kind that has a code of its own, such as `ROLE_NESTED`. */
     readonly code?: string
     /** Set when this process has no right to read the key. */
     readonly isWithheld?: true
@@ -88,11 +88,11 @@ export function isWithheld (value: StoredValue): boolean {
   return value.kind === 'bad' && value.isWithheld === true
 }
 
-/** The value that a writer found when it read the key before: none, or exactly this text. The write is refused when that has changed. */
+/** The value that a writer expects under a key: none, or exactly this text. The store refuses the write when it holds another value by now. */
 export type Expected = Extract<StoredValue, { kind: 'text' | 'missing' }>
 
 /**
- * Why a write has changed nothing. `conflict`: another value is stored than was expected. `read-only`: this process may not write there.
+ * Why a write has changed nothing. `conflict`: another value is stored than was expected. `read-only`: this process is not allowed to write.
  * `impossible`: the store can have no such key. `refused`: the store takes no changes now. `kept`: the stored value has a form that the service does
  * not write.
  */

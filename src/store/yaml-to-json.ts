@@ -8,10 +8,10 @@ import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 /** The greatest size of a YAML text, in bytes. Parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
 
-/** The greatest number of aliases in one YAML text: for each alias, the library walks the document from its beginning. */
+/** The most aliases in one YAML text: for each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
-/** The advice about a mistake in YAML at a known place. Most of these mistakes are templates that YAML reads as something else. */
+/** The advice about a mistake in YAML at a known place. Most of these mistakes are templates without quotes: YAML takes their braces for its own syntax. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
 
 /** A mistake in a YAML text, with its place. */
@@ -77,7 +77,7 @@ function parse (text: string): unknown {
 
 /**
  * Splits a YAML text into tokens, and refuses too many aliases and too deep nesting on the way. Otherwise 100,000 times `[` would overflow the stack
- * in the library's recursive composer, which no `catch` survives. The library's parser, which runs here, does not recurse.
+ * in the library's recursive composer, and no `catch` helps against that. The library's parser, which runs here, does not recurse.
  */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
   const { CST, Lexer, Parser } = yamlLibrary()
@@ -87,7 +87,7 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
   let aliases = 0
   let last = ''
   for (const lexeme of new Lexer().lex(text)) {
-    // The lexeme after the sign of a scalar is plain text, whatever it begins with.
+    // `CST.SCALAR` announces that the next lexeme is plain text, also if it begins with `*` as an alias does.
     if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) {
       throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
     }

@@ -20,9 +20,9 @@ export interface Connector {
 export interface Attempt {
   /** Ends the attempt when it is aborted. The reason is a `ToolError`. */
   readonly signal: AbortSignal
-  /** The time that is left for the attempt, in ms, for protocols that tell the server; `undefined` when it is not known. */
+  /** The time that remains for the attempt, in ms. The connector sends it to the tool's server if the protocol can. `undefined` for no deadline. */
   readonly timeLeft: number | undefined
-  /** The id of the HTTP request to this service that led to the call, and its trace context. The tool is sent both where its protocol can carry them. */
+  /** The id and the trace context of the HTTP request to this service that led to the call. The tool receives both if its protocol can carry them. */
   readonly requestId: string
   readonly traceparent: string | undefined
 }

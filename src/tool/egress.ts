@@ -2,7 +2,7 @@ import { lookup as resolveWithSystem, type LookupAddress } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** The egress policy: the addresses to which calls of tools may go. */
+/** The egress policy: the addresses to which calls of tools are allowed to go. */
 export interface Egress {
   /**
    * The reason why a host, as written in a URL, is refused without asking a name server; `undefined` when the host is allowed, or when
@@ -29,7 +29,7 @@ export interface EgressOptions {
 /** Resolves a host name to all its addresses. */
 export type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
-/** The error of a connection that the egress policy (which addresses calls may go to) forbids. */
+/** The error of a connection that the egress policy (which addresses calls are allowed to go to) forbids. */
 export class EgressError extends Error {
   override readonly name = 'EgressError'
 }
@@ -37,8 +37,8 @@ export class EgressError extends Error {
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 /**
- * The kinds of addresses that may be allowed, as ipaddr.js names them. All other kinds (link-local, multicast, unspecified, reserved,
- * tunnels …) are always refused.
+ * The kinds of addresses to which an egress policy can allow calls, as ipaddr.js names them. All other kinds (link-local, multicast,
+ * unspecified, reserved, tunnels …) are always refused.
  */
 const PUBLIC = new Set(['unicast'])
 const INTERNAL = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
@@ -59,8 +59,8 @@ const METADATA = [
 ].map(range => ipaddr.parseCIDR(range))
 
 /**
- * Makes the egress policy for calls of all tools. Link-local, metadata, multicast and unspecified addresses are refused in every spelling
- * and in both modes, whatever `allow` says.
+ * Makes the egress policy for calls of all tools. Both modes (`internal` and `strict`) refuse link-local, metadata, multicast and
+ * unspecified addresses in every spelling, whatever `allow` says.
  * @throws Error that names an entry of `allow` that cannot be read
  */
 export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOptions): Egress {
@@ -121,7 +121,7 @@ function parseAllowed (entries: readonly string[]) {
   }
 }
 
-/** Resolves a host (a name or an address) to its addresses, which the egress policy all allows. @throws EgressError, or the resolver's error */
+/** Resolves a host (a name or an address) to its addresses. @throws EgressError if the egress policy refuses one of them, or the resolver's error */
 export function resolveHost (egress: Egress, host: string): Promise<LookupAddress[]> {
   const refusal = egress.refusal(host)
   if (refusal !== undefined) return Promise.reject(new EgressError(refusal))

@@ -13,7 +13,7 @@ export interface Operator {
   readonly egress: Egress
   readonly secrets: Secrets
   readonly baseUrls: BaseUrls
-  /** The commands that MCP servers may be started with, by name. */
+  /** The commands with which the operator allows MCP servers to be started, by name. */
   readonly commands: ReadonlyMap<string, StdioCommand>
   readonly tls: TlsFiles
   readonly policy: PolicyDefaults
@@ -23,15 +23,15 @@ export interface Operator {
 export interface OperatorSettings {
   /** The variable `EGRESS`: the mode of the egress policy. */
   readonly egress: EgressOptions['mode']
-  /** The variable `EGRESS_ALLOW`: the CIDRs, addresses and host names that calls may go to in addition, comma-separated. */
+  /** The variable `EGRESS_ALLOW`: the internal CIDRs, addresses and host names to which the mode `strict` allows calls, comma-separated. */
   readonly egressAllow: string
   /** The variable `TOOL_BASE_URLS`, `module=url,…`: the base URL of each module. */
   readonly baseUrls: string
   /** The variable `TOOL_BASE_URL`: the base URL of all other modules; `''` for none. */
   readonly baseUrl: string
-  /** The variable `TOOL_SECRETS`, `NAME=host|host,…`: the hosts to which each secret may be sent. */
+  /** The variable `TOOL_SECRETS`, `NAME=host|host,…`: the hosts to which each secret is allowed to go. */
   readonly secrets: string
-  /** The variable `MCP_STDIO_COMMANDS`, `name=command argument;…`: the commands that MCP servers may be started with. */
+  /** The variable `MCP_STDIO_COMMANDS`, `name=command argument;…`: the commands with which MCP servers are allowed to be started. */
   readonly stdioCommands: string
   /** The environment of this process, in which the variables `TOOL_SECRET_NAME` have the values of the secrets. */
   readonly environment: Readonly<Record<string, string | undefined>>

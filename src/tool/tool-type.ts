@@ -6,11 +6,11 @@ import { type Operator } from './operator.ts'
 
 /** A type of tools: one protocol over which tools are reached (HTTP, gRPC, MCP). Each type is one folder below this one, and one row in the table of types. */
 export interface ToolType<D extends ToolDefinition = ToolDefinition> {
-  /** The type's name: the value of `type` in registrations, and the name of the member that may contain the endpoint. */
+  /** The type's name: the value of `type` in registrations, and the name of the member that can hold `url`, `method` and the like. */
   readonly name: string
   /**
    * Reads from a registration how the tool is reached.
-   * @param endpoint the members `url` and `method` of the registration, overridden by those of the member named like the type
+   * @param endpoint the members that say how: `url` and `method` of the registration, then all members of the object under the type's name
    * @throws Error with the reason why this is no tool of the type
    */
   parse (common: CommonDefinition, endpoint: JsonObject, operator: Operator): D
@@ -22,7 +22,7 @@ export interface ToolType<D extends ToolDefinition = ToolDefinition> {
 export interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
   /** Begins to connect to the tool, or the server of tools, that a registration describes. */
   open (definition: D): ToolSource
-  /** Closes the shared connections, after all sources were closed. */
+  /** Closes the shared connections. To be called after each `ToolSource` that `open` returned was closed. */
   close (): Promise<void>
 }
 

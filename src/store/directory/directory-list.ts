@@ -6,16 +6,16 @@ import { DOTPROMPT, EXTENSIONS, fileToKey, isInside, isRead, isVisible } from '.
 import { kindPrefix, type StoreKeys } from '../keys.ts'
 import { StoreError } from '../store.ts'
 
-/** How deep folders may nest, because folders that link to each other make paths without end. */
+/** The deepest nesting of folders in a store. It is limited because folders that link to each other make paths without end. */
 export const MAX_DEPTH = 32
 
-/** How many files and folders one listing looks at, because folders that link to each other could make it endless. */
+/** The most files and folders that one listing looks at, because folders that link to each other could make it endless. */
 const MAX_ENTRIES = 1_000_000
 
-/** Wrong names that users often give to the folders of the kinds (`prompts` for `templates`). Such a folder causes a warning. */
+/** Wrong names that users often give to a folder of the store, such as `prompts` instead of `templates`. Such a folder causes a warning. */
 const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool|agent|skill|plan)$/
 
-/** How many ignored files a warning names. */
+/** The most ignored files that one warning names. */
 const MAX_OTHERS = 5
 
 /** The result of listing the folder of a store. */
@@ -30,7 +30,7 @@ interface Walk {
   /** The store's folder as a path without symbolic links. */
   readonly root: string
   readonly keys: StoreKeys
-  /** The extension of the file that stands for each key. */
+  /** The keys that were found, each with the extension of the file that holds its value. */
   readonly found: Map<string, string>
   /** Files that are ignored and that the warning names. */
   readonly others: string[]
@@ -62,7 +62,7 @@ async function warnOfFolders (root: string, kinds: readonly string[], warn: (mes
 }
 
 /**
- * Walks through a folder, which may be a symbolic link.
+ * Walks through a folder, which can be a symbolic link.
  * @param above the true paths of the folders on the way here; a link to one of them is not followed, since the walk would go in circles
  */
 async function visit (walk: Walk, folder: string, above: readonly string[]): Promise<void> {

@@ -17,7 +17,7 @@ export function isValueFile (name: string): boolean {
   return isVisible(name) && EXTENSIONS.some(extension => extension === extname(name))
 }
 
-/** Whether a file is read: it holds a value by its extension, or it is a kind's own file, such as `SKILL.md`. @param path relative to the store's folder */
+/** Whether the store reads a file: its extension says that it holds a value, or it is a file such as `SKILL.md`. @param path relative to the store's folder */
 export function isRead (path: string, keys: StoreKeys): boolean {
   const segments = path.split(sep)
   return isValueFile(basename(path)) || isOwnFile(segments, keys) || isDotprompt(segments, keys)
@@ -35,7 +35,7 @@ export function isYamlFile (path: string): boolean {
 
 /**
  * The key of the value in a file: `environs/vscode/frameworks.json` is `shenma:environs:vscode:frameworks`. A `.` inside a name stays in the key, so
- * that the registry can refuse the key and say why. The kind's own file gives its folder's name: `skills/review/SKILL.md` is `shenma:skills:review`.
+ * that the registry can refuse the key and say why. A file such as `SKILL.md` gets its folder's name: `skills/review/SKILL.md` is `shenma:skills:review`.
  * `_header.prompt`, which Dotprompt knows as the partial `header`, is `shenma:templates:header`.
  * @param path relative to the store's folder
  * @returns `undefined` for a file that holds no value, and for a name with `:`, which would be the key of another file
@@ -52,8 +52,8 @@ export function fileToKey (path: string, keys: StoreKeys): string | undefined {
 }
 
 /**
- * The files that can hold a key's value, as paths relative to the store's folder, the one that wins first. The list is empty for a key that no file
- * can have.
+ * The files that can hold a key's value, as paths relative to the store's folder. If several exist, the first of them is read. The list is empty for a
+ * key that no file can have.
  */
 export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   if (!key.startsWith(keys.prefix)) return []
@@ -68,7 +68,7 @@ export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   ]
 }
 
-/** Whether a file is the own file of its kind, such as `SKILL.md`. It lies in a folder, and the key has the folder's name. */
+/** Whether a file has the special name that its kind defines, such as `SKILL.md` for skills. Its key ends in the name of the folder around it. */
 function isOwnFile (segments: readonly string[], keys: StoreKeys): boolean {
   return segments.length > 2 && kindOf(segments, keys)?.file === segments.at(-1)
 }

@@ -92,7 +92,7 @@ const OUTSIDE: StoredValue = { kind: 'bad', reason: 'is a link that leads outsid
 
 /**
  * Reads the content of a file. It is opened with O_NONBLOCK, because opening a named pipe would wait for a writer, and with O_NOFOLLOW, which fails
- * with ELOOP for a symbolic link, because the link may lead outside of the store.
+ * with ELOOP for a symbolic link, because the link can lead outside of the store.
  */
 async function readContent (root: string, path: string): Promise<StoredValue> {
   const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
@@ -109,7 +109,7 @@ async function readContent (root: string, path: string): Promise<StoredValue> {
 }
 
 /**
- * The true path of an open file. A folder on the way may have been replaced by a symbolic link since the path was checked. Where the system does not
+ * The true path of an open file. Perhaps a folder on the way has been replaced by a symbolic link since the path was checked. Where the system does not
  * tell the path of an open file, the path is resolved again. The result is `undefined` when it then leads to another file than the open one.
  */
 async function truePathOf (file: number, path: string, { dev, ino }: Stats): Promise<string | undefined> {

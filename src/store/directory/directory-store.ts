@@ -11,10 +11,10 @@ import { type StoreKeys } from '../keys.ts'
 import { type Log } from '../../base/log.ts'
 import { StoreError, type Store, type StoredValue, type StoreStatus } from '../store.ts'
 
-/** How many files may be open at a time. */
+/** The most files that the store opens at the same time. */
 const OPEN_FILES = 32
 
-/** How many different warnings are remembered, so that each is logged only once. */
+/** The most different warnings that the store remembers, so that each is logged only once. */
 const MAX_WARNINGS = 1000
 
 /** Runs a piece of work at a time when no other process of the service writes into the folder. Calls must not overlap. */
@@ -25,7 +25,7 @@ export interface DirectoryStoreOptions {
   readonly directory: string
   readonly keys: StoreKeys
   readonly log?: Log
-  /** Lets several processes write one after the other. @default there is only one process */
+  /** Makes the processes of this service write into the folder one after the other. @default there is only one process */
   readonly inTurn?: InTurn | undefined
 }
 
@@ -52,7 +52,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     log?.warn({ directory: path }, message)
   }
 
-  /** Finds the true path of the store's folder. The folder may be a symbolic link, which a deployment swaps for another one. */
+  /** Finds the true path of the store's folder. The configured folder can be a symbolic link, which a deployment swaps for another one. */
   async function findRoot (): Promise<string> {
     if (closed) throw new StoreError('the store is closed')
     const root = await realpath(path)

@@ -6,7 +6,7 @@ import { createGatherer } from '../gather.ts'
 import { type ChangeListener } from '../store.ts'
 import { type StoreKeys } from '../keys.ts'
 
-/** How often the identity of the store's folder is checked, in ms, since the system reports no event when another folder takes its name. */
+/** The time between two checks of the identity of the store's folder, in ms, since the system reports no event when another folder takes its name. */
 const ROOT_CHECK_MS = 500
 
 export interface DirectoryWatchOptions {
@@ -39,7 +39,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     await watcher.add(root)
   }
 
-  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. Until then files may have changed without being noticed. */
+  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. During a problem, files can change without being noticed. */
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason
@@ -62,7 +62,7 @@ export async function watchDirectory (options: DirectoryWatchOptions, listener: 
     watcher?.close()
     if (now !== '') await start().catch(() => { identity = '' })
     if (stopped) watcher?.close()
-    // Files may have changed before the watch began.
+    // Files that changed before the watch began were not noticed, so any key can have changed.
     else gatherer.addUnknown()
   }
 

@@ -20,9 +20,9 @@ export interface DirectoryKey {
 const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
 
 /**
- * Writes a text as the file of a key. If the key has a file, it is replaced in its own format. A new file is JSON or, for a text that is no JSON, the
- * kind's own file for such texts (`SKILL.md`). A reader sees either the old file or the new one, also after a power cut. Calls for one folder must
- * not overlap. What another program writes between the check and the change is lost, as always when two programs write one file.
+ * Writes a text as the file of a key. A file that the key has already is replaced, and keeps its format. A new file is JSON. A text that is no JSON
+ * becomes a file such as `SKILL.md`, if the key's kind has one. A reader sees either the old file or the new one, also after a power cut. Calls for
+ * one folder must not overlap. What another program writes between the check and the change is lost, as always when two programs write one file.
  * @throws StoreError when the disk is in trouble
  */
 export function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
@@ -39,8 +39,8 @@ export function writeKey (place: DirectoryKey, text: string, expected: Expected 
 }
 
 /**
- * The path and content of the file that a text is written to. A text that is no JSON goes into the kind's own file for such texts, if the kind has
- * one; a YAML file stays YAML.
+ * The path and content of the file for a text. A text that is no JSON goes into the own file of the key's kind, such as `SKILL.md`, if the kind has
+ * one. A YAML file stays YAML.
  */
 async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
   const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
@@ -60,7 +60,7 @@ function isJson (text: string): boolean {
 }
 
 /**
- * Removes every file of a key. If only the file that counts were removed, another file of the key would be read in its place.
+ * Removes every file of a key (it can have a `.json` and a `.yaml` file, of which one is read). If that one alone were removed, the other would be read.
  * @throws StoreError when the disk is in trouble
  */
 export function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
@@ -73,14 +73,14 @@ export function removeKey (place: DirectoryKey, expected: Expected | undefined):
   })
 }
 
-/** Checks what is stored under a key, then calls a function that changes the key's files. When the file system refuses the change, the refusal is returned. */
+/** Calls a function that changes the files of a key, if the key's value is the expected one. Returns a refusal of the file system instead of throwing it. */
 async function changing<T> (
   { root, key, keys }: DirectoryKey,
   expected: Expected | undefined,
   change: (files: readonly string[], known: StoredValue) => Promise<T>
 ): Promise<T | WriteRefusal> {
   const files = keyToFiles(key, keys).map(file => join(root, file))
-  // A folder that nests deeper would make every listing of the store fail.
+  // A folder that nests deeper than `MAX_DEPTH` would make every listing of the store fail.
   if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
   try {
     const known = await readKey(createTrueFolders(root), key, keys)
@@ -139,7 +139,7 @@ async function makeFolder (root: string, folder: string): Promise<string | undef
   const above = await makeFolder(root, dirname(folder))
   if (above === undefined) return undefined
   const made = join(above, basename(folder))
-  // Another program may have made the folder meanwhile, or the name may be a symbolic link that leads nowhere.
+  // `mkdir` fails if another program has just made the folder, or if the name is a symbolic link that leads nowhere.
   await mkdir(made).catch((error: unknown) => { if (!isPresent(error)) throw error })
   return await truePathOf(made) === made ? made : undefined
 }

@@ -47,7 +47,7 @@ export class FolderWatch {
       })
       this.#watched.set(folder, { watcher, identity })
       const entries = await readdir(folder, { withFileTypes: true })
-      // Another folder may have taken this name before the watch began.
+      // If another folder has taken this name since `identify` was called, the watch is perhaps on the old one, so it begins again.
       if (await identify(folder) !== identity) return await this.add(folder)
       await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
     } catch (error) {
@@ -72,7 +72,7 @@ export class FolderWatch {
   }
 
   /**
-   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it may
+   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it can
    * have as well: so both are noted.
    */
   #note (folder: string, name: string): void {

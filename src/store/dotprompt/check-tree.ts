@@ -5,8 +5,7 @@ import { type SourceLines } from './source-lines.ts'
 import { walkTree } from './walk-tree.ts'
 
 /**
- * The helpers of Dotprompt that cut a template into messages and parts. They may stand only outside of all blocks, so that the cuts are known before
- * a render.
+ * The helpers of Dotprompt that cut a template into messages and parts. They are refused inside blocks, since the cuts must be known before a render.
  */
 export const MARKERS: ReadonlySet<string> = new Set(['role', 'history', 'media'])
 

@@ -10,8 +10,8 @@ const ROLES: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * An empty comment that takes the place of a marker that was cut out. Without it, a tag beside the marker would now be alone in its line, and
- * Handlebars would remove the line's white space together with the tag.
+ * An empty comment that takes the place of a marker (`{{role}}`, `{{history}}` or `{{media}}`) that was cut out. Without the comment, a tag beside the
+ * marker would now be alone in its line, and Handlebars would remove the line's white space together with the tag.
  */
 const KEEPER = '{{!}}'
 const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/

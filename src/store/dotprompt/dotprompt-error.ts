@@ -7,7 +7,7 @@ export class DotpromptError extends Error {
   readonly place: TextPlace
   /** The advice to the author: what to write instead; `undefined` when there is none. */
   readonly hint: string | undefined
-  /** The code of the diagnostic for the mistake, if it has a code of its own. */
+  /** The code of this kind of mistake, such as `ROLE_NESTED`; `undefined` for a kind without a code of its own. */
   readonly code: string | undefined
 
   constructor (message: string, place: TextPlace, { hint, code }: { readonly hint?: string, readonly code?: string } = {}) {

@@ -12,7 +12,7 @@ import { rewriteHelpers } from './rewrite-helpers.ts'
 import { SourceLines } from './source-lines.ts'
 import { splitFile } from './split-file.ts'
 
-/** The greatest length of a `.prompt` file, in UTF-16 units; longer files are not parsed. Its YAML may have 128 KiB, its template 64 KiB. */
+/** The longest `.prompt` file that is parsed, in UTF-16 units. Its YAML can have up to 128 KiB, its template up to 64 KiB. */
 const MAX_LENGTH = 256 * 1024
 
 /** A prompt that was read from a `.prompt` file of Dotprompt. */

@@ -70,7 +70,7 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
   return { type: 'object', ...declared, properties: { ...properties, ...Object.fromEntries(filled) } }
 }
 
-/** Whether a property may be null, as every optional property of a Picoschema may. */
+/** Whether the schema of a property allows null, as Picoschema does for every optional property. */
 function isNullable (property: Json): boolean {
   if (!isJsonObject(property) || Object.hasOwn(property, 'default')) return false
   const { type, enum: values } = property
@@ -98,7 +98,7 @@ function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   }
 }
 
-/** The place in the file for a place in the file's head. When that is not known, it is the beginning of the head. */
+/** Converts a place within the head to a place in the whole file. @param at the beginning of the head, which is the result if `place` is not known */
 function below (at: TextPlace, place: TextPlace | undefined): TextPlace {
   return place === undefined ? at : { line: at.line + place.line - 1, column: place.column }
 }

@@ -12,7 +12,7 @@ export interface SplitFile {
 interface Line { readonly text: string, readonly at: number, readonly end: number }
 
 /**
- * Splits a `.prompt` file into the YAML at its beginning and the template. Comments of a licence, and empty lines, may stand above the YAML; a file
+ * Splits a `.prompt` file into the YAML at its beginning and the template. Comments of a licence, and empty lines, can stand above the YAML; a file
  * without YAML is all template. The file is read line by line, because the regular expression that Dotprompt itself uses takes minutes for a hostile
  * file.
  */

@@ -14,11 +14,11 @@ interface Place {
   readonly isAtRoot: boolean
 }
 
-/** The blocks whose body has the same context as the text around them. */
+/** The blocks inside which a name means the same as outside. Other blocks, such as `each`, change what names refer to. */
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
 /**
- * Walks through the syntax tree of a template, in the order of the text. It may recurse, because how deep a template nests was bounded before it was
+ * Walks through the syntax tree of a template, in the order of the text. It recurses, which is safe because the nesting of a template is checked before it is
  * parsed.
  */
 export function walkTree (program: Program | undefined, visitor: TreeVisitor, place: Place = { depth: 0, isAtRoot: true }): void {

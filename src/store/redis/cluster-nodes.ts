@@ -1,13 +1,13 @@
 import { SLOTS } from './key-slot.ts'
 import { StoreError } from '../store.ts'
 
-/** One node of a Redis Cluster, as the asked node describes it. */
+/** One node of a Redis Cluster, as a node of the cluster describes it in its reply to CLUSTER NODES. */
 export interface ClusterNode {
   readonly id: string
   /** The node's host; `''` when a node does not know its own address. */
   readonly host: string
   readonly port: number
-  /** Whether this is the node that was asked. It knows best which slots it serves. */
+  /** Whether this node has sent the reply. A node knows best which slots it serves itself. */
   readonly isMyself: boolean
   readonly isMaster: boolean
   /** The configuration epoch. It grows across the cluster with every failover and with every slot that moves, so a higher one is newer. */
@@ -42,7 +42,7 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
 /** The error that the nodes do not agree on who serves which slot. It goes away by itself, unless a node is lost. */
 export class ClusterDisagreement extends StoreError {}
 
-/** The newest of several views of a cluster; `undefined` when there are none. A node that was cut off or frozen still reports an older state. */
+/** The newest of several nodes' descriptions of the cluster; `undefined` for none. A node that was cut off or frozen still describes an older state. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
   return views.toSorted((a, b) => age(b) - age(a))[0]

@@ -1,7 +1,7 @@
 import { type RedisCluster } from './redis-cluster.ts'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** How often a command for a key is sent on to another node before the key's slot counts as lost. */
+/** The most times that a command for a key follows a redirection to another node. After that, the command fails. */
 export const MAX_REDIRECTIONS = 5
 
 /** The node that is asked for a key. */

@@ -23,7 +23,7 @@ export async function askCluster<T> (cluster: RedisCluster, keys: readonly strin
   return keys.map(key => answers.get(key) as T)
 }
 
-/** Asks for each key at the node of its route, and adds the answers to `answers`. @returns the new routes of the keys that are at another node */
+/** Asks each node in `routes` about its keys, and adds the answers to `answers`. @returns the routes of those keys that a node sends on to another node */
 async function askRoutes<T> (
   cluster: RedisCluster,
   routes: ReadonlyMap<string, ClusterRoute>,

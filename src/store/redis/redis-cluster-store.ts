@@ -9,7 +9,7 @@ import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 import { scanNode } from './redis-scan.ts'
 
-/** How often a few nodes are asked which node serves which slots, in ms, since a cluster does not report a failover. */
+/** The time from one question to the next, in ms, which node serves which slots. It is asked because a cluster does not report a failover. */
 const LOOK_MS = 1000
 
 /**
@@ -74,7 +74,7 @@ export function createRedisClusterStore (place: RedisClusterPlace, connect: (tar
 }
 
 /**
- * Lists the keys of all masters of a cluster that begin with `prefix`, batch by batch. Some keys come twice, and some may have been deleted
+ * Lists the keys of all masters of a cluster that begin with `prefix`, batch by batch. Some keys come twice, and some have perhaps been deleted
  * meanwhile. A key whose slot moves can be missed: it leaves one node before that node is scanned, and comes to the other one after that was scanned.
  * So when a slot moves meanwhile, all nodes are scanned a second time: a key that moves once stands still during one of the two scans.
  * @throws StoreError when a node cannot be asked, or the nodes do not serve every slot exactly once

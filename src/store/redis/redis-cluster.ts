@@ -5,10 +5,10 @@ import { type RedisConnection } from './redis-connection.ts'
 import { type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
 import { StoreError } from '../store.ts'
 
-/** How many nodes are asked at a time which node serves which slots. */
+/** The most nodes that are asked at the same time which node serves which slots. */
 const WITNESSES = 3
 
-/** How often the masters are asked when they do not agree which of them serves which slots, and the pause between two attempts in ms. */
+/** The most attempts to get agreeing answers from the masters about which of them serves which slots, and the pause between two attempts, in ms. */
 const CENSUS_ATTEMPTS = 20
 const CENSUS_DELAY_MS = 100
 
@@ -58,14 +58,14 @@ export class RedisCluster {
     const hasChanged = describe(serving) !== describe(this.#serving)
     this.#serving = serving
     const connections = serving.map(node => this.#member(node))
-    // A master without slots may be the one to which slots are moving.
+    // The connections to masters without slots stay open too, because slots are perhaps moving to such a master.
     this.#closeAllBut(new Set(masters.map(({ host, port }) => this.#place.node(host, port).address)))
     if (hasChanged) this.#onServing(connections)
   }
 
   /**
-   * Asks every master which slots it serves. While slots move, two masters may claim one slot, or none does, until the news has reached all nodes. So
-   * the masters are asked again before that counts as an error.
+   * Asks every master which slots it serves. After a slot has moved, for a short time two masters say that they serve it, or none does. So the masters
+   * are asked up to `CENSUS_ATTEMPTS` times before such a disagreement counts as an error.
    * @throws StoreError unless all masters answer and every slot is served by exactly one of them
    */
   async census (): Promise<ClusterCensus> {
@@ -147,7 +147,7 @@ export class RedisCluster {
     }
   }
 
-  /** The nodes to ask next. Other nodes are chosen each time, so that a node that was cut off from the cluster is not believed for long. */
+  /** The nodes to ask next. They are other ones each time, so that the outdated answer of a node that was cut off does not count for long. */
   #witnesses (): RedisConnection[] {
     const all = [...this.#members.values()]
     const connected = all.filter(member => member.isConnected())

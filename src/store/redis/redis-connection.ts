@@ -10,7 +10,7 @@ import { StoreError } from '../store.ts'
 /** The longest pause between two attempts to connect, in ms, so that the store is up to date within 2 s of Redis's return. */
 const MAX_RECONNECT_MS = 500
 
-/** How long Redis may take to answer QUIT, in ms. */
+/** The longest wait for Redis's answer to QUIT, in ms. */
 const QUIT_MS = 500
 
 /** The name of the service's connections in Redis's `CLIENT LIST`. */
@@ -21,8 +21,8 @@ export interface RedisConnection {
   readonly target: RedisTarget
   readonly client: Redis
   /**
-   * Creates a second client of the same server. It does not reconnect by itself, because the settings that it has made at the server are lost with its
-   * connection. It begins to connect with `connect()`.
+   * Creates a second client of the same server, which connects when its `connect()` is called. It does not reconnect by itself: the caller has made
+   * settings for that connection at the server, and these are lost with the connection.
    */
   createCompanion (): Redis
   /** Whether Redis is likely to answer a command now. */
@@ -40,7 +40,7 @@ export interface RedisConnection {
   close (): Promise<void>
 }
 
-/** Creates a client and begins to connect. It returns at once, also while Redis is away. @param commandTimeout how long Redis may take to answer, in ms */
+/** Creates a client and begins to connect. It returns at once, also while Redis is away. @param commandTimeout the longest wait for an answer, in ms */
 export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: Log): RedisConnection {
   const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
   const client = new Redis({
@@ -65,7 +65,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   let isTold = false
   let closed = false
   let remarked: string | undefined
-  /** Whether a Sentinel has answered, in the present round through all of them, that it knows no master of that name. */
+  /** The client asks all Sentinels in turn for the master. Whether one has answered, since this round began, that it knows no master of that name. */
   let isUnknown = false
   let endAttempt = (): void => {}
   const attempted = new Promise<void>(resolve => { endAttempt = resolve })
@@ -138,7 +138,8 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       const { name, sentinels, ...direct } = target.options
       return new Redis({
         ...direct,
-        // The host as it was configured is the one in a TLS certificate; with Sentinels the server may be another one by now.
+        // Without Sentinels, the configured host is used, because a TLS certificate is made for it. With Sentinels, the configuration does not name the
+        // server, so the second client uses the address to which the first one is connected.
         ...(sentinels === undefined ? {} : peerOf(client)),
         ...boundedOptions(commandTimeout),
         lazyConnect: true,
@@ -154,7 +155,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       try {
         await enterDatabase()
         const answer = await question()
-        // An answer ends the noted problem only when the client is ready, since Redis answers some commands while it is loading.
+        // `problem` is cleared only when the client is ready, since Redis answers some commands also while it is loading its data.
         if (client.status === 'ready') clear()
         return answer
       } catch (error) {

@@ -22,12 +22,12 @@ export interface RedisCountersOptions {
   /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
   readonly log: Log
-  /** How long Redis may take to answer, in ms. @default 1000 */
+  /** The longest wait for an answer of Redis, in ms. @default 1000 */
   readonly commandTimeout?: number
 }
 
 /**
- * The Lua script that reports a count. A counter is a hash with one field for each replica: reports may arrive late or in any order, after Redis was
+ * The Lua script that reports a count. A counter is a hash with one field for each replica: reports can arrive late or in any order, after Redis was
  * frozen, and still count once. It is one command, so that it can be sent again to another node of a cluster. `ARGV`: the replica, its count, the
  * lifetime in ms.
  */

@@ -13,7 +13,7 @@ export function createDatabaseCheck (client: Redis, database: number): () => Pro
   client.on('close', () => { isSelected = false })
   return async () => {
     if (isSelected) return
-    // Each call selects for itself: a SELECT that is under way may be refused for lack of a right that was given meanwhile.
+    // A call does not wait for the SELECT of another call, but sends its own: the Redis user has perhaps got the right only after the other was sent.
     await client.select(database)
     isSelected = true
   }

@@ -41,7 +41,7 @@ function overOne (connection: RedisConnection): RedisNodes {
 
 function overCluster (cluster: RedisCluster): RedisNodes {
   /**
-   * Calls a function that asks a node. When it fails, the cluster is asked for its nodes anew: another node may have taken over, and the next call
+   * Calls a function that asks a node. When it fails, the cluster is asked for its nodes anew: perhaps another node has taken over, and the next call
    * finds it.
    */
   async function lookAfter<T> (question: () => Promise<T>): Promise<T> {

@@ -57,13 +57,13 @@ export function isCutConnection (error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-/** Whether an error says that the service's Redis user may not use a command, or that Redis was started without the command. */
+/** Whether an error says that the service's Redis user is not allowed to use a command, or that Redis was started without the command. */
 export function isWithheld (error: unknown): boolean {
   return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)
 }
 
 /**
- * The reason why Redis could not be asked, in words for operators. The message of an error is never passed on unchanged: the text of a reply may
+ * The reason why Redis could not be asked, in words for operators. The message of an error is never passed on unchanged: the text of a reply can
  * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis adds the arguments of AUTH to it.
  */
 export function describeRedisError (error: Error, target: RedisTarget): string {

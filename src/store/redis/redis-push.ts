@@ -6,16 +6,16 @@ import { trackNode, type Tracking } from './redis-tracking.ts'
 import { type Log } from '../../base/log.ts'
 import { type Store, type StoreStatus } from '../store.ts'
 
-/** How long changes are gathered, in ms. It is short, because changes that arrive during a read are gathered anyway. */
+/** The time for which changes are collected before a listener is called, in ms. It is short: while a listener reads, further changes are collected too. */
 const GATHER_MS = 5
 
-/** How often the connections that report changes are checked, in ms. A broken connection is as silent as one without changes. */
+/** The time between two checks of the connections that report changes, in ms. A broken connection is as silent as one without changes. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisPushOptions {
-  /** The prefixes of the keys whose changes are reported. None may be the beginning of another. */
+  /** The prefixes of the keys whose changes are reported. Redis requires that no prefix begins with another one. */
   readonly prefixes: readonly string[]
-  /** The longest time for which a watch waits until it is known how changes arrive, in ms. */
+  /** The longest time for which `watch` waits until each node has said whether it pushes its changes, in ms. */
   readonly patience: number
   readonly log?: Log | undefined
 }
@@ -24,7 +24,7 @@ export interface RedisPushOptions {
 export interface RedisPush {
   /** Begins to report the changes of these nodes, which together have all keys, and stops this for any other nodes. */
   follow (nodes: readonly RedisConnection[]): void
-  /** Reports that no node is known at present, so that no watch waits for one. */
+  /** Tells the push that no node of the cluster can be asked now, so that `watch` does not wait for an answer. */
   giveUp (): void
   /** How changes arrive: `pushed` while every node reports its changes. */
   changes (): StoreStatus['changes']
@@ -49,7 +49,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     for (const watch of watches) for (const key of keys) watch.add(key)
   }
 
-  /** Decides whether changes count as pushed. While one node is not known to push, its changes may be missed. */
+  /** Sets `changes` to `pushed` if every node pushes its changes. If even one does not, its changes can be missed, so all changes count as `polled`. */
   function judge (): void {
     const states = Array.from(trackings.values(), tracking => tracking.state())
     if (states.includes('starting')) return setChanges('polled', undefined)
@@ -99,7 +99,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
     giveUp: () => settle(),
     changes: () => changes,
     async watch (listener) {
-      // The wait saves a second listing, which would follow the first as soon as changes are pushed.
+      // The caller lists the store after this call, and again when changes begin to be pushed. The wait makes the second listing needless.
       await Promise.race([settled, delay(patience, undefined, { ref: false })])
       const gatherer = createGatherer(listener, GATHER_MS)
       watches.add(gatherer)

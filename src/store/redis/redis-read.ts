@@ -4,16 +4,16 @@ import { decodeBytes, tooLarge } from '../decode-bytes.ts'
 import { isWithheld } from './redis-problem.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from '../store.ts'
 
-/** How many keys are asked for in one round trip. Building and parsing more would block the event loop for over 10 ms. */
+/** The most keys that are read in one round trip. Building and parsing more would block the event loop for over 10 ms. */
 const BATCH_KEYS = 250
 
 /**
- * How many bytes of every value the first read takes. This bounds the size of one batch (250 * 64 KiB), so that a few hundred large values cannot
- * make every read exceed the command timeout. Nearly all values are shorter and need no second read.
+ * The most bytes of each value that the first read of a batch fetches. A batch is then at most 250 * 64 KiB large, so that a few hundred large values
+ * cannot make every read exceed the command timeout. Nearly all values are shorter and need no second read.
  */
 const FIRST_LOOK_BYTES = 64 * 1024
 
-/** How many values between `FIRST_LOOK_BYTES` and `MAX_VALUE_BYTES` are asked for in one round trip. */
+/** The most values that are read in one round trip, of those that are longer than `FIRST_LOOK_BYTES`. */
 const BATCH_LONG_KEYS = 8
 
 /** The answer that another node of a Redis Cluster has the key. `to` is the error's message: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. */
@@ -54,7 +54,7 @@ export async function keysExist (node: Redis, keys: readonly string[], isAsking 
     const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
     for (const reply of replies) {
       const to = redirection(reply)
-      // A key that this user may not look at counts as existing. Reading it will report what is wrong.
+      // If the Redis user has no right to read the key, the reply is an error, and the key counts as existing. Reading the key reports what is wrong.
       answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
     }
   }
@@ -91,7 +91,7 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
     if (value.length > bytes) return { kind: 'long' }
-    // The lifetime counts from before the question, so that no value is kept longer here than in Redis.
+    // The value's remaining lifetime counts from before the commands were sent, so that this service does not keep the value longer than Redis.
     return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
   })
 }
@@ -117,7 +117,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
   const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
-    // When the Redis user may not use TYPE, only the name of the type is missing. The other keys are read nevertheless.
+    // When the Redis user is not allowed to use TYPE, only the name of the type is missing. The other keys are read nevertheless.
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })
@@ -127,7 +127,7 @@ async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Ma
   }))
 }
 
-/** The final result for a key after its last read. The key may have changed between two reads; the store reports that change anyway. */
+/** The result for a key after its last read. A key that changed since its first read counts as bad for now: its change is reported, so it is read again. */
 function settle (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }

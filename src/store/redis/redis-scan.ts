@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** How many keys one step of a SCAN looks at. A step of this size takes Redis well below a millisecond. */
+/** The number of keys that one step of a SCAN looks at. A step of this size takes Redis well below a millisecond. */
 const SCAN_COUNT = 1000
 
 /**
- * Lists the keys of one node that begin with `prefix`, batch by batch; SCAN may repeat some (https://redis.io/docs/latest/commands/scan/). Keys whose
+ * Lists the keys of one node that begin with `prefix`, batch by batch; SCAN can repeat some (https://redis.io/docs/latest/commands/scan/). Keys whose
  * names are not UTF-8 are left out, because they cannot be asked for as text, and their number is logged.
  * @throws StoreError when a step fails: the listing is then incomplete, and of no use
  */

@@ -1,10 +1,10 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { type RedisTarget } from './redis-url.ts'
 
-/** How often each Sentinel is asked for the master, in ms. */
+/** The time from one question for the master to the next, for each Sentinel, in ms. */
 const ASK_MS = 1000
 
-/** How long the other Sentinels may still name the earlier master after the first one names a new master, in ms. Some 2 s are usual. */
+/** For this time after a Sentinel has named a new master, the client leaves every server that is not this master, in ms. The others usually agree in 2 s. */
 const AGREE_MS = 10_000
 
 /** Follows the Redis master that Sentinels (servers that watch over Redis and choose its master) name. */
@@ -15,9 +15,9 @@ export interface SentinelWatch {
 }
 
 /**
- * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects, and the
- * earlier master may keep its connection for some 10 s, until the Sentinels make it a replica; what is written to it meanwhile is lost. Only a
- * Sentinel that changes its answer counts: one that is never up to date, or that writes the master's address in another way, must not end
+ * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects. It can stay
+ * connected to the earlier master for some 10 s, until the Sentinels make that a replica, and everything that it writes there meanwhile is lost. Only
+ * a Sentinel that changes its answer counts: a Sentinel that is never up to date, or that spells the master's address in another way, must not end
  * connections.
  * @param onMoved called to connect anew, again and again until the client connects to the address that the Sentinel names
  */

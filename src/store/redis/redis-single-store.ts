@@ -56,7 +56,7 @@ async function isClusterNode (client: Redis): Promise<boolean> {
   try {
     return /^cluster_enabled:1/m.test(await client.info('cluster'))
   } catch (error) {
-    // A user without the right to INFO may still use a Redis that is not part of a cluster.
+    // A user without the right to INFO can still use a Redis that is not part of a cluster.
     if (error instanceof Error && error.message.startsWith('NOPERM')) return false
     throw error
   }

@@ -14,7 +14,7 @@ export interface RedisStoreOptions {
   readonly sentinelPassword?: string
   /** The keys that are read and whose changes are reported. */
   readonly keys: StoreKeys
-  /** How long Redis may take to answer, in ms. Without a limit a frozen Redis would be waited for without end. @default 2000 */
+  /** The longest wait for an answer of Redis, in ms. Without a limit, a frozen Redis would never let a read end. @default 2000 */
   readonly commandTimeout?: number
   readonly log?: Log
 }

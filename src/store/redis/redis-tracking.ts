@@ -5,7 +5,7 @@ import { type RedisConnection } from './redis-connection.ts'
 /** The channel on which Redis reports changed keys to a RESP2 connection: https://redis.io/docs/latest/develop/reference/client-side-caching/ */
 const CHANNEL = '__redis__:invalidate'
 
-/** The pauses before a node is asked again to report changes, in ms: after trouble, and after a refusal. */
+/** The pauses before this service asks a node again to report changes, in ms: after trouble, and after the node has refused. */
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
@@ -14,7 +14,7 @@ const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)
 
 /** The keys whose changes a node is asked to report, and the listeners. */
 export interface TrackingOptions {
-  /** The prefixes of the keys. None may be the beginning of another. */
+  /** The prefixes of the keys. Redis requires that no prefix begins with another one. */
   readonly prefixes: readonly string[]
   /** Called with changed keys; with `undefined` after FLUSHALL, which deletes every key. */
   readonly onKeys: (keys: readonly string[] | undefined) => void
@@ -28,9 +28,9 @@ export type TrackingState = 'starting' | 'pushed' | 'polled'
 /** Follows the changes of one node of Redis. */
 export interface Tracking {
   state (): TrackingState
-  /** Why changes are not pushed; `undefined` unless the node gave a reason. */
+  /** The error by which the node has refused to push changes; `undefined` when it has refused nothing. */
   refusal (): Error | undefined
-  /** Checks both connections. The answer comes after all changes that were reported before. @throws when one of the connections is broken */
+  /** Pings the node over its two connections. Resolves after all changes that the node reported before. @throws when one of the connections is broken */
   ping (): Promise<void>
   close (): void
 }
@@ -72,7 +72,7 @@ export function trackNode ({ client: node, createCompanion }: RedisConnection, {
     }
   }
 
-  /** Closes a listening connection that is broken, and tries a new one later. A second call for the same connection does nothing. */
+  /** Closes the connection that receives the changes, because it is broken, and opens another one later. Does nothing if it was replaced already. */
   function lose (own: Redis | undefined): void {
     if (closed || own === undefined || listener !== own) return
     listener = undefined
@@ -132,8 +132,8 @@ async function arm (node: Redis, listener: Redis, prefixes: readonly string[]): 
 }
 
 /**
- * The id of the Redis process at the other end of a connection; `undefined` when the user may not ask for it. The ids are compared, because through a
- * load balancer two connections may reach two servers, and a client id of one server may belong to a stranger's connection on the other.
+ * The id of the Redis process at the other end of a connection; `undefined` when the Redis user is not allowed to ask for it. The ids are compared,
+ * because a load balancer can lead two connections to two servers, and a client id of the one can belong to a stranger's connection on the other.
  */
 async function serverOf (connection: Redis): Promise<string | undefined> {
   try {

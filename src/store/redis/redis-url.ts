@@ -10,7 +10,7 @@ export interface RedisTarget {
     RedisOptions,
     'host' | 'port' | 'db' | 'username' | 'password' | 'tls' | 'name' | 'sentinels' | 'sentinelPassword' | 'sentinelTLS' | 'enableTLSForSentinelMode'
   >
-  /** Texts that no message may show, such as passwords. */
+  /** Texts that no message is allowed to show, such as passwords. */
   readonly secrets: readonly string[]
 }
 
@@ -39,7 +39,7 @@ const DEFAULT_SENTINEL_PORT = 26379
 /**
  * Parses a Redis URL. No error message shows any part of the URL but its scheme, because a mistyped password can end up anywhere.
  * @param sentinelPassword the password that the Sentinels ask for; it is not that of Redis
- * @throws StoreError when the URL has another form
+ * @throws StoreError when the URL is not in one of the forms that `SHAPE` describes
  */
 export function parseRedisUrl (text: string, sentinelPassword = ''): RedisPlace {
   const [, scheme = '', authority = '', path = ''] = /^([^:]*:)?(?:\/\/)?([^/?#]*)(.*)$/s.exec(text) ?? []

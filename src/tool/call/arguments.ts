@@ -47,7 +47,7 @@ function withDefaults (parameters: Parameters | undefined, given: JsonObject): J
   return whole
 }
 
-/** Whether an object may be meant as the value of the first parameter, instead of as all arguments. */
+/** Whether the schema lets the first parameter be an object. Then a sole object can be that parameter, instead of holding all arguments. */
 function firstAdmitsObject ({ names, schema }: Parameters): boolean {
   const first = names[0]
   if (first === undefined) return false

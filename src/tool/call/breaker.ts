@@ -1,6 +1,6 @@
 import { type BreakerPolicy } from './policy.ts'
 
-/** The end of an attempt to call a tool, as the breaker counts it. `unknown` tells nothing about the tool. */
+/** How a call of a tool ended after its retries, as the circuit breaker counts it. `unknown` is for an end that tells nothing about the tool. */
 export type AttemptEnd = 'success' | 'failure' | 'unknown'
 
 /** The state of a tool's circuit breaker, as `GET /api/tools/{id}` shows it. */
@@ -20,7 +20,7 @@ export interface BreakerState {
 export class Breaker {
   readonly #policy: BreakerPolicy
   readonly #now: () => number
-  /** The ends of the last attempts, the oldest first: true for a failure. */
+  /** How the last calls of the tool ended, the oldest first: true for a failure. */
   #ends: boolean[] = []
   #openedAt: number | undefined
   #isProbing = false
@@ -31,7 +31,7 @@ export class Breaker {
     this.#now = now
   }
 
-  /** Begins an attempt, if the breaker allows it. @returns a function to call when the attempt has ended; `undefined` when the tool must not be called */
+  /** Begins a call, if the breaker allows it. @returns a function to run when the call has ended; `undefined` when the tool must not be called */
   begin (): ((end: AttemptEnd) => void) | undefined {
     if (this.#openedAt === undefined) return end => { this.#count(end) }
     if (this.#isProbing || this.#now() - this.#openedAt < this.#policy.coolDown) return undefined
@@ -45,7 +45,7 @@ export class Breaker {
   }
 
   #count (end: AttemptEnd): void {
-    // An attempt that ends after the breaker has opened began before that. It is not counted: the next probe tells more.
+    // The breaker opened while this call was running. The call is not counted: the call that probes the tool after the cool-down tells more.
     if (end === 'unknown' || this.#openedAt !== undefined) return
     const { minimumCalls, failureRate } = this.#policy
     this.#ends = [...this.#ends, end === 'failure'].slice(-2 * minimumCalls)

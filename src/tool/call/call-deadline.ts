@@ -18,7 +18,7 @@ export async function withDeadline<T> (caller: AbortSignal, milliseconds: number
   if (caller.aborted) throw reasonOf(caller)
   const deadline = new Deadline(milliseconds ?? Infinity, performance.now(), caller, REASONS)
   const signal = deadline.toAbortSignal()
-  // All calls of a render listen to the same signal, and there may be a hundred of them, so Node's limit of listeners is turned off.
+  // All calls of a render listen to the same signal, and there can be a hundred calls, so Node's limit of listeners is turned off.
   setMaxListeners(0, caller, signal)
   try {
     return await work(signal)

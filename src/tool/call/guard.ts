@@ -6,15 +6,15 @@ import { type ToolPolicy } from './policy.ts'
 import { RecentDurations } from './recent-durations.ts'
 import { ToolError } from './tool-error.ts'
 
-/** The largest number of calls of one tool that wait for a free slot; further calls are refused at once. */
+/** The most calls of one tool that wait in the queue while `concurrency` other calls run. Further calls are refused at once. */
 const MAX_WAITING = 1000
 
 /** The delay before the first retry of a call, in ms; each further delay is three times as long. */
 const FIRST_RETRY_DELAY = 25
 
 /**
- * The share of the caller's whole time that a call must have had before its timeout counts as a failure of the tool, for a tool without a
- * time limit of its own.
+ * When the caller's deadline ends a call, the tool is blamed only if it had at least this share of the caller's whole time. This is for a
+ * tool without a time limit of its own.
  */
 const FAIR_SHARE = 0.8
 
@@ -35,7 +35,7 @@ type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 export interface Guard {
   /**
    * Runs a call.
-   * @param attempt makes one attempt, until its signal aborts; `ends` is the time at which that will happen, on the clock of
+   * @param attempt makes one attempt, and stops it when `signal` is aborted. `ends` is the time of that at the latest, on the clock of
    * `performance.now()`
    * @param time the caller's time; `undefined` for a caller without a deadline
    * @throws ToolError
@@ -45,15 +45,16 @@ export interface Guard {
   breakerState (): BreakerState | undefined
 }
 
-/** Makes the guard of one tool. It keeps what it learns about the tool, such as recent durations and failures. */
+/** Makes the guard that limits and retries the calls of one tool. The guard remembers recent durations and failures of the tool. */
 export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
   const slots = new Slots({ concurrency, queue: MAX_WAITING })
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
 
   /**
-   * Refuses a call that, by the recent durations, cannot end in the caller's time. Such a call would make the tool work for nobody, and delay
-   * the calls that wait after it. A call that need not wait is refused only if even the fastest recent call took too long.
+   * Refuses a call that cannot end before the caller's deadline, as the durations of recent calls show. Nobody would read the result, and
+   * the calls behind it in the queue would wait longer. If `ahead` is 0, no queue delays the call: it is refused only if even the fastest
+   * recent call took longer than the caller has.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()
@@ -108,8 +109,8 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
   }
 
   /**
-   * Whether an attempt had enough time before its caller's deadline ended it. If not, its timeout tells nothing about the tool. The 1 ms
-   * is added because a timer may fire early.
+   * Whether a call (with its retries) had enough time before the caller's deadline ended it. If not, the timeout tells nothing about the
+   * tool. The 1 ms is added because a timer can fire early.
    */
   function hadItsTime (duration: number, { whole }: CallerTime): boolean {
     return duration + 1 >= (timeout ?? FAIR_SHARE * whole)

@@ -5,17 +5,17 @@ export type OnError = 'default' | 'empty' | 'abort'
 
 /** The policy by which a tool is called: limits, retries, cache, and what happens on failure. */
 export interface ToolPolicy {
-  /** The time limit of a call with its retries, from the time when it is sent, in ms; `undefined` for the time that is left of the render. */
+  /** The longest time of a call with its retries, without the wait in the queue, in ms. `undefined` for no limit but the caller's deadline. */
   readonly timeout: number | undefined
-  /** Whether a repeated call has the same effect as one: true for a call that only reads, and for a tool registered as idempotent. */
+  /** Whether two equal calls have the same effect as one call: true for a tool that only reads, and for a tool registered as idempotent. */
   readonly isRepeatable: boolean
-  /** The largest number of further attempts after a temporary failure. It is 0 unless a call may be repeated. */
+  /** The most further attempts of a call after temporary failures. It is 0 unless `isRepeatable` is true. */
   readonly retries: number
   /** The time for which a result is reused for equal arguments, in ms; 0 for only within the same render. */
   readonly cacheTtl: number
   /** The rule when to stop calling a tool that fails; `undefined` for never. */
   readonly breaker: BreakerPolicy | undefined
-  /** The largest number of calls at a time. */
+  /** The most calls of the tool that run at the same time. */
   readonly concurrency: number
   readonly onError: OnError
   /** Whether a result that violates the declared `returns` makes the call fail. */
@@ -26,13 +26,13 @@ export interface ToolPolicy {
 export interface BreakerPolicy {
   /** The share of failed calls, among the last ones, at which the breaker opens. */
   readonly failureRate: number
-  /** The smallest number of calls from which the share is taken; the largest is twice as many. */
+  /** The breaker does not open before it has seen this number of calls. It looks at the last calls, at most at twice this number. */
   readonly minimumCalls: number
   /** The time after which an open breaker lets one call try again, in ms. */
   readonly coolDown: number
 }
 
-/** The defaults for those parts of a policy that a registration may leave out. */
+/** The defaults for those parts of a policy that a registration does not state. */
 export interface PolicyDefaults {
   readonly timeout?: number
   readonly retries: number

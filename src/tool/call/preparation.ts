@@ -16,7 +16,7 @@ const MAX_DELAY = 60_000
  */
 const STABLE = 5000
 
-/** The state of a preparation. */
+/** The state of what the calls of a tool need, such as a connection. */
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
@@ -25,15 +25,15 @@ export type PreparationState = 'preparing' | 'ready' | 'failed'
  */
 export interface Preparation<T> {
   /**
-   * Gives the prepared thing. A call waits only for the first attempt. After a failed attempt it fails at once, since a render has no time to
-   * wait for more.
-   * @throws ToolError with the reason why there is nothing
+   * Gives the prepared thing, such as a connection. A call of a tool waits only for the first attempt to prepare it. After a failed attempt
+   * the call fails at once, since a render has no time to wait for the next attempt.
+   * @throws ToolError with the reason why the thing is not ready
    */
   get (): Promise<T>
   /** Settles when the first attempt has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Begins to prepare again, since the prepared thing was lost or is out of date. @param lost that thing; nothing is done if it has been replaced already */
+  /** Prepares again, since the prepared thing, such as a connection, broke or is outdated. @param lost the old thing; if it was replaced, nothing happens */
   renew (lost: T, reason: string): void
   close (): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface PreparationOptions<T> {
   readonly prepare: (signal: AbortSignal) => Promise<T>
   /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Called with the error of a failed attempt, but not when the error is the same as that of the attempt before. */
+  /** Called with the error of a failed attempt to prepare, unless the attempt before failed with the same error. */
   readonly failed?: (error: Error) => void
 }
 
@@ -85,7 +85,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     try {
       await dispose(value)
     } catch {
-      // The thing is lost anyway, and calls that used it have failed already, so the error is of no interest.
+      // Nothing uses the old connection (or process) any more, so an error of closing it is of no interest.
     }
   }
 

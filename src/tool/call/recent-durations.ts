@@ -1,11 +1,11 @@
-/** The largest number of durations that are kept, and their largest age, in ms: a tool that was slow a while ago is tried again. */
+/** The most durations that are kept, and their largest age, in ms. Older ones do not count, so that a tool that was slow earlier is tried again. */
 const KEPT = 32
 const MAX_AGE = 10_000
 
 /** The smallest number of durations that allow an estimate. */
 const LEAST = 5
 
-/** The durations of a tool's last calls, by which the next call's duration is estimated. */
+/** The durations of a tool's last successful calls. They serve to estimate how long the next call will take. */
 export class RecentDurations {
   readonly #now: () => number
   #durations: ReadonlyArray<{ readonly at: number, readonly milliseconds: number }> = []

@@ -22,19 +22,19 @@ export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
   /** Calls the tool once by its policy (limits, retries, cache). Never rejects: a failure is an outcome. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** The outcome of an equal call from the cache of results; `undefined` when the call has to be made. @param callKey the `toolCallKey` of the call */
+  /** The cached outcome of a call with the same arguments; `undefined` when the call has to be made. @param callKey the `toolCallKey` of the call */
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
   /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
-  /** The state of what the tool's calls need, such as a connection. */
+  /** Whether the tool is ready to be called: the state of the connection, or of whatever else its calls need. */
   state (): PreparationState
 }
 
 export interface CallOptions {
   /** Ends the call when it is aborted. When the caller's time is over, the reason is named `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
-  /** The caller's time. The tool is told how much is left, if its protocol can say so. Left out for a caller without a deadline. */
+  /** The caller's deadline. The tool learns the remaining time, if its protocol can say so. Absent for a caller without a deadline. */
   readonly time?: CallerTime
   /** The id of the HTTP request to this service that led to the call, for the log and for the tool. */
   readonly requestId: string
@@ -60,7 +60,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redactJson(value, secrets)
   }
 
-  /** The key of a result in the cache. It has the tool's revision, so that a changed tool does not get old results. */
+  /** The key of a result in the cache. It starts with the tool's revision (a hash of its registration), so that a changed tool gets no old results. */
   function resultKey (callKey: string): string {
     return `${revision} ${callKey}`
   }

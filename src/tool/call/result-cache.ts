@@ -11,7 +11,7 @@ export interface Result {
   readonly size: number
 }
 
-/** The cache of the results of all tools, for those with a `cacheTtl`. The key is the tool's revision with the arguments. */
+/** The one cache for the results of all tools whose policy has a `cacheTtl`. A key is the revision (a hash of the registration) with the arguments. */
 export class ResultCache {
   readonly #results: LRUCache<string, Result>
   #hits = 0

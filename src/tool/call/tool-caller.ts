@@ -27,21 +27,20 @@ export interface ToolCallerOptions {
 /** The tool caller calls registered tools. It keeps all that outlives a call: connections, circuit breakers, cached results, statistics. */
 export interface ToolCaller {
   /**
-   * Makes these definitions the registered tools, in place of all earlier ones, and begins to connect to new ones. A definition that was
-   * registered before, with the same revision, keeps its tools and all that was learned about them. When a registered tool and one that
-   * an MCP server offers have the same name, the registered one is used. Renders that have begun with removed tools can still call them
-   * for a while.
+   * Makes these definitions the registered tools, in place of all earlier ones, and begins to connect to the new ones. A definition that has
+   * not changed (has the same revision) keeps its tools, with their connections and statistics. If a tool of an MCP server has the same name
+   * as a tool that is registered itself, the latter is used. Renders that began before a tool was removed can call it for `RETIREMENT` ms.
    */
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
   /** Calls a tool once by its policy, for templates and for `POST /api/tools/{id}/call`. Never rejects: a failure is an outcome. */
   call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** The outcome of an equal call from the cache of results; `undefined` when the call has to be made. */
+  /** The cached outcome of a call of the same tool with the same arguments; `undefined` when the call has to be made. */
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
   /** The statistics of the cache of results. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
   /** The state of the preparation of each registration (preparing, ready, failed), by the tool's id. */
   states (): ReadonlyMap<string, PreparationState>
-  /** Waits until each registered tool has been connected to, or has failed once. @param milliseconds the longest wait */
+  /** Waits until the first attempt to connect to each registered tool has succeeded or failed. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>
   /** Closes all connections, and ends all processes of MCP servers. */
   close (): Promise<void>
@@ -56,7 +55,7 @@ const RETIREMENT = 30_000
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))
-  /** The registered tools, by the object that templates link to, which is the tool itself. */
+  /** Every tool that was ever registered, under itself: a compiled template holds the tool only as the `LinkedTool` that it calls. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()

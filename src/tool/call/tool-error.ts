@@ -24,16 +24,16 @@ const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: ToolErrorCode
-  /** Whether the same call may succeed a moment later. Such failures are retried, and count for the circuit breaker. */
+  /** Whether the same call could succeed a moment later. Such failures are retried, and the circuit breaker counts them. */
   readonly transient: boolean
   /** The message without the quotation of the tool's own words, for logs. */
   readonly summary: string
-  /** Whether the tool may have done its work in spite of the failure. */
+  /** Whether nobody knows if the tool has done its work: perhaps it has, in spite of the failure. */
   readonly isInDoubt: boolean
 
   /**
    * Creates the error of a call.
-   * @param facts `quote` holds the tool's own words, which may repeat the arguments; `wasSent: false` means that the tool cannot have
+   * @param facts `quote` holds the tool's own words, which can repeat the arguments; `wasSent: false` means that the tool cannot have
    * received the call
    */
   constructor (
@@ -49,7 +49,7 @@ export class ToolError extends Error {
   }
 }
 
-/** The HTTP statuses of a tool which mean that the call may be repeated later. */
+/** The HTTP statuses of a tool after which the same call can succeed later. */
 const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
 /** Makes the error of a tool that has answered with a failing HTTP status. */

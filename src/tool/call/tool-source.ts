@@ -3,7 +3,7 @@ import { type ToolDefinition } from '../definition/definition.ts'
 import { type PreparationState } from './preparation.ts'
 import { createRegisteredTool, type RegisteredTool, type ToolContext } from './registered-tool.ts'
 
-/** The tools that one registration provides: one tool, or all tools of an MCP server, which may change. */
+/** The tools that one registration provides: one tool, or all tools of an MCP server, whose list can change. */
 export interface ToolSource {
   readonly definition: ToolDefinition
   tools (): readonly RegisteredTool[]

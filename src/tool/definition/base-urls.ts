@@ -2,7 +2,7 @@ import { type Json } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** The base URLs of modules (programs that offer several tools), which complete the relative URLs in registrations. */
+/** The base URLs of modules (programs that offer several tools). They complete the relative URLs in the registrations of tools. */
 export interface BaseUrls {
   /** Whether a base URL of a module is known now. */
   knows (module: string | undefined): boolean
@@ -19,7 +19,7 @@ export interface BaseUrlOptions {
   readonly modules: ModuleDirectory
 }
 
-/** The shared variables `modules.*`, in which modules publish their own addresses. */
+/** The shared variables `modules.*`, in which modules (programs that offer tools) publish their own addresses. */
 export interface ModuleDirectory {
   has (module: string): boolean
   get (module: string, signal: AbortSignal): Promise<Json | undefined>
@@ -48,7 +48,7 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
   try {
     return parseBaseUrl(text)
   } catch {
-    // The value of the variable is not in the error, because the caller of the tool may not be allowed to read it.
+    // The value of the variable is not in the error, because perhaps the caller of the tool is not allowed to read it.
     throw new ToolError(
       'BASE_URL_MISSING',
       `the shared variable modules.${module} holds no base URL: http, https, grpc or grpcs, without credentials, query or fragment`
@@ -58,13 +58,13 @@ function publishedUrl (module: string, value: Json | undefined): URL | undefined
 
 /**
  * Reads the variable `TOOL_BASE_URLS`: `module=url,…`.
- * @throws Error that names the entry, by its module if it has one. It shows no URL, since a URL may have a password.
+ * @throws Error that names the entry, by its module if it has one. It shows no URL, since a URL can have a password.
  */
 export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
   const entries = text.split(',').map(entry => entry.trim()).filter(entry => entry !== '')
   return new Map(entries.map((entry, index) => {
     const [, module, url] = /^([^=]+)=(.+)$/.exec(entry) ?? []
-    // An "=" may also be part of a URL that has no module before it.
+    // An "=" can also be part of a URL that has no module before it.
     if (module === undefined || url === undefined || module.includes('://')) throw new Error(`TOOL_BASE_URLS: entry ${index + 1} must be module=url`)
     return [module.trim(), parseOperatorsUrl(`TOOL_BASE_URLS: "${module.trim()}"`, url.trim())]
   }))
@@ -73,7 +73,7 @@ export function parseBaseUrls (text: string): ReadonlyMap<string, URL> {
 /**
  * Reads a base URL that the operator has set.
  * @param place the variable, and the entry in it
- * @throws Error that names the place. It does not show the URL, since a URL may have a password.
+ * @throws Error that names the place. It does not show the URL, since a URL can have a password.
  */
 export function parseOperatorsUrl (place: string, text: string): URL {
   try {

@@ -29,9 +29,9 @@ export interface CommonDefinition {
 export interface ToolDefinition extends CommonDefinition {
   /** The name of the tool's type, such as `restful`. */
   readonly type: string
-  /** Whether the tool's URL is relative, so that the base URL of its module completes it. */
+  /** Whether the tool's URL is relative, so that the base URL of its module (the program that offers the tool) completes it. */
   readonly isRelative: boolean
-  /** The kind of a registration that is not a tool itself but brings the tools of a server, in words such as `an MCP server`; left out for a tool. */
+  /** What the registration is for, if it is not one tool but brings all tools of a server: words such as `an MCP server`. Absent for a single tool. */
   readonly standsFor?: string | undefined
   /** The tool's name on its server, for a tool of an MCP server. */
   readonly tool?: string | undefined

@@ -3,7 +3,7 @@ import { type CommonDefinition } from './definition.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** The policy of a tool. The retries are left out, unless a call may be repeated without harm. @param isRead whether calls of the tool only read */
+/** The policy by which a tool is called. It has no retries unless a repeated call does no harm. @param isRead whether calls of the tool only read */
 export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
   const isRepeatable = isRead || policy.isRepeatable
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
@@ -19,14 +19,14 @@ export function checkHost (host: string, common: CommonDefinition, operator: Ope
   }
 }
 
-/** Reads a text that the endpoint of a registration must have. @throws Error that names the missing member */
+/** Reads a required text from the endpoint (the part of a registration that says how to reach the tool). @throws Error that names the missing member */
 export function required (endpoint: JsonObject, name: string, type: string): string {
   const value = own(endpoint, name)
   if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
   return value
 }
 
-/** Reads a member of a stranger's object, only if it is the object's own. A name such as `constructor` then finds nothing inherited. */
+/** Reads a member of an untrusted object. Inherited members, such as `constructor`, count as missing. */
 export function own (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }

@@ -36,7 +36,7 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
     if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
-    // Whoever edits what a GET has shown and stores it again would overwrite the real credential with this mark, so the mark is refused.
+    // A GET shows `REDACTED` in place of a credential. Storing that answer again would overwrite the credential, so the text is refused.
     if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
     const unknown = names.find(secret => !secrets.has(secret))
@@ -52,8 +52,8 @@ export function clearCredentials (headers: readonly HeaderTemplate[]): string[] 
 }
 
 /**
- * A copy of a registration that may be shown to anyone who can read tools: values that look like credentials are replaced, so that only
- * the publisher knows them.
+ * A copy of a registration for anyone who can read tools. The values of headers that look like credentials are replaced, so that only the
+ * publisher knows them.
  */
 export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
   const clear = new Set(clearCredentials(headers))

@@ -1,9 +1,9 @@
 import { fitsHeader } from '../../base/text.ts'
 
-/** The secrets (credentials) that the operator lends to tools. Each may only be sent to certain hosts. */
+/** The secrets (credentials) that the operator lends to tools. Each is sent only to hosts that the operator allows. */
 export interface Secrets {
   has (name: string): boolean
-  /** The value of a secret; `undefined` when there is no such secret, or it may not be sent to `host`. */
+  /** The value of a secret; `undefined` when there is no such secret, or when the operator does not allow sending it to `host`. */
   reveal (name: string, host: string): string | undefined
 }
 
@@ -13,9 +13,9 @@ interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 const LEAST_LENGTH = 8
 
 /**
- * Reads the operator's secrets. The variable `TOOL_SECRETS` says to which hosts each secret may be sent:
- * `NAME=host|host:port,OTHER=host`. Its value is in a variable of its own, `TOOL_SECRET_NAME`. A host without a port stands for all
- * ports.
+ * Reads the operator's secrets. The variable `TOOL_SECRETS` lists the hosts to which each secret is allowed to go:
+ * `NAME=host|host:port,OTHER=host`. A host without a port stands for all ports. The secret `NAME` itself is in the variable
+ * `TOOL_SECRET_NAME`.
  * @throws Error that names the entry, never a value
  */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {

@@ -19,14 +19,14 @@ export interface Diagnostic {
   readonly code: string
   readonly message: string
   readonly hint?: string
-  /** The part of the registration that the finding is about. */
+  /** The path of the member of the registration that this error or advice is about. */
   readonly field?: JsonPath
 }
 
 /** The result of reading a tool's registration: a definition with advice, or the reasons why there is none. */
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
-  /** The findings; there are errors if and only if there is no definition. */
+  /** The errors, warnings and hints. There are errors if and only if there is no definition. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -40,8 +40,8 @@ export interface ToolReader {
    */
   read (name: string, id: string, value: Json): ParsedDefinition
   /**
-   * Gives advice when a tool with a relative URL has no base URL now. This is separate from all other advice, since modules start and stop
-   * while the registration stays the same.
+   * Gives a warning when a tool has a relative URL and no base URL is known for its module (the program that offers the tool). This is not
+   * part of `read`, since modules start and stop while the registration stays the same.
    */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
 }
@@ -75,7 +75,7 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
   }
 }
 
-/** The published schema of registrations without its conditions across several fields: the types of tools check these, with better messages. */
+/** The published schema of registrations, without the conditions that concern several fields. The types of tools check these, with better messages. */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -86,7 +86,7 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
 }
 
-/** Converts the path of a violation, such as `tool.headers["x-a"][0]`, to a list of names and indices within the registration. */
+/** Converts the path of a value that violates the schema, such as `tool.headers["x-a"][0]`, to the names and indices within the registration. */
 function fieldOf ({ path }: Violation): JsonPath {
   return Array.from(
     path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
@@ -112,7 +112,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** Reads the part of a registration that depends on the tool's type. The type may be left out: it follows from the nested member, or is the first one. */
+/** Reads the part that depends on the tool's type. Without `type`, it is the type whose name is a member of the registration, else the first of `types`. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')

@@ -5,26 +5,26 @@ import descriptor from 'protobufjs/ext/descriptor/index.js'
 import { type GrpcDescription } from './grpc-definition.ts'
 import { restoreMaps } from './protobuf-maps.ts'
 
-/** The largest number of statements in a service description in Protocol Buffers text. The length of the text is limited by the schema of registrations. */
+/** The most statements of a .proto text that describes a service. The schema of registrations limits the length of the text. */
 const MAX_STATEMENTS = 2000
 
 /**
- * The largest number of fields in one message, and in all messages that a call needs. protobufjs takes time linear to the existing fields
- * to add another one.
+ * The most fields of one message, and of all messages together that a call of the method needs. Each field that protobufjs adds to a
+ * message takes time in proportion to the fields that the message has already.
  */
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
-/** The cost of one value of an enum in the generated code for a field, counted in fields. */
+/** The code that protobufjs generates for an enum field grows with each value of the enum: one value counts as this part of a field. */
 const ENUM_VALUE_FIELDS = 0.2
 
-/** The largest description of a method and its messages, in characters of its JSON. */
+/** The longest JSON text that describes the messages of one gRPC method, in UTF-16 units. */
 const MAX_DESCRIPTION = 512 * 1024
 
 /** A request to find a gRPC method: a description of services, and the names of the service and the method. */
 export interface MethodQuestion {
   readonly source: GrpcDescription
-  /** The name of the description's source in messages, such as `"proto"`. */
+  /** The words by which error texts name the description, such as `"proto"` for that member of the registration. */
   readonly origin: string
   readonly service: string
   readonly method: string
@@ -40,7 +40,8 @@ export interface MethodDescription {
 }
 
 /**
- * Finds a method in a stranger's description of gRPC services. Must run in a process that can be killed, since protobufjs may take long.
+ * Finds a method in a description of gRPC services. Must run in a process that can be killed, since protobufjs can take very long for an
+ * untrusted description.
  * @throws Error with the reason why there is no method that can be called
  */
 export function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
@@ -86,7 +87,7 @@ function tooManyFields (origin: string, message: string, fields: number): Error 
   return new Error(`a message of ${origin} has at most ${MAX_MESSAGE_FIELDS} fields; ${message} has ${fields}`)
 }
 
-/** Parses a description in Protocol Buffers text. Nothing is read from the disk: only the files that come with protobuf itself can be imported. */
+/** Parses the text of a .proto file. Nothing is read from the disk: the text can import only the files that come with protobuf itself. */
 function parseProto (text: string): INamespace {
   const statements = text.split(';').length - 1
   if (statements > MAX_STATEMENTS) {
@@ -101,7 +102,7 @@ function parseProto (text: string): INamespace {
   return root.resolveAll().toJSON()
 }
 
-/** The full names of all that a method's messages need: themselves, the messages and enums in them, and the fields that extend them. */
+/** The full names of these messages of a method and of all that they need: the messages and enums in them, and the fields that extend them. */
 function neededBy (messages: readonly Type[], origin: string): Set<string> {
   const needed = new Set<Type | Enum>(messages)
   const names = new Set<string>()

@@ -30,7 +30,7 @@ export interface GrpcConnectorOptions {
 export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
 
-  /** Finds the tool's server. For a tool with a relative URL it can change, when the module of the tool moves. */
+  /** Finds the tool's server. If the tool's URL is relative, its module gives the server's address, which can change between calls. */
   async function locate (signal: AbortSignal) {
     const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
     const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
@@ -83,7 +83,7 @@ function targetOf (base: URL): GrpcTarget {
   try {
     return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
   } catch (error) {
-    // The URL itself is not shown: a caller of the tool may not be allowed to read it.
+    // The URL itself is not shown: perhaps a caller of the tool is not allowed to read it.
     throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
   }
 }

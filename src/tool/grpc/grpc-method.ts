@@ -19,7 +19,7 @@ export interface GrpcMethod {
 /** Reads descriptions of gRPC services in a separate process, which is killed when that takes too long. */
 export type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
 
-/** The time limit for reading one description, in ms. */
+/** The longest time in which the separate process has to read one description of gRPC services, in ms. */
 const READ_MILLISECONDS = 5000
 
 /** Makes the description reader, which all gRPC tools share. */
@@ -28,8 +28,8 @@ export function createDescriptionReader (): DescriptionReader {
 }
 
 /**
- * Finds the types of the messages of a tool's method, in the description in its registration, or by the server's reflection. protobufjs
- * generates JavaScript from descriptions. That is safe, as with ajv and schemas: names enter the code only as escaped literals.
+ * Finds the message types of a gRPC method that is a tool. They come from the description in the tool's registration, else from the server's
+ * reflection. protobufjs generates JavaScript from descriptions. That is safe: names enter the code only as escaped literals.
  * @throws ToolError with the reason why the method is not known, or not unary
  */
 export async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {
@@ -54,7 +54,7 @@ async function build ({ path, request, reply, nested }: MethodDescription): Prom
   return { path, requestType: root.lookupType(request), replyType: root.lookupType(reply) }
 }
 
-/** Adds messages to a namespace like protobufjs' `addJSON`, but with pauses. */
+/** Adds messages to a namespace like protobufjs' `addJSON`, but with pauses in which the process can serve other requests. */
 async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<string, AnyNestedObject>>, slices: Slices): AsyncGenerator<Type> {
   const { default: { Enum, Field, Namespace, Type } } = await import('protobufjs')
   for (const [name, { nested: inner = {}, ...own }] of Object.entries(nested) as [string, INamespace][]) {
@@ -75,7 +75,7 @@ async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<str
   }
 }
 
-/** Generates the code that reads and writes a message now, because otherwise the first call would generate it for all messages at once. */
+/** Makes protobufjs generate the code that reads and writes a message. Otherwise the first call of the tool would generate it for all messages at once. */
 async function generate (type: Type, slices: Slices): Promise<void> {
   const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
   for (const use of uses) {

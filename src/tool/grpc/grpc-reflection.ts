@@ -3,10 +3,10 @@ import { type Reader, type Writer } from 'protobufjs'
 import { ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** The time limit for all questions to one server, in ms. */
+/** The longest time for all reflection requests about one service, in ms. */
 const TIMEOUT = 5000
 
-/** The largest number of files that describe a service, with those that it needs, and their largest total size, in bytes. */
+/** The most .proto files in the description of one service (its own file and all imported ones), and their largest total size, in bytes. */
 const MAX_FILES = 200
 const MAX_BYTES = 1024 * 1024
 
@@ -77,7 +77,7 @@ function tooManyFiles (service: string): ToolError {
   return new ToolError('UNKNOWN_METHOD', `the server describes ${service} in more than ${MAX_FILES} files`)
 }
 
-/** Asks the server one question, and returns its first reply. Each question is a separate call, since some servers answer only one in a call. */
+/** Sends one reflection request, and returns the first reply. Each request is a call of its own, since some servers answer only the first of a call. */
 async function ask (client: Client, version: string, deadline: number, field: number, text: string): Promise<Uint8Array> {
   const { Writer } = await loadWire()
   const pass = (bytes: Buffer) => bytes

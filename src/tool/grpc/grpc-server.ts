@@ -90,7 +90,7 @@ export function callUnary (
   signal: AbortSignal
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // The caller may have given up while the connection was made. Then nothing may be sent on its behalf.
+    // If the caller gave up while the connection was being made, the call must not be sent.
     signal.throwIfAborted()
     const pass = (bytes: Buffer) => bytes
     const done = (error: ServiceError | null, bytes?: Buffer) => (error === null ? resolve(bytes as Buffer) : reject(error))

@@ -20,8 +20,8 @@ export function decodeMessage (type: Type, bytes: Buffer): Json {
 }
 
 /**
- * Converts JSON for protobufjs, which takes 64-bit integers only as texts. Unknown texts of an enum are refused here, since protobufjs
- * would send 0 for them.
+ * Converts JSON for protobufjs, which takes 64-bit integers only as texts. A text that is no value name of its enum is refused here, since
+ * protobufjs would send 0 for it.
  */
 function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
   if (typeof value === 'bigint') return int64(value)
@@ -33,7 +33,7 @@ function fromJson (value: Json, type: Type | undefined, field?: Field): unknown 
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)
 }
 
-/** The largest number of an enum's texts that an error names. */
+/** The most value names of an enum that one error message lists. */
 const MAX_SHOWN_TEXTS = 20
 
 function checkEnumText (text: string, field: Field | undefined): void {

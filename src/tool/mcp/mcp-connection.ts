@@ -9,10 +9,10 @@ import { createRedactor, redactJson } from '../../base/redact.ts'
 import { statusError, ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** The largest number of tools of one server that are used. */
+/** The most tools of one server that are used. Further tools are ignored. */
 const MAX_TOOLS = 500
 
-/** The time limit for learning a server's protocol version, in ms: old servers may not answer at all. */
+/** The time limit for learning a server's protocol version, in ms: old servers perhaps do not answer at all. */
 const PROBE_TIMEOUT = 2000
 
 /** The shortest time between two listings of a server's tools, in ms, however often the server says that they have changed. */
@@ -25,7 +25,7 @@ const CALL_TIMEOUT = 60_000
 export interface McpConnection {
   /** The tools that the server has listed last; `undefined` before the first listing. */
   tools (): readonly Tool[] | undefined
-  /** Calls `listener` whenever the list of tools may have changed. @returns a function after whose call `listener` is no longer called */
+  /** Calls `listener` each time that the server has listed its tools. @returns the function that ends this */
   watch (listener: () => void): () => void
   /** Calls a tool of the server. @throws ToolError */
   call (name: string, values: JsonObject, attempt: Attempt): Promise<CallToolResult>
@@ -47,7 +47,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   const listeners = new Set<() => void>()
   let tools: readonly Tool[] | undefined
 
-  /** Stores a listing of the server's tools. Its texts are shown and logged, so the secrets that the server was sent are removed first. */
+  /** Stores a new list of the server's tools. Its texts are shown and logged, so the secrets that this service sends to the server are removed first. */
   function learn (listed: readonly Tool[]): void {
     tools = redactJson(listed.slice(0, MAX_TOOLS) as unknown as Json, options.secrets) as unknown as Tool[]
     for (const listener of listeners) listener()
@@ -104,7 +104,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
     // The service's own validator checks results, since it limits what a stranger's schema can do.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
-  // An error of the listing is ignored: the next call notices it.
+  // If the tools cannot be listed, that is ignored: when the connection is lost, the next call of a tool notices it.
   const listing = createThrottle(() => { client.listTools().then(({ tools }) => changed(tools), () => {}) }, LISTING_INTERVAL)
   const transport = await createMcpTransport(server, headers, options)
   try {
@@ -123,12 +123,12 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
   return data => ({ valid: true, data: data as T, errorMessage: undefined })
 }
 
-/** The HTTP statuses by which a server says that it does not know the session: 404 by the protocol, and 400 of many servers. */
+/** The HTTP statuses by which a server says that it does not know the session: 404 as the protocol demands, and 400 as many servers do. */
 const SESSION_LOST = new Set([404, 400])
 
 /**
- * Describes the failure of a call. It is `UNREACHABLE` only when the session is certainly lost, since that ends the session for all: a
- * caller who can make one call fail must not end the calls of others.
+ * Describes the failure of a call. The code `UNREACHABLE` makes this service open a new session for all callers, so it is used only when the
+ * session is certainly lost: a caller who can make one call fail must not end the calls of others.
  */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
@@ -151,8 +151,8 @@ function sessionLost (status: number): ToolError {
 }
 
 /**
- * Describes why a session could not be opened. At that time every HTTP status is about the address, and none about a session. If the question
- * for the protocol's version has failed, the real error is the cause of the client's error.
+ * Describes why a session could not be opened. At that time every HTTP status is about the address, and none about a session. If the client
+ * could not learn the server's protocol version, the real error is the `cause` of the client's error.
  */
 async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')

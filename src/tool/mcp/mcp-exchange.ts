@@ -7,13 +7,13 @@ import { unreachable } from '../unreachable.ts'
  * one stopped.
  */
 export class McpExchange {
-  /** The id of the last event that has arrived. A new stream can continue with the event after it. */
+  /** The id of the last event of the reply's stream that has arrived. A new stream can continue with the event after it. */
   lastEvent: string | undefined
   /** Aborts when the reply is no longer waited for. */
   readonly signal: AbortSignal
   readonly #over = new AbortController()
   #isStream = false
-  /** The reason that is reported when nothing more comes and the answer is missing. */
+  /** The error of the last stream. It is reported when the reply ends without the answer. */
   #loss: ToolError | undefined
   #isAnswered = false
   #answer = () => {}
@@ -24,13 +24,13 @@ export class McpExchange {
     this.signal = cancelled === undefined ? this.#over.signal : AbortSignal.any([this.#over.signal, cancelled])
   }
 
-  /** Records that the answer has come. */
+  /** Records that the answer to the request (its JSON-RPC response) has arrived. */
   answer (): void {
     this.#isAnswered = true
     this.#answer()
   }
 
-  /** Records that nothing more will come. Without an answer, the exchange has failed. */
+  /** Records that the reply has ended. If the answer to the request has not arrived, `wait` fails. */
   end (): void {
     if (!this.#isAnswered) this.#over.abort(this.#loss ?? new ToolError('REPLY_INVALID', 'ended its reply without an answer'))
   }
@@ -41,8 +41,8 @@ export class McpExchange {
   }
 
   /**
-   * Waits for the answer, after the request was sent. A reply that is not a stream has been read completely by then.
-   * @throws ToolError when the answer will not come
+   * Waits for the answer to the request. It is called after the request was sent, when a reply that is not a stream has been read completely.
+   * @throws ToolError when the reply ended without the answer
    */
   async wait (): Promise<void> {
     if (!this.#isStream) this.end()
@@ -50,8 +50,8 @@ export class McpExchange {
   }
 
   /**
-   * Passes a stream on unchanged. An error of the stream becomes the reason that is reported if the answer is missing. A reply that is too
-   * large ends the exchange, so that it is not resumed.
+   * Passes a stream of the reply on unchanged, and remembers its error in case the answer does not arrive. A reply that is too large ends
+   * the exchange at once, so that no new stream continues it.
    */
   watch (stream: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
     this.#isStream = true

@@ -56,7 +56,7 @@ export async function createHttpTransport (url: URL, headers: Readonly<Record<st
   return transport
 }
 
-/** Extends the options of a request, so that the SDK reports the progress of its reply to the exchange. */
+/** Extends the options of a request, so that the SDK tells the exchange (the request with its reply) how far the reply has come. */
 function watched (options: SendOptions, id: string, exchange: McpExchange): SendOptions {
   return {
     ...options,
@@ -73,15 +73,15 @@ function watched (options: SendOptions, id: string, exchange: McpExchange): Send
   }
 }
 
-/** Finds the exchange of a request by its id or, for a resumed reply, by the last event. */
+/** Finds the exchange of a request by the request's id. For a stream that continues a reply, it is found by the id of the last event that arrived. */
 function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string | null, lastEvent: string | null): McpExchange | undefined {
   if (id !== null) return exchanges.get(id)
   return lastEvent === null ? undefined : [...exchanges.values()].find(exchange => exchange.lastEvent === lastEvent)
 }
 
 /**
- * Copies a response. The body of the copy fails when it becomes larger than `limit`. If the response is the stream of notifications, the
- * transport then opens that stream again.
+ * Copies a response. Reading the body of the copy fails when it becomes larger than `limit` bytes. If the response is the server's stream
+ * of notifications, the transport then opens that stream again.
  */
 function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
   if (response.body === null) return response

@@ -6,9 +6,9 @@ import { createRedactor } from '../../base/redact.ts'
 import { ToolError } from '../call/tool-error.ts'
 
 /**
- * Reads the result of an MCP tool: its structured content if there is any, else its text (parsed as JSON when `returns` is not a text). A
- * result with other content than text is returned as the list of its blocks.
- * @throws ToolError for a result that the server marks as an error, or that is too deep or too large
+ * Reads the result of an MCP tool: its structured content if there is any, else its text. The text is parsed as JSON if `returns` declares
+ * a type other than `string`. A result with other content than text is returned as the list of its blocks.
+ * @throws ToolError for a result that the server marks as an error, or that nests too deep or is too large
  */
 export function readMcpReply (
   result: CallToolResult,

@@ -11,7 +11,7 @@ import { type McpDefinition } from './mcp-definition.ts'
 import { discoverTools } from './mcp-discovery.ts'
 import { readMcpReply } from './mcp-reply.ts'
 
-/** Opens the source of the tools of an MCP server. The tools follow the list that the server offers. */
+/** Opens the source that provides the tools of one MCP server. When the server changes its list of tools, the source changes its tools too. */
 export function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, agent: HttpAgent, resources: ToolResources): ToolSource {
   const { operator, maxReply, log, changed } = resources
   const failed = logUnprepared(definition, resources)
@@ -47,7 +47,7 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
     return isOther
   }
 
-  /** Updates the tools from the server's list. Tools whose description is unchanged stay, with all that was learned about them. */
+  /** Updates the tools from the server's list. Tools whose description is unchanged stay, with their statistics and circuit breakers. */
   const discovering = oneAtATime(async () => {
     const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
     const offered = connection.tools()
@@ -70,8 +70,8 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
 }
 
 /**
- * The tools of a registration before the server has listed any. A registered single tool is a function at once, as with other protocols;
- * its calls fail until the server is connected.
+ * The tools of a registration before the server has listed any. If the registration is for a single tool, templates can call it at once, as
+ * with other protocols. The calls fail until the server is connected.
  */
 function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
   return definition.tool === undefined ? [] : [definition]

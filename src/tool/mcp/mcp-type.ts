@@ -11,7 +11,7 @@ export const mcpType: ToolType<McpDefinition> = {
   parse: parseMcp,
   connect (resources) {
     const { operator } = resources
-    // Replies are streams, which may be silent for a long time, so there is no time limit between two pieces.
+    // Replies are streams, which can be silent for a long time, so there is no time limit between two pieces.
     const agent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
     const servers = new SharedPool<McpConnection>()
     return {

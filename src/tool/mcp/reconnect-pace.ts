@@ -1,16 +1,16 @@
 /** The shortest life of a stream that counts as a success, in ms. A stream that ends sooner counts as a failure. */
 const STABLE = 5000
 
-/** The delay after the first failure that is delayed, in ms; it doubles with each further failure, up to the limit. */
+/** The first delay, in ms, after one failure more than `FREE`. It doubles with each further failure, up to `MAX_DELAY`. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** The number of failures without a delay: a reply may be resumed now and then. */
+/** The most failures in a row after which the next stream is opened without a delay. A few are usual: a server can end a stream early. */
 const FREE = 2
 
 /**
- * The pace at which a stream to an MCP server may be opened again. The SDK waits as long as the server says, and `retry: 1` is 1 ms, so a
- * server whose streams end at once would be asked a thousand times a second.
+ * Limits how often a stream to an MCP server is opened again. The SDK waits only as long as the server says. `retry: 1` is 1 ms, so the SDK
+ * would send a thousand requests a second to a server whose streams end at once.
  */
 export class ReconnectPace {
   readonly #now: () => number
@@ -22,7 +22,7 @@ export class ReconnectPace {
     this.#now = now
   }
 
-  /** The delay before the next stream is opened, in ms. This call counts that stream as opened at the end of the delay. */
+  /** The delay after which the caller has to open the next stream, in ms. The life of that stream counts from the end of the delay. */
   next (): number {
     const now = this.#now()
     this.#failures = now - this.#openedAt < STABLE ? this.#failures + 1 : 0

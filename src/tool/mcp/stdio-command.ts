@@ -5,7 +5,7 @@ export interface StdioCommand {
 }
 
 /**
- * Reads the variable `MCP_STDIO_COMMANDS`: entries `name=command argument …`, separated by `;`. A word in double quotes may have blanks.
+ * Reads the variable `MCP_STDIO_COMMANDS`: entries `name=command argument …`, separated by `;`. A word in double quotes can have blanks.
  * Registrations choose a command by its name, and can neither change nor extend it.
  * @throws Error that names the entry
  */

@@ -28,7 +28,7 @@ export function exactMember (value: Json, parent: Json, name: string | number): 
 }
 
 /**
- * Whether a number is a multiple of another one, in the decimal form in which both were written. Their floating-point forms may be
+ * Whether a number is a multiple of another one, in the decimal form in which both were written. Their floating-point forms can be
  * rounded, so a tiny difference is allowed.
  */
 export function isMultiple (value: number | bigint, step: number | bigint): boolean {

@@ -3,7 +3,7 @@ import { undici } from '../../runtime/undici.ts'
 import { type Egress, EgressError } from '../egress.ts'
 import { type TlsFiles } from '../tls.ts'
 
-/** The largest number of connections to one origin at a time. */
+/** The most connections that are open to one origin at the same time. */
 const MAX_CONNECTIONS = 128
 
 /** The time limit for opening a connection, in ms. */
@@ -19,7 +19,7 @@ export interface HttpAgent {
 }
 
 /**
- * Makes a pool of HTTP connections that obeys the egress policy (which addresses calls may go to). Each connection is checked twice: the
+ * Makes a pool of HTTP connections that obeys the egress policy (which addresses calls are allowed to go to). Each connection is checked twice: the
  * host as it is written, and in `lookup` each address that the host resolves to.
  * @param bounds limits of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
  */

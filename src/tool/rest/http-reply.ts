@@ -41,7 +41,7 @@ function parseReply (text: string): Json {
   try {
     return parseJson(text)
   } catch (error) {
-    // The parser's message may quote the reply, and the reply a secret, so only the place of the error is shown.
+    // The parser's message can quote the reply, and the reply can hold a secret, so only the place of the error is shown.
     throw new ToolError('REPLY_INVALID', `sent broken JSON${error instanceof JsonError ? /( at line.*)?$/.exec(error.message)?.[0] ?? '' : ''}`)
   }
 }

@@ -32,7 +32,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {
-      // Compressed replies are refused, since a small one may unpack to any size, so the request asks for none.
+      // Compressed replies are refused, since a small one can unpack to any size, so the request asks for none.
       response = await undici.request().call(pool, {
         ...request,
         signal,

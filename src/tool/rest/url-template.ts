@@ -2,7 +2,7 @@ import { toUSVString } from 'node:util'
 import { type Json, type JsonObject } from '../../base/json.ts'
 import { ToolError } from '../call/tool-error.ts'
 
-/** A URL of a tool, whose path and query may have `{placeholders}` for arguments. */
+/** A URL of a tool, whose path and query can have `{placeholders}` for arguments. */
 export interface UrlTemplate {
   /** The origin, `https://host:port`; `undefined` for a URL relative to the tool's module. */
   readonly origin: string | undefined
@@ -15,7 +15,7 @@ export interface UrlTemplate {
 const PLACEHOLDER = /\{([\p{L}_][\p{L}\p{Nd}_-]*)\}/gu
 
 /**
- * Parses the URL of a registration. The host cannot have a placeholder, since no argument may choose where calls go.
+ * Parses the URL of a registration. The host cannot have a placeholder, since no argument is allowed to choose where calls go.
  * @throws Error with the reason why the URL is invalid
  */
 export function parseUrlTemplate (text: string): UrlTemplate {

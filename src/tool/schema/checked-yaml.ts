@@ -6,7 +6,7 @@ import { compileSchema } from './schema.ts'
 /** The validated content of a YAML file of the operator, with the lines of its parts for messages. */
 export interface CheckedYaml {
   readonly value: Json
-  /** The line number of a part or, when it does not exist, of the innermost existing part around it. @param path member names and indices */
+  /** The line of the value at a path. If there is no such value, the line of the innermost value around it. @param path member names and indices */
   lineOf (path: ReadonlyArray<string | number>): number
 }
 
@@ -30,7 +30,7 @@ export function parseCheckedYaml (text: string, schema: Json, root: string): Che
     if (isNode(node) && node.range != null) return lines.linePos(node.range[0]).line
     return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
   }
-  // A violation inside an if/then is reported by itself, so the additional one about the whole "then" is dropped.
+  // ajv reports each violation inside a "then", and also that the value violates "then" as a whole, which says nothing more and is dropped.
   const violations = compileSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
   if (violations.length > 0) {
     throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))

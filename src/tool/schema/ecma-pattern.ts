@@ -137,7 +137,7 @@ export function toLinearPattern (pattern: string): string {
     while (pattern[place] !== ']') {
       if (place >= pattern.length) throw new PatternError('it has a [ without its ]')
       const first = takeItem()
-      // A hyphen at the end of a class, or next to another class such as `\d`, stands for itself.
+      // A hyphen at the end of a character class `[…]`, or next to an escape for several characters such as `\d`, stands for itself.
       if (typeof first === 'number' && pattern[place] === '-' && pattern[place + 1] !== ']') {
         place++
         const last = takeItem()
@@ -194,7 +194,7 @@ export function toLinearPattern (pattern: string): string {
   return written
 }
 
-/** The meaning of an escape such as `\n` or `\d` as one character. `\b` is a backspace, because this is only called for it inside a class. */
+/** What an escape such as `\n` or `\d` matches. `\b` is a backspace: callers pass it only from the inside of a character class `[…]`. */
 function itemOf ({ 0: text, groups = {} }: RegExpExecArray): Item {
   const { long, high, low, unit, byte, control, nul, property, set, white, boundary, itself } = groups
   if (set !== undefined) return setText(set)

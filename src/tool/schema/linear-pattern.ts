@@ -3,13 +3,13 @@ import { RE2JS, RE2JSSyntaxException } from 're2js'
 import { toLinearPattern } from './ecma-pattern.ts'
 import { type WorkMeter } from './work-meter.ts'
 
-/** The largest length of a pattern, in UTF-16 units. */
+/** The longest pattern (regular expression), in UTF-16 units. */
 const MAX_PATTERN = 500
 
-/** The largest number of states in all automata of a schema together. Compiling takes about 1 µs for each. */
+/** The most states that the automata of all regular expressions in a schema have together. Compiling takes about 1 µs for each state. */
 const MAX_STATES = 20_000
 
-/** The compile time of a `\p{…}`, which has hundreds of ranges, and of each character of a translated pattern, counted in states. */
+/** How many states a `\p{…}`, which has hundreds of ranges, and a character of a translated pattern count as, since they take time to compile. */
 const PROPERTY_STATES = 150
 const CHARACTER_STATES = 0.1
 

@@ -17,7 +17,7 @@ export interface Parameters {
 /**
  * Reads declared parameters in any of three forms: a list `[{ name, type, default, description, required }]`, in which a parameter
  * without `default` is required unless `required: false`; a JSON Schema; or a bare map of properties.
- * @param compile `compileSchemaLater` for parameters that may never be used
+ * @param compile `compileSchemaLater` for parameters that are perhaps never used
  * @throws SchemaError
  */
 export function parseParameters (declared: Json, compile: typeof compileSchema = compileSchema): Parameters {
@@ -38,7 +38,7 @@ function fromList (list: readonly Json[], compile: typeof compileSchema): Parame
   return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
 }
 
-/** Turns a bare map of properties into a JSON Schema of an object. Each member is a schema, and may have `required: true`. */
+/** Turns a bare map of properties into a JSON Schema of an object. Each member is a schema, and can have `required: true`. */
 function fromMap (map: JsonObject): JsonObject {
   const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
     if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
@@ -77,7 +77,7 @@ export function violationsOfDefaults ({ defaults, schema }: Parameters, root: st
   try {
     return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
   } catch (error) {
-    // A reference leads into a part of the schema that was left out, so nothing can be checked.
+    // A `$ref` leads to a keyword that the filter above has dropped, so the defaults cannot be checked.
     if (error instanceof SchemaError) return []
     throw error
   }

@@ -3,7 +3,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type WorkMeter } from './work-meter.ts'
 
 /**
- * The largest length of a text that is checked by a regular expression, in UTF-16 units: no address, date or name is longer. Formats
+ * The longest text that a regular expression checks, in UTF-16 units: no address, date or name is longer. Formats
  * checked by functions, such as `uri` and `byte`, take any length.
  */
 const MAX_FORMATTED = 4096

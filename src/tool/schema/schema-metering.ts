@@ -17,15 +17,15 @@ const LISTING = ['patternProperties', 'additionalProperties', 'propertyNames', '
 const COUNTING = ['minLength', 'maxLength']
 
 /**
- * Makes validations count the work that grows with the value: each subschema that is applied to an item or member, the names of objects, and
- * the lengths of texts. The code for references, patterns and formats counts its own work.
+ * Makes validations count the work that grows with the value: each subschema that is applied to an item or member, the member names of
+ * objects, and the lengths of texts. References, patterns and formats have code of their own that counts their work.
  */
 export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   const counterIn = ({ gen }: KeywordCxt) => gen.scopeValue('obj', { ref: meter })
   before(ajv, APPLICATORS, context => {
     const apply = context.subschema.bind(context)
     context.subschema = (applied, valid) => {
-      // For `if`, the applied subschema may also be `then` or `else`.
+      // For `if`, the applied subschema can also be that of `then` or `else`.
       const held = (context.parentSchema as JsonObject)[applied.keyword as string] as Json
       const subschema = applied.schemaProp === undefined ? held : (held as JsonObject)[applied.schemaProp]
       context.gen.code(_`${counterIn(context)}.applySubschema(${sizeOf(subschema as Json)})`)
@@ -41,7 +41,7 @@ export function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
   })
 }
 
-/** Inserts code into the generated validation before the code of each given keyword. The keywords' definitions belong to this ajv alone. */
+/** Makes ajv generate additional code before the code of each of these keywords. It changes their definitions, which no other ajv instance shares. */
 function before (ajv: Ajv.default, keywords: readonly string[], write: (context: KeywordCxt) => void): void {
   for (const keyword of keywords) {
     const definition = ajv.getKeyword(keyword)

@@ -27,7 +27,7 @@ export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installMeter(ajv, meter)
 }
 
-/** Replaces the check of `uniqueItems` in an ajv by one that compares integers with all digits. */
+/** Replaces the keyword `uniqueItems` of an ajv instance: the new check compares integers with all digits. */
 export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword(uniqueItems(meter))
@@ -44,8 +44,8 @@ function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
 }
 
 /**
- * A text for a value: two values have the same text only if they are equal. The work is counted after the text was made, since its length is
- * not known before.
+ * A text for a value: two values have the same text only if they are equal. The meter counts the text after it was made, since its length
+ * is not known before.
  */
 function textOf (value: Json, meter: WorkMeter | undefined): string {
   const text = canonicalJson(value)
@@ -53,12 +53,12 @@ function textOf (value: Json, meter: WorkMeter | undefined): string {
   return text
 }
 
-/** A check of a value. `parent` and `name` say where the value is, by which its original form with all digits can be found. */
+/** A check of a value. `parent[name]` is the place of the value: a check uses it to find the original integer, with all digits. */
 type Check = (value: Json, parent: Json, name: string | number) => boolean
 
 /**
- * Copies a keyword of ajv with another check.
- * @param checkOf makes the check from the keyword's value in the schema, with all digits; `undefined` keeps ajv's own check
+ * Copies the definition of an ajv keyword, and replaces its check.
+ * @param checkOf makes the new check from the keyword's value in the schema, whose integers have all digits; `undefined` keeps ajv's own check
  */
 function checkedBy (definition: CodeKeywordDefinition, checkOf: (stated: Json) => Check | undefined): CodeKeywordDefinition {
   return {

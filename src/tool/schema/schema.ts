@@ -11,20 +11,20 @@ import { type Violation } from '../../base/errors.ts'
 import { toViolation } from './violation.ts'
 import { WorkError, WorkMeter } from './work-meter.ts'
 
-/** The largest length of a schema as JSON, in UTF-16 units. */
+/** The longest schema, as JSON text in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
 
 /** The deepest nesting of a schema. Each level becomes a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
-/** The largest number of objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
+/** The most objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
 const MAX_PARTS = 1000
 
 const MAX_VIOLATIONS = 20
 
 /**
- * The limit up to which all violations are listed: the number of members of the value, times that of the schema. Above it, only the first
- * violation is reported, since a list with up to one violation for each pair could fill the memory.
+ * All violations are listed only if the number of the value's members, multiplied by the number of the schema's members, is at most this.
+ * Above it, only the first violation is reported, since a list with a violation for each pair of members could fill the memory.
  */
 const MAX_PAIRS_TOLD = 200_000
 
@@ -63,8 +63,8 @@ export function compileSchema (schema: Json): CompiledSchema {
 }
 
 /**
- * Compiles a stranger's JSON Schema that may never be used: it is checked now, but compiled with the first value. If it cannot be
- * compiled then, every value has that violation.
+ * Checks a stranger's JSON Schema now, but compiles it only for the first value that it validates, since many schemas are never used. If it
+ * cannot be compiled then, every value is reported as one that cannot be checked.
  * @throws SchemaError
  */
 export function compileSchemaLater (schema: Json): CompiledSchema {
@@ -115,8 +115,8 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
 }
 
 /**
- * Wraps a value for ajv. Its big integers are replaced by numbers, and its place in the wrapper is given, by which keywords find the original
- * with all digits.
+ * Puts a value into a wrapper object for ajv. The big integers in the value are replaced by numbers. From the value's place in the wrapper,
+ * keywords find the original integers, with all digits.
  */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }

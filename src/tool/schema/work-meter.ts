@@ -1,30 +1,30 @@
 /**
- * The work that every validation may do without a look at the clock, in units: an honest value must not be refused because the process
- * was suspended for a while.
+ * The free work: the units of work that every validation can do before its time counts. An honest value must not be refused because the
+ * process was suspended for a while.
  */
 const FREE_WORK = 1_000_000
 
-/** The time for which a validation may go on after its free work, in ms. */
+/** The longest time for which a validation can go on after it has used up `FREE_WORK`, in ms. */
 const MAX_MILLISECONDS = 100
 
-/** The work of following a `$ref`, and of trying a pattern, in addition to the text that it reads. */
+/** The units of work for following a `$ref`, and for trying a pattern. For a pattern, the work for the characters of the text is added. */
 const STEP_WORK = 100
 
-/** The work of applying a subschema, in addition to what it lists, and of reading a text, in addition to its characters. */
+/** The units of work for applying a subschema, and for reading a text. The work for the names in the subschema, or for the characters, is added. */
 const SMALL_STEP_WORK = 10
 
 /** The number of characters of a text that are read for one unit of work. */
 const CHARACTERS_PER_WORK = 4
 
-/** The work after which the clock is looked at again, once the free work is used up. */
+/** After a validation has used up `FREE_WORK`, it compares its time with the limit each time that it has done so many units more. */
 const WORK_PER_LOOK = 5000
 
-/** The number of states up to which an automaton is fast on any text: it then has few sets of states, and computes each only once. */
+/** Up to this number of states, the automaton of a regular expression is fast on any text: it has few sets of states, and computes each only once. */
 const SMALL_AUTOMATON = 12
 
 /**
- * The largest product of a text's length and the states of a larger automaton. In the worst case, with a new set of states at each
- * character, that takes a third of a second.
+ * For an automaton with more states than `SMALL_AUTOMATON`: the largest product of its states and the length of the text. In the worst
+ * case, where each character leads to a new set of states, such a text takes a third of a second.
  */
 const MAX_TEST = 2_000_000
 
@@ -44,39 +44,39 @@ export class WorkError extends Error {
  */
 export class WorkMeter {
   #spent = 0
-  /** The time at which the free work was used up, on the clock of `performance.now()`. */
+  /** The time at which this validation had done all of `FREE_WORK`, on the clock of `performance.now()`. */
   #usedUpAt: number | undefined
   /** The amount of work at which the clock is looked at next. */
   #nextLook = FREE_WORK
 
-  /** Begins to count for a new validation. */
+  /** Sets the counted work to 0, before a new validation begins. */
   reset (): void {
     this.#spent = 0
     this.#usedUpAt = undefined
     this.#nextLook = FREE_WORK
   }
 
-  /** Counts following a reference. @throws WorkError */
+  /** Adds the work of following a reference. @throws WorkError if the validation has taken too long */
   followReference (): void {
     this.#charge(STEP_WORK)
   }
 
-  /** Counts applying a subschema. @param size the number of names and values that it lists @throws WorkError */
+  /** Adds the work of applying a subschema. @param size the number of names and values in the subschema @throws WorkError */
   applySubschema (size: number): void {
     this.#charge(SMALL_STEP_WORK + size)
   }
 
-  /** Counts listing the names of an object. @throws WorkError */
+  /** Adds the work of listing the member names of an object. @throws WorkError */
   listNames (count: number): void {
     this.#charge(count)
   }
 
-  /** Counts reading a text. @throws WorkError */
+  /** Adds the work of reading a text. @param length in UTF-16 units @throws WorkError */
   readText (length: number): void {
     this.#charge(SMALL_STEP_WORK + length / CHARACTERS_PER_WORK)
   }
 
-  /** Counts trying a pattern, before it is tried. @throws WorkError */
+  /** Adds the work of trying a pattern on a text of this length, before it is tried. @param states of the pattern's automaton @throws WorkError */
   tryPattern (length: number, states: number): void {
     const work = length * states
     if (states > SMALL_AUTOMATON && work > MAX_TEST) throw new WorkError()

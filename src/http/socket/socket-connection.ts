@@ -153,11 +153,11 @@ export class SocketConnection {
     this.send(frameOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong')))
   }
 
-  /** Closes the socket if the client's token is unknown now. Otherwise the handler closes what the client is no longer allowed to use. */
+  /** Lets the handler close what the client may no longer use, and closes the socket if the client's token has been revoked. */
   look (): void {
+    this.#handler?.look()
     try {
       this.#options.client.caller()
-      this.#handler?.look()
     } catch (error) {
       if (error instanceof ServiceError && error.statusCode === UNAUTHORIZED) this.close(TOKEN_GONE, error.message)
     }

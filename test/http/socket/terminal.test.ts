@@ -176,6 +176,20 @@ describe('Whoever wants a terminal', { skip: noPty }, () => {
     })
   }
 
+  for (const [what, entries] of [
+    ['all its roles are taken away', [tokenEntry('ann', 'read')]],
+    ['its token is gone', []]
+  ] as const) {
+    it(`loses its shell when ${what}, though it types nothing`, async t => {
+      const { service } = await place(t, [ANN])
+      const client = await connectSocket(t, await service.listen(), { headers: bearer('ann') })
+      client.send({ type: 'terminal_open', target: 'here' })
+      const { terminalId } = await client.next('terminal')
+      await service.setTokens([...entries, tokenEntry('root', 'admin')])
+      await waitFor('the session to be cancelled', async () => String((await service.get(`/api/sessions/${String(terminalId)}`, bearer('root'))).json['status']) === 'cancelled')
+    })
+  }
+
   it('is cut off with 4401 when its token is gone, and its shell ends', async t => {
     const { service } = await place(t, [ANN])
     const client = await connectSocket(t, await service.listen(), { headers: bearer('ann') })

@@ -67,7 +67,7 @@ export const configSchema = Type.Object({
   ALLOW_ROOT: Type.Boolean({ default: false, description: 'Whether sessions may run commands on this machine although the service runs as root.' }),
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),
   POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),
-  ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes of stored text; those unused for longest are dropped.' }),
+  ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes: their stored text, their names, and 128 for each; those unused for longest are dropped.' }),
   EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind; the first that is published again ends it.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),

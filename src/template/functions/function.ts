@@ -1,10 +1,13 @@
 import { type Value } from '../value.ts'
 
-/** The part of a run that functions of templates can use. */
+/** What the functions of a template can use of the run (one rendering of a template). */
 export interface FunctionContext {
   /** The time of the run, which stays the same throughout. */
   now (): Date
-  /** Counts work against the limit of the render, before the work is done: one visit for each element or 64 bytes that the function reads or makes. */
+  /**
+   * Counts work against the limit of the render, before the work is done. One visit is the work for one element or 64 UTF-16 units of text that the
+   * function reads or makes.
+   */
   charge (visits: number): void
 }
 

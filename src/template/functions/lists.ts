@@ -73,7 +73,7 @@ function segments (path: Value | undefined, context: FunctionContext): readonly 
   return text === '' ? [] : text.split('.')
 }
 
-/** The value at a path of own members of an element; null when there is none. */
+/** The value to which a path of member names leads in an element; null when a member is missing. Inherited members do not count. */
 function memberAt (element: Value, path: readonly string[]): Value {
   let value = element
   for (const segment of path) {

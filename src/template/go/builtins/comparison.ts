@@ -8,7 +8,7 @@ import { type Builtin, type BuiltinContext } from './builtin.ts'
 
 const VERB_FLAGS = new Flags()
 
-/** The common name of the kinds of values that can be compared with each other; `undefined` for kinds that cannot be compared. */
+/** The name under which a kind of values is compared: kinds with the same name can be compared with each other. `undefined` for nil, lists and maps. */
 function basicKind (kind: Kind): string | undefined {
   if (kind === 'uint8') return 'int'
   return kind === 'nil' || kind === 'slice' || kind === 'map' ? undefined : kind

@@ -13,14 +13,14 @@ export function noteBytes ({ run }: Machine, value: GoValue): GoValue {
 }
 
 /**
- * A value in the form for functions, tools and templates of the other language: bytes in a text become Unicode. Lists and objects are data, and have
- * no such bytes.
+ * Gives a value in the form that functions, tools and templates of the other language expect: bytes in a text become Unicode. Lists and objects are
+ * data, and have no such bytes.
  */
 export function toShared ({ run }: Machine, value: GoValue): Value {
   return run.holdsBytes && typeof value === 'string' ? toUnicode(value) : toPlain(value)
 }
 
-/** All arguments of a call, in the form for functions, tools and templates of the other language. */
+/** Gives all arguments of a call in the form that functions, tools and templates of the other language expect. */
 export function allShared (machine: Machine, values: readonly GoValue[]): Value[] {
   return machine.run.holdsBytes ? values.map(value => toShared(machine, value)) : values.map(toPlain)
 }

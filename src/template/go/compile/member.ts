@@ -11,7 +11,7 @@ import { type Context, failure } from './unit.ts'
 /**
  * Reads one field of a value.
  * @param path the field's path, for the message when it is missing
- * @param isBoxed whether Go would have the value as an interface
+ * @param isBoxed whether Go would have the value in a variable of type `interface {}`, which its messages then name
  */
 export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
@@ -42,7 +42,7 @@ function quickMember (careful: Member): Member {
   }
 }
 
-/** Makes the function that reads a field with all checks. A field that is missing is absent or, inside a tool's result, `NOTHING`. */
+/** Makes the function that reads a field with all checks. For a missing field it gives an `Absent` or, inside a tool's result, `NOTHING`. */
 function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (receiver === null) {

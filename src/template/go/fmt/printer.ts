@@ -13,9 +13,9 @@ import { formatText } from './text.ts'
 /** The length of printed text that costs one visit (the unit in which the work of a render is counted), in characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** The cost of a member of a map, in visits. Names are sorted, looked up and printed, and so cost more than elements. */
+/** The cost of a member of a map, in visits (units of a render's work). Names are sorted, looked up and printed, and so cost more than elements. */
 const VISITS_PER_MEMBER = 8
-/** The cost of an integer with more than 308 digits, in visits. */
+/** The cost of an integer with more than 308 digits, in visits (units of a render's work). */
 const HUGE_INTEGER_VISITS = 50_000
 
 /** Go's package fmt: formats a value by `%v`, `%d` and all other verbs. */
@@ -23,7 +23,7 @@ export class Printer {
   readonly #visit: (visits: number) => void
   readonly #charge: Charge
 
-  /** @param visit counts visits against the limit of the render, before the work is done: one for each element, and for each 64 characters */
+  /** @param visit counts visits (units of work) against the limit of the render, before the work is done: one for each element, and for each 64 characters */
   constructor (visit: (visits: number) => void) {
     this.#visit = visit
     this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))

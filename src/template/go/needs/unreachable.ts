@@ -42,7 +42,7 @@ function truthOfRange (pipe: Pipe): boolean | undefined {
   return operand?.type === 'number' ? truthOfOperand(operand) : undefined
 }
 
-/** The truth of a pipeline; `undefined` when it depends on a value. */
+/** Whether a pipeline is true as a condition; `undefined` when that depends on a value. */
 function truthOfPipe ({ commands: [command, ...others] }: Pipe): boolean | undefined {
   if (command === undefined || others.length > 0) return undefined
   const [first, ...rest] = command.operands as [Operand, ...Operand[]]

@@ -206,7 +206,7 @@ export class Lexer {
     return ~(at + String.fromCodePoint(this.#source.codePointAt(at) as number).length)
   }
 
-  /** Whether a name may end at an offset. */
+  /** Whether a name can end right before this offset. */
   #isTerminator (offset: number): boolean {
     const character = this.#source[offset]
     return character === undefined || isSpace(character) || '.,|:)('.includes(character) || this.#source.startsWith(RIGHT, offset)

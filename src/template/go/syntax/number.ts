@@ -2,9 +2,9 @@ import { unquoteRune } from './unquote.ts'
 
 /** A number literal of a template, as a value of every type that can hold it. These are Go's ideal constants. */
 export interface NumberLiteral {
-  /** The value as a signed integer of 64 bits; `undefined` if it is none. */
+  /** The value as a signed integer of 64 bits; `undefined` if it is no such integer. */
   readonly integer: bigint | undefined
-  /** The value as an unsigned integer of 64 bits; `undefined` if it is none. */
+  /** The value as an unsigned integer of 64 bits; `undefined` if it is no such integer. */
   readonly unsigned: bigint | undefined
   readonly float: number | undefined
   readonly complex: { readonly real: number, readonly imaginary: number } | undefined
@@ -33,7 +33,7 @@ export function parseComplex (text: string): NumberLiteral {
   return complexLiteral(real, imaginary)
 }
 
-/** The value of any other number literal. @throws NumberError */
+/** The value of a number literal that is neither a character (`'x'`) nor a sum (`1+2i`). @throws NumberError */
 export function parseNumber (text: string): NumberLiteral {
   if (text.endsWith('i')) {
     const imaginary = parseFloatLiteral(text.slice(0, -1))

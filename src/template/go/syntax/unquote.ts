@@ -23,7 +23,7 @@ export function unquote (literal: string): string | undefined {
     text += one.text
     at += one.length
   }
-  // Bytes that are written one by one may form characters.
+  // Bytes that the literal writes one by one (`\xc3\xa9`) can together be a character.
   return fromBytes(toBytes(text))
 }
 

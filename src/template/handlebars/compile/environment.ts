@@ -8,10 +8,10 @@ import { type Render, type Scope } from './scope.ts'
 import { solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 import { type Tracing } from './tracing.ts'
 
-/** The greatest number of paths that are listed for values that may be at several places: a few times as many as there may be tags. */
+/** The most paths that one template lists for values that can be at several places: a few times the greatest number of tags. */
 const MAX_OF_SEVERAL = 10_000
 
-/** The call of a partial as it is known before the contexts of the inline partials around it are known. */
+/** What is known about the call of a partial while the contexts of the inline partials around the call are not known yet. */
 export interface RawCall {
   readonly argument: StaticPath
   readonly named: ReadonlyArray<{ readonly name: string, readonly where: StaticPath }>
@@ -19,7 +19,7 @@ export interface RawCall {
   readonly isConditional: boolean
 }
 
-/** The findings of a compile about the whole template: its references, and the paths that it reads. */
+/** What the compiler finds out about a whole template: its references (the tools and partials that it names), and the paths that it reads. */
 export class Collection {
   readonly declared: ReadonlySet<string>
   readonly inlines: InlineContexts
@@ -27,7 +27,7 @@ export class Collection {
   /** Whether the template reads more paths than are listed. */
   hasMorePaths = false
   #left = MAX_OF_SEVERAL
-  /** The number of nodes compiled since the innermost sequence began: the cost of entering the sequence. */
+  /** The number of nodes compiled since the innermost sequence began. It is the cost of running the sequence once, in visits (units of a render's work). */
   nodes = 0
   readonly #text: string
   #lines: readonly string[] | undefined
@@ -76,7 +76,7 @@ export class Collection {
       for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
       for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
     }
-    // The order must be made, because the bodies of inline partials are compiled after the statements that follow them.
+    // The paths are sorted here, because the bodies of inline partials are compiled after the statements that follow them.
     return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
   }
 
@@ -107,8 +107,9 @@ export class Collection {
 }
 
 /**
- * The use of an expression's value. `used`: in full. `tested`: it may be absent. `descended`: only a member of it is read, and the member is noted
- * instead. `handed`: it is the argument of a partial; if it is the scope root, that is not yet a use of the whole root.
+ * How a template uses an expression's value. `used`: in full. `tested`: the value is allowed to be absent. `descended`: only a member of the value is
+ * read, and the member is noted instead. `handed`: the value is the argument of a partial; if it is the scope root, that is not yet a use of the whole
+ * root.
  */
 export type Use = 'used' | 'tested' | 'descended' | 'handed'
 

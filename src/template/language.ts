@@ -73,7 +73,10 @@ export interface Reference extends Position {
 
 /** The call of a partial, as far as it is known without running the template. */
 export interface PartialCall {
-  /** The path of the argument from the scope root, `''` for the root itself; `undefined` when the path cannot be known. */
+  /**
+   * The path of the argument from the scope root (the object in which names are looked up), `''` for the root itself; `undefined` when the path cannot
+   * be known.
+   */
   readonly dot: string | undefined
   /** Set when it depends on a value whether the partial is called with this argument. */
   readonly isPossible?: true
@@ -131,7 +134,10 @@ export interface LinkedPartial {
    */
   template (explain: boolean): Template
   readonly links: readonly (Link | undefined)[]
-  /** Makes the scope root for the partial: the outer one, with the defaults of the partial's parameters for variables that are missing. */
+  /**
+   * Makes the scope root (the object in which names are looked up) for the partial: the root `outer` of the calling template, with the defaults of the
+   * partial's parameters for variables that are missing.
+   */
   root (outer: LazyNode): LazyNode
 }
 

@@ -5,13 +5,13 @@ export interface Limits {
    * functions process.
    */
   readonly visits: number
-  /** The greatest length of one rendered text, in UTF-16 units. */
+  /** The length of the longest text that a run is allowed to make, in UTF-16 units. */
   readonly output: number
-  /** The most levels of partials within partials, and of templates within templates. */
+  /** The most levels of partials within partials, and of templates within templates, that are allowed. */
   readonly depth: number
-  /** The most different tool calls that one run makes. */
+  /** The most different tool calls that one run is allowed to make. */
   readonly calls: number
-  /** The greatest size of all shared variables that the run looks at, in bytes of stored text. */
+  /** The greatest allowed size of all shared variables that the run looks at, added together, in bytes of stored text. */
   readonly environs: number
 }
 

@@ -17,7 +17,7 @@ export type Value =
   | Nothing
   | Absent
 
-/** A JSON object. Its member names may come from strangers: members are read with `Object.hasOwn`, or as `data-names.ts` describes. */
+/** A JSON object. Its member names can come from strangers: members are read with `Object.hasOwn`, or as `data-names.ts` describes. */
 export interface ValueObject { readonly [key: string]: Value }
 
 /**

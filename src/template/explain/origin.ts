@@ -12,7 +12,7 @@ export type Origin =
    * `revision` a hash of its value. The key of a branch ends in `.*`. A branch has no revision when the template has read only the names in it.
    */
   | { readonly kind: 'environ', readonly path: string, readonly key: string, readonly revision?: string }
-  /** The result of a tool call, or what replaces it; `call` is the index of the call among those of the render. */
+  /** The result of a tool call, or what replaces it; `call` is the index of the call in the render's list of tool calls. */
   | { readonly kind: 'tool', readonly tool: string, readonly call: number }
   /** A default that replaced a missing value: the default of the parameter at `path` or, without `path`, the fallback of a call of `default`. */
   | { readonly kind: 'default', readonly path?: string }

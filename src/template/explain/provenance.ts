@@ -8,7 +8,7 @@ export interface Source {
   originAt (path: string): Origin
 }
 
-/** The greatest number of origins that are kept for one value. */
+/** The most origins that are kept for one value. */
 const MAX_ORIGINS = 100
 
 /** The length at which a path is cut, in UTF-16 units, since the names in it come from strangers. */
@@ -50,7 +50,7 @@ export class Provenance {
     return this.more === NO_MORE && this.source !== undefined
   }
 
-  /** The path from the scope root. A path that is too long is cut, and ends in `…`. */
+  /** The value's path from the scope root (the object with all variables). A path that is too long is cut, and ends in `…`. */
   get path (): string {
     return this.#knownPath().text
   }
@@ -85,7 +85,7 @@ function below (path: Path | undefined, name: string): Path {
   return { text: `${path.text}.…`, isElided: true }
 }
 
-/** The provenance of values that the template itself contains, and of the scope root. */
+/** The provenance of values that come from no variable: those that the template itself contains, and the scope root (the object with all variables). */
 export const NOWHERE = new Provenance(undefined, undefined, '', NO_MORE)
 
 /** The provenance of a value that is read unchanged from a path of a source. */

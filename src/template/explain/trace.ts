@@ -12,7 +12,7 @@ const MAX_SIZE = 20_000
 /** The most origins that one render, in all its passes, looks at in order to join the origins of values that were made from several others. */
 const MAX_JOINED = 200_000
 
-/** The greatest length of a call's arguments as JSON, in UTF-16 units. Longer ones are left out of the explanation. */
+/** The length of the longest arguments of a tool call that an explanation shows, as JSON, in UTF-16 units. Longer arguments are left out. */
 const MAX_ARGUMENTS = 16 * 1024
 
 const NO_PASSES: readonly number[] = []

@@ -6,8 +6,8 @@ import { type FunctionContext, FunctionError } from './function.ts'
 const UNITS_PER_VISIT = 64
 
 /**
- * The most levels that a value may nest when a function looks through it. Data from outside has at most 100 levels; functions, and contexts of partials,
- * put further levels around it. The limit keeps every recursion over values within the stack.
+ * The most nested levels in a value that a function looks through. Data from outside has at most 100 levels; functions, and contexts of partials, put
+ * further levels around it. The limit keeps every recursion over values within the stack.
  */
 const MAX_VALUE_DEPTH = 200
 

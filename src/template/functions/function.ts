@@ -13,7 +13,8 @@ export interface FunctionContext {
 
 /**
  * A function that both template languages offer under one name. Before the call, the language resolves arguments that are pending, absent or lazy, so
- * `apply` gets plain data and `NOTHING` only. `and`, `or` and `default` are not among these functions, because they must not evaluate every argument.
+ * `apply` gets only plain data and `NOTHING` (the result of a failed tool). `and`, `or` and `default` are not among these functions, because they must
+ * not evaluate every argument.
  */
 export interface TemplateFunction {
   readonly name: string

@@ -99,8 +99,8 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   context.charge(list.length * (path.length + 1))
   const groups = new Map<string, { key: Value, items: Value[] }>()
   for (const element of list) {
-    // The whole element is measured, although only its key is turned into text: a group nests its elements one level deeper, and `measureJson`
-    // refuses values that nest too deeply.
+    // `measureJson` looks through the whole element, although only the key is turned into text: a group nests its elements one level deeper, and
+    // `measureJson` refuses values that nest too deeply.
     measureJson(element, 0, context)
     const key = memberAt(element, path)
     const identity = stringifyJson(key)

@@ -49,7 +49,7 @@ export class ScopeRoot extends LazyNode {
     this.#declared = declared
   }
 
-  /** The variables that the caller has sent; in a partial, also the defaults of its parameters. */
+  /** The variables that the caller has sent, with the defaults of the parameters that the caller left out. */
   variables (): JsonObject {
     return this.#variables
   }

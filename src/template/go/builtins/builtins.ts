@@ -10,7 +10,10 @@ import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
 /** The length of text that costs one visit (the unit in which the work of a render is counted), in characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** The length of text whose escaping costs one visit, in characters. It is shorter than `CHARACTERS_PER_VISIT`, because escaping looks at each character. */
+/**
+ * The length of text whose escaping costs one visit (a unit of a render's work), in characters. It is shorter than `CHARACTERS_PER_VISIT`, because
+ * escaping looks at each character.
+ */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
 /**
  * The cost of each verb (such as `%d`) or argument of a format, in visits (units of a render's work). Formatting a value is more work than a template's

@@ -88,7 +88,10 @@ export interface PlainPath {
   /** The slot (index in `Machine.variables`) of the variable with which the path begins; -1 for the dot. */
   readonly slot: number
   readonly names: readonly string[]
-  /** Whether the first name of the path (`variables` or `args`) means the caller's variables, if the path begins at the scope root. */
+  /**
+   * Whether the first name of the path (`variables` or `args`) means the caller's variables, if the path begins at the scope root (the object with all
+   * variables).
+   */
   readonly isOfVariables: boolean
 }
 

@@ -232,7 +232,7 @@ function compileField (context: Context, node: FieldNode): Expression {
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
-/** Whether a field is read at the scope root, and not in the argument with which the template was called. */
+/** Whether a field is read at the scope root (the object with all variables), and not in the argument with which the template was called. */
 function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
   return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }

@@ -3,7 +3,7 @@ import { hasLoneSurrogate, toUnicode } from '../value/bytes.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-// Go strings may have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
+// Go strings can have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
 // cost nothing, and texts that a caller has sent are never read as bytes.
 
 /** Returns a value unchanged, and tells the run if it is a text with bytes that are no valid UTF-8. */

@@ -9,7 +9,7 @@ import { type GoValue } from '../value/go-value.ts'
 import { Jump } from './jump.ts'
 import { type TracedMachine } from './explain/traced-machine.ts'
 
-/** The state of one template in Go's language while the template runs. It is used again when the same template runs again in the same render. */
+/** The state of one template in Go's language while the template runs. For a partial it is used again when the partial runs again in the same render. */
 export class Machine {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]

@@ -21,7 +21,10 @@ export function memberOf (context: Context, names: readonly string[], last: (mac
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
-/** Makes the function that reads a field of a template's argument. A name of the scope root that the argument lacks is read at the root. */
+/**
+ * Makes the function that reads a field of a template's argument. A name that the argument lacks and the scope root (the object with all variables) has
+ * is read at the root.
+ */
 export function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>

@@ -12,7 +12,7 @@ export function plainPath (slot: number, names: readonly string[]): PlainPath | 
   return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
 }
 
-/** Whether a path begins with the caller's variables at the scope root. */
+/** Whether a path begins at the scope root (the object with all variables), with the caller's variables. */
 export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
   return isOfVariables && (slot < 0 ? dot : machine.variables[slot]) === machine.root
 }

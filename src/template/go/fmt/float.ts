@@ -91,7 +91,7 @@ function rounded (size: number, count: number): Decimal {
   // The exponent is not taken from the shortest form, because that form can be rounded up to a power of ten: `1e-12` stands for 9.99…e-13.
   let point = Number(size.toExponential(EXPONENT_DIGITS).split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
-  // Rounding up may give one more digit: 9.99 becomes 10.0.
+  // Rounding up can give one more digit: 9.99 becomes 10.0.
   if (digits.length > count) {
     point++
     digits = digits.slice(0, count)

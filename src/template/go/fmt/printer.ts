@@ -60,8 +60,8 @@ export class Printer {
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
-        // The cost of the whole text is counted, even if nearly all of it is cut: its characters are counted, and a format or a list can have the
-        // same text many times.
+        // The cost of the whole text is counted, even if nearly all of the text is cut: before a cut all characters are counted, and a format or a
+        // list can have the same text many times.
         if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)

@@ -38,7 +38,10 @@ interface Variable {
   values: Values
 }
 
-/** The paths that a template reads from the scope root, in source order, and the arguments with which it calls other templates. */
+/**
+ * The paths that a template reads from the scope root (the object with all variables), in source order, and the arguments with which it calls other
+ * templates.
+ */
 export interface Paths {
   readonly paths: readonly PathNeed[]
   readonly calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>
@@ -179,7 +182,7 @@ class Finder {
 
   #template (node: TemplateNode): void {
     const found = node.pipe === undefined ? [] : this.#pipe(node.pipe, 'used')
-    // A template to which the root is passed does not use all of it, because it is known what that template reads.
+    // A template that gets the scope root as its argument does not use all of the root, because it is known what that template reads.
     this.#record(found.filter(({ path }) => path !== ''), 'used')
     const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
     this.#calls.set(node, calls)

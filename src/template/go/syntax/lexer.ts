@@ -117,7 +117,7 @@ export class Lexer {
     return token
   }
 
-  /** Reads a run of spaces, without the one that belongs to a closing trim marker. */
+  /** Reads a run of spaces, without the space that belongs to a closing trim marker. */
   #space (): Token {
     const end = this.#afterSpaces(this.#offset)
     return this.#token('space', this.#isTrimmedRight(end - 1) ? end - 1 : end)

@@ -6,7 +6,7 @@ import { rememberingNames } from '../../member-names.ts'
  */
 const ESCAPE = 0xdc00
 
-/** How much of two texts is compared at a time, in UTF-16 units. */
+/** The length of the pieces in which two texts are compared, in UTF-16 units. */
 const PIECE = 512
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff

@@ -60,7 +60,7 @@ export class Collection {
   #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
     const { certain, possible } = this.#resolve(argument)
     const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
-    // The root itself is left out. Where the argument is only possibly the root, a name in the partial may belong to the root or to another value.
+    // The scope root itself is left out. Where the argument is only possibly the root, a name in the partial can belong to the root or to another value.
     const members = possible.filter(path => path !== '')
     return [
       ...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })),
@@ -68,7 +68,7 @@ export class Collection {
     ]
   }
 
-  /** The paths that the template reads, in source order. The scope root itself is listed only where it is used as a whole. */
+  /** The paths that the template reads, in source order. The scope root (the object with all variables) is listed only where it is used as a whole. */
   paths (): PathNeed[] {
     const paths: PathNeed[] = []
     for (const { where, use, at: { line, column } } of this.#needs) {
@@ -144,11 +144,11 @@ export interface Compilers {
   expression(expression: Expression, environment: Environment, use: Use): Compiled
   /**
    * Compiles a sequence of statements: the template itself, or the body of a block.
-   * @param outside the environment around the block, for the inline partials that the sequence defines: as in the package handlebars, they see what
-   * the block's own statement sees; `undefined` for the template itself
-   * @param definedIn gives the scope of `outside` at run time, from the scope of the sequence
-   * @param isHanded whether the sequence is the body of `{{#> name}}…{{/name}}`: its inline partials are then defined in the partial that is called,
-   * but not in their own bodies, which run in the surroundings of the call
+   * @param outside the environment around the block; `undefined` for the template itself. The inline partials that the sequence defines are compiled in
+   * it: as in the package handlebars, they see what the block's own statement sees.
+   * @param definedIn finds the scope of `outside` while the template runs, from the scope of the sequence
+   * @param isHanded whether the sequence is the body of `{{#> name}}…{{/name}}`: its inline partials are then defined in the partial that is called, but
+   * not in their own bodies, which run in the surroundings of the call
    */
   sequence(
     program: Program,

@@ -14,13 +14,13 @@ export interface StaticPath {
   readonly possible: readonly string[]
 }
 
-/** The greatest number of possible paths of one value, because they multiply with each block around it. */
+/** The most possible paths that are kept for one value. The number of paths multiplies with each block around the value. */
 const MAX_POSSIBLE = 16
 
-/** The path of a value that is no member of the root, such as a tool's result. */
+/** The path of a value that is no member of the scope root (the object with all variables), such as a tool's result. */
 export const UNKNOWN: StaticPath = { certain: [], possible: [] }
 
-/** The path of the scope root itself. */
+/** The path of the scope root itself (the object with all variables). */
 export const ROOT: StaticPath = { certain: [''], possible: [] }
 
 /** A path with one more segment. */

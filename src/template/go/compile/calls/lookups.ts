@@ -63,7 +63,7 @@ function descend (machine: Machine, values: readonly GoValue[], start: string): 
   return item
 }
 
-/** Compiles `slice`, whose result may be a text with bytes that are no valid UTF-8. */
+/** Compiles `slice`, whose result can be a text with bytes that are no valid UTF-8. */
 export function compileSlice (context: Context, call: Call): Expression {
   const { operands } = call
   return callExpression(call, (machine, dot) => {

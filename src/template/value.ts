@@ -61,7 +61,7 @@ export const NOTHING: Nothing = Object.freeze(new Nothing())
  */
 export abstract class LazyNode {
   readonly kind = 'lazy'
-  /** The path of the object from the scope root; `''` for the root itself. */
+  /** The path of the object from the scope root (the object in which a template's names are looked up); `''` for the root itself. */
   abstract readonly path: string
   /** The member with a name (one segment, never split): a value, a deeper node, `PENDING` or an `Absent`. */
   abstract field (name: string): Value

@@ -29,7 +29,7 @@ export interface TemplateFunction {
   apply (args: readonly Value[], context: FunctionContext): Value
 }
 
-/** The error that a function cannot work on its arguments. */
+/** Thrown when a function cannot work on its arguments. */
 export class FunctionError extends Error {
   override readonly name = 'FunctionError'
 }

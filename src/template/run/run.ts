@@ -272,7 +272,7 @@ export class Run {
     return this.notedCalls.has(key) ? PENDING : this.#meet({ tool, arguments: mapped, key })
   }
 
-  /** The result of a call that this run meets for the first time, if it is in memory; otherwise the call is noted. */
+  /** The result of a tool call that this run meets for the first time, if the result is in memory; otherwise the call is noted. */
   #meet (call: ToolCall): Value {
     if ((this.#memory?.calls.size ?? 0) + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
     const recalled = this.#options.recallTool?.(call)

@@ -24,7 +24,10 @@ export class Machine {
   variables: Array<GoValue | undefined>
   /** The jump that the statement which ran last has made. The lists and loops around the statement look at it. */
   jump: number = Jump.None
-  /** The index of the operand that decided the last run of each `and` and `or`, by the number of the call. Messages name the operand's place. */
+  /**
+   * For each `and` and `or`, by the number that the compiler gave it: the index of the operand that decided its last run. Messages name that operand's
+   * place.
+   */
   decided: number[] | undefined = undefined
   /** The partials that the template has already run, by their index in `links`. */
   partials: Array<EnteredPartial | undefined> | undefined
@@ -42,7 +45,7 @@ export class Machine {
     this.outputLimit = run.limits.output
   }
 
-  /** The part of the run that builtins can use. */
+  /** What the built-in functions can use of the run. */
   get builtins (): BuiltinContext {
     if (this.#builtins === undefined) {
       const { run } = this

@@ -33,7 +33,8 @@ export function memberOrRoot (context: Context, name: string, node: Node, isOfRo
 }
 
 /**
- * Makes the faster function that reads a field whose name only data can have: a value with such a member is a map, and needs no further check.
+ * Makes the faster function that reads a field whose name is none of JavaScript's own properties: a value with such a member is a map, and needs no
+ * further check.
  * @param careful reads the field in all other cases
  */
 function quickMember (careful: Member): Member {

@@ -168,7 +168,7 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: str
   return text
 }
 
-/** Loops over the integers from 0 up to, but not including, a given one. They have its type: int or uint8. */
+/** Loops over the integers from 0 up to `value`, without `value` itself. They have the type of `value`: int or uint8. */
 function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined

@@ -175,7 +175,7 @@ class Finder {
     for (const variable of header) this.#set(variable, found, pipe.isAssignment)
   }
 
-  /** How many values are known of the variables at this place. It grows while a further round of a loop finds more. */
+  /** The number of values that are known for all variables at this place together. It grows while a further round of a loop finds more. */
   #known (): number {
     return this.#variables.reduce((sum, { values }) => sum + values.length, 0)
   }

@@ -10,7 +10,7 @@ export interface NumberLiteral {
   readonly complex: { readonly real: number, readonly imaginary: number } | undefined
 }
 
-/** The error of a number that Go refuses. Its message is Go's. */
+/** Thrown for a number literal that Go refuses, with Go's message. */
 export class NumberError extends Error {}
 
 const MAX_INT = (1n << 63n) - 1n

@@ -25,7 +25,7 @@ export class InlineContexts {
     this.#marks = new Map([...this.names].map((name, index) => [name, `\0${index}`]))
   }
 
-  /** The mark that stands for the context of an inline partial while its body is compiled. */
+  /** The mark (a placeholder) that stands for the context of an inline partial while its body is compiled. */
   standIn (name: string): StaticPath {
     return { certain: [this.#marks.get(name) as string], possible: [] }
   }
@@ -39,7 +39,7 @@ export class InlineContexts {
     else calls.push(argument)
   }
 
-  /** Replaces marks in paths by the paths of the calls. */
+  /** Replaces the marks (placeholders for contexts) in paths by the paths of the calls' arguments. */
   resolve (where: StaticPath): StaticPath {
     if (this.names.size === 0) return where
     const { certain, possible } = where

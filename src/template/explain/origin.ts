@@ -31,7 +31,7 @@ export interface Span extends Position {
 
 /** The outcome of a tool call. */
 export interface TracedAnswer {
-  /** How the call ended. For `recorded` (an earlier result was used) and `stubbed` (a default stands for the result) no tool was called. */
+  /** How the call ended. For `recorded` (an earlier result was used) and `stubbed` (the tool's default or `NOTHING` was used) no tool was called. */
   readonly outcome: 'ok' | 'cached' | 'failed' | 'recorded' | 'stubbed'
   /** The duration of the call, in ms. */
   readonly durationMs: number

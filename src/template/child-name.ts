@@ -1,6 +1,6 @@
 import { ownCopy } from '../base/text.ts'
 
-/** The greatest number of names in the cache, and the greatest length of a name in it, in UTF-16 units. Callers can invent any number of names. */
+/** The most names in the cache, and the longest name in it, in UTF-16 units. The cache needs limits, because callers can invent any number of names. */
 const MOST_KEPT = 20_000
 const MAX_KEPT_LENGTH = 200
 

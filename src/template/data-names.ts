@@ -15,8 +15,8 @@ export function isDataName (name: string): boolean {
 }
 
 /**
- * The member of an object with a name that has passed `isDataName`; `undefined` when the member needs a careful look-up. It is fast, because it does
- * not ask whether the member is the object's own, which takes half the time of a look-up in a loop.
+ * Gives the member with this name, for which `isDataName` is true. `undefined` means that the caller must look the member up in the slow way. This
+ * function does not check that the member is the object's own, because that check takes half the time of a look-up in a loop.
  */
 export function dataMember (holder: object, name: string): Value | undefined {
   const value = (holder as ValueObject)[name]

@@ -31,26 +31,26 @@ export interface Language {
  */
 export interface Template {
   readonly syntax: Syntax
-  /** The names that must be linked to something registered. A reference's index in this list is the index of its link in `Frame.links`. */
+  /** The names in the template that must be linked to a registered tool or prompt. Each has the same index here as its link has in `Frame.links`. */
   readonly references: readonly Reference[]
   /** The paths that the template reads from the scope root (the object of all names that a template can use), in source order. */
   readonly paths: readonly PathNeed[]
-  /** Whether the template may read more paths than those in `paths`, because it was too large to be looked at as a whole. */
+  /** Whether the template perhaps reads more paths than those in `paths`, because it was too large to be looked at as a whole. */
   readonly hasMorePaths?: boolean
   /** The parts of the template that can never run, in source order. */
   readonly unreachable?: readonly UnreachablePart[]
   /** The parts of the template that fail whenever they run, in source order. */
   readonly failing?: readonly FailingPart[]
-  /** Prepares the template for a run. The result can be called each time that the run writes the template. */
+  /** Prepares the template for a run (one render of a prompt). The result can be called each time that the run needs the template's output. */
   open (run: Run, frame: Frame): OpenTemplate
 }
 
 /**
- * Runs a template once, synchronously, and gives its text. The text is dropped when the run has noted a value that is not known yet. A template may
- * be run again while it is running.
+ * Runs a template once, synchronously, and gives its text. The text is dropped when the run has noted a value that is not known yet. A template can be
+ * run again while it is running.
  * @param dot the value with which the template starts as its dot (Go) or context (Handlebars): the root, or a partial's argument
- * @param before a text of the calling template, which is returned in front of the template's own text; if there may be single bytes of Go's in them,
- * the caller turns both into valid Unicode
+ * @param before a text of the calling template, which is returned in front of the template's own text; if the two texts can hold single bytes, as Go's
+ * texts can, the caller turns both into valid Unicode
  * @default none
  * @throws RenderError, or a ServiceError such as RENDER_BUDGET
  */
@@ -60,44 +60,50 @@ export type OpenTemplate = (dot: Value, before?: string) => string
 export interface Reference extends Position {
   /**
    * The possible meaning of the name. `function`: a tool, which must exist. `maybe-function`: in Handlebars' `{{name}}`, a tool if there is one,
-   * otherwise a path. `partial`: a prompt, which must exist. `maybe-partial`: in Handlebars, a prompt that may be missing, because the block `{{#>
-   * name}}…{{/name}}` has a body to use instead, or because an inline partial may have that name.
+   * otherwise a path. `partial`: a prompt, which must exist. `maybe-partial`: in Handlebars, a prompt that need not exist, because the block `{{#>
+   * name}}…{{/name}}` has a body to use instead, or because an inline partial perhaps has that name.
    */
   readonly kind: 'function' | 'maybe-function' | 'partial' | 'maybe-partial'
   readonly name: string
   /** The expressions of the arguments, as they are written. */
   readonly arguments: readonly string[]
-  /** How a partial is called: one entry for each argument that it may get. Functions have none. */
+  /** How a partial is called: one entry for each argument that it can get. Functions have none. */
   readonly calls?: readonly PartialCall[]
 }
 
 /** The call of a partial, as far as it is known without running the template. */
 export interface PartialCall {
-  /** The path of the argument from the scope root, `''` for the root itself; `undefined` when the path cannot be known. */
+  /**
+   * The path of the argument from the scope root (the object in which names are looked up), `''` for the root itself; `undefined` when the path cannot
+   * be known.
+   */
   readonly dot: string | undefined
   /** Set when it depends on a value whether the partial is called with this argument. */
   readonly isPossible?: true
   /** The named arguments of the call, each with its path where that is known. */
   readonly named: ReadonlyArray<{ readonly name: string, readonly path: string | undefined }>
-  /** The names of inline partials. In the partial that is called, and in all that it calls, they replace prompts of the same names. */
+  /**
+   * The names of the inline partials that are defined at the call. In the partial that is called, and in all that it calls, they replace prompts of the
+   * same names.
+   */
   readonly inlines?: ReadonlySet<string>
-  /** Whether a block lies around the call, so that the call may not be made. */
+  /** Whether a block lies around the call, so that the call is perhaps not made. */
   readonly isConditional: boolean
 }
 
-/** The place at which a part of a template begins that can never run, and why. */
+/** The beginning of a part of a template that can never run, and the reason. */
 export interface UnreachablePart extends Position {
   readonly reason: string
 }
 
-/** The place at which a part of a template begins that fails whenever it runs, and why. */
+/** The beginning of a part of a template that fails whenever it runs, and the reason. */
 export interface FailingPart extends Position {
   readonly reason: string
 }
 
 /**
- * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value may be absent. `possible`: whether
- * this path is read depends on another value.
+ * A path that a template reads. `used`: the path's value reaches the output or a function. `tested`: the value is allowed to be absent. `possible`:
+ * whether this path is read depends on another value.
  */
 export interface PathNeed extends Position {
   /** The path from the scope root: `variables.a.b`, `vscode.rules`. A segment that is computed is `*`, and `''` is the root, used as a whole. */
@@ -111,34 +117,40 @@ export interface Frame {
   readonly links: readonly (Link | undefined)[]
   /** The scope root, in which the template's names are looked up: `variables`, `caller`, the modules of shared variables. */
   readonly root: LazyNode
-  /** The partials that this partial has entered in the run, by the index of their links; only a partial has them. */
+  /** The partials that this partial has already called in the run, by their index in `links`; only a partial has them. */
   readonly partials?: Array<EnteredPartial | undefined>
 }
 
-/** The tool or partial to which a reference of a template is linked in one generation. */
+/** The tool or partial to which a reference of a template is linked in one generation (a snapshot of all registered entries). */
 export type Link = LinkedTool | LinkedPartial
 
 /** A prompt with one text, which other templates include as a partial. */
 export interface LinkedPartial {
   readonly kind: 'partial'
   readonly id: string
-  /** Gives the compiled text, in the form that can be explained or in the plain one. It may compile the text again, since compiled texts come from a cache. */
+  /**
+   * Gives the compiled text, in the form that can be explained or in the plain one. A text that is no longer in the cache of compiled texts is compiled
+   * again.
+   */
   template (explain: boolean): Template
   readonly links: readonly (Link | undefined)[]
-  /** Makes the scope root for the partial: the outer one, with the defaults of the partial's parameters for variables that are missing. */
+  /**
+   * Makes the scope root (the object in which names are looked up) for the partial: the root `outer` of the calling template, with the defaults of the
+   * partial's parameters for variables that are missing.
+   */
   root (outer: LazyNode): LazyNode
 }
 
-/** A partial that a run has entered. It is kept, because a loop may enter a partial a thousand times. */
+/** A partial (a prompt that another one includes), prepared for one run. It is kept, because a loop can call a partial a thousand times. */
 export interface EnteredPartial {
   readonly id: string
   readonly template: Template
   readonly write: OpenTemplate
   readonly links: LinkedPartial['links']
-  /** The scope root inside the partial, made from `outer`. */
+  /** The scope root (the object in which names are looked up) inside the partial, made from `outer`, the scope root of the calling template. */
   readonly root: LazyNode
   readonly outer: LazyNode
-  /** The partials that this partial itself has entered, by the index of their links. */
+  /** The partials that this partial itself has already called, by their index in `links`. */
   readonly partials: Array<EnteredPartial | undefined>
 }
 
@@ -154,12 +166,12 @@ class PlacedError extends Error implements Position {
   }
 }
 
-/** The error that the source of a template has a mistake. */
+/** Thrown when the source of a template has a mistake. */
 export class TemplateSyntaxError extends PlacedError {
   override readonly name = 'TemplateSyntaxError'
 }
 
-/** The error that a render cannot go on, such as an index out of range. The service answers 500 `RENDER_FAILED` with its text. */
+/** Thrown when a render cannot go on, for example because an index is out of range. The service answers 500 `RENDER_FAILED` with the error's message. */
 export class RenderError extends PlacedError {
   override readonly name = 'RenderError'
   /** The language of the text in which the error happened. */

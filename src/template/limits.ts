@@ -1,17 +1,17 @@
 /** The limits of one run of a prompt's templates (docs/templates.md, Bounds). */
 export interface Limits {
   /**
-   * The greatest number of visits, the unit of work, over all passes: one for each node of a template, and for each element or 64 bytes that
+   * The most visits (a visit is the unit of work) over all passes: one for each node of a template, and for each element or 64 UTF-16 units of text that
    * functions process.
    */
   readonly visits: number
-  /** The greatest length of one rendered text, in UTF-16 units. */
+  /** The length of the longest text that a run is allowed to make, in UTF-16 units. */
   readonly output: number
-  /** How deep partials may nest in partials, and templates in templates. */
+  /** The most levels of partials within partials, and of templates within templates, that are allowed. */
   readonly depth: number
-  /** The greatest number of different tool calls. */
+  /** The most different tool calls that one run is allowed to make. */
   readonly calls: number
-  /** The greatest size of all shared variables that the run looks at, in bytes of stored text. */
+  /** The greatest allowed size of all shared variables that the run looks at, added together, in bytes of stored text. */
   readonly environs: number
 }
 

@@ -1,9 +1,9 @@
-/** The number of members from which on the names of an object's members are remembered. */
+/** The least number of members that an object must have so that their names are remembered. */
 const MANY = 32
 
 /**
  * Makes a function that lists the names of an object's members, and remembers those of large objects. That is safe, because values never change, and
- * worthwhile, because a template may look at one object a hundred thousand times.
+ * worthwhile, because a template can look at one object a hundred thousand times.
  */
 export function rememberingNames (list: (object: object) => readonly string[]): (object: object) => readonly string[] {
   const remembered = new WeakMap<object, readonly string[]>()

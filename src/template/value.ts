@@ -17,12 +17,12 @@ export type Value =
   | Nothing
   | Absent
 
-/** A JSON object. Its member names may come from strangers: members are read with `Object.hasOwn`, or as `data-names.ts` describes. */
+/** A JSON object. Its member names can come from strangers: members are read with `Object.hasOwn`, or as `data-names.ts` describes. */
 export interface ValueObject { readonly [key: string]: Value }
 
 /**
- * A value that is not known yet in this pass over the templates: a tool's result, or a shared variable that is not in memory. `PENDING` is the only
- * instance.
+ * A value that is not known yet in this pass over the templates: a tool's result, or a shared variable that is not in memory. A render makes passes
+ * until all values are known. `PENDING` is the only instance.
  */
 export class Pending {
   readonly kind = 'pending'
@@ -32,13 +32,13 @@ export class Pending {
 export class Nothing {
   readonly kind = 'nothing'
 
-  /** Leaves the value out of JSON. A named argument of a partial may be `NOTHING`, and then so is a member of the partial's context. */
+  /** Leaves the value out of JSON. A named argument of a partial can be `NOTHING`, and then so is a member of the partial's context. */
   toJSON (): undefined {
     return undefined
   }
 }
 
-/** The value of a path at which there is no value. Using it is an error (a missing value); testing it is not (docs/templates.md, Missing values). */
+/** Stands for the value at a path when no value is there. Using it is an error (a missing value); testing it is not (docs/templates.md, Missing values). */
 export class Absent {
   readonly kind = 'absent'
   /** The path as a caller would write it, from the scope root: `variables.a.b`. */
@@ -49,19 +49,19 @@ export class Absent {
   }
 }
 
-/** The value that stands for everything that is not known yet in this pass. */
+/** The value that stands for everything that is not known yet in this pass over the templates. */
 export const PENDING: Pending = Object.freeze(new Pending())
 
 /** The value of a failed tool call that has no default. */
 export const NOTHING: Nothing = Object.freeze(new Nothing())
 
 /**
- * An object whose members are looked up one by one, without reading the whole object: the scope root, or a branch of the shared variables. Beside
- * `kind` and `path`, subclasses may only have methods and private members, because templates could read any others (see `data-names.ts`).
+ * An object whose members are looked up one by one, without reading the whole object: the scope root, or a branch (a group of shared variables). Beside
+ * `kind` and `path`, subclasses are only allowed to have methods and private members, because templates could read other members (see `data-names.ts`).
  */
 export abstract class LazyNode {
   readonly kind = 'lazy'
-  /** The path of the object from the scope root; `''` for the root itself. */
+  /** The path of the object from the scope root (the object in which a template's names are looked up); `''` for the root itself. */
   abstract readonly path: string
   /** The member with a name (one segment, never split): a value, a deeper node, `PENDING` or an `Absent`. */
   abstract field (name: string): Value

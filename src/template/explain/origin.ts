@@ -8,11 +8,11 @@ export type Origin =
   /** A variable that the caller sent; `path` is its path from the scope root: `variables.user.name`. */
   | { readonly kind: 'variable', readonly path: string }
   /**
-   * A shared variable, or a branch (all shared variables whose names begin in the same way). `path` is the path that was read, `key` the variable's
-   * name, `revision` a hash of its value. The key of a branch ends in `.*`; of a branch without a revision only the names were read.
+   * A shared variable, or a branch (all shared variables whose names begin in the same way). `path` is the path that was read, `key` the variable's name,
+   * `revision` a hash of its value. The key of a branch ends in `.*`. A branch has no revision when the template has read only the names in it.
    */
   | { readonly kind: 'environ', readonly path: string, readonly key: string, readonly revision?: string }
-  /** The result of a tool call, or what replaces it; `call` is the index of the call among those of the render. */
+  /** The result of a tool call, or what replaces it; `call` is the index of the call in the render's list of tool calls. */
   | { readonly kind: 'tool', readonly tool: string, readonly call: number }
   /** A default that replaced a missing value: the default of the parameter at `path` or, without `path`, the fallback of a call of `default`. */
   | { readonly kind: 'default', readonly path?: string }
@@ -31,11 +31,11 @@ export interface Span extends Position {
 
 /** The outcome of a tool call. */
 export interface TracedAnswer {
-  /** How the call ended. For `recorded` and `stubbed` no tool was asked. */
+  /** How the call ended. For `recorded` (an earlier result was used) and `stubbed` (the tool's default or `NOTHING` was used) no tool was called. */
   readonly outcome: 'ok' | 'cached' | 'failed' | 'recorded' | 'stubbed'
   /** The duration of the call, in ms. */
   readonly durationMs: number
-  /** The code of the reason why the call failed. */
+  /** The error code that says why the call failed. */
   readonly error?: string | undefined
 }
 

@@ -47,12 +47,12 @@ const NO_NAMES: readonly string[] = []
 /** No text before or after an expression. */
 export const ALONE: Beside = { before: undefined, after: undefined }
 
-/** Makes the description of a template's own text as a writer of output. */
+/** Makes the `Writer` that describes a stretch of the template's own text. */
 export function literalWriter (at: Position): Writer {
   return writerAt(at, ALONE)
 }
 
-/** Makes the description of an expression that prints. */
+/** Makes the `Writer` that describes an expression that prints. */
 export function writerAt ({ line, column }: Position, { before, after }: Beside, names: readonly string[] = NO_NAMES): Writer {
   return { line, column, before, after, names, spans: 1 + (before === undefined ? 0 : 1) + (after === undefined ? 0 : 1) }
 }
@@ -63,7 +63,10 @@ export interface PathWriter {
   readonly made: Writer
   /** Used when the value is a member, at any depth, of the value with which the path begins. */
   readonly below: Writer
-  /** Used when the path begins at the scope root with `variables` or `args`, and the provenance of all variables is known: its names lack that first name. */
+  /**
+   * Used when the path begins at the scope root with `variables` or `args`, and the provenance of all variables is known. The `names` of this writer lack
+   * that first name.
+   */
   readonly belowRoot: Writer
 }
 

@@ -8,7 +8,7 @@ export interface Source {
   originAt (path: string): Origin
 }
 
-/** The greatest number of origins that are kept for one value. */
+/** The most origins that are kept for one value. */
 const MAX_ORIGINS = 100
 
 /** The length at which a path is cut, in UTF-16 units, since the names in it come from strangers. */
@@ -45,17 +45,17 @@ export class Provenance {
     this.more = more
   }
 
-  /** Whether the value has exactly one origin. Then every member of it has one, too. */
+  /** Whether the value was read unchanged from one place, which is its only origin. Then the same is true of every member of the value. */
   get isSingle (): boolean {
     return this.more === NO_MORE && this.source !== undefined
   }
 
-  /** The path from the scope root. A path that is too long is cut, and ends in `…`. */
+  /** The value's path from the scope root (the object with all variables). A path that is too long is cut, and ends in `…`. */
   get path (): string {
     return this.#knownPath().text
   }
 
-  /** The path of the value to which `names` lead from this value, one level after the other. */
+  /** The path of a member of this value. `names` lead from this value to the member, one level after the other. */
   pathOf (names: readonly string[]): string {
     let path = this.#knownPath()
     for (const name of names) path = below(path, name)
@@ -85,7 +85,7 @@ function below (path: Path | undefined, name: string): Path {
   return { text: `${path.text}.…`, isElided: true }
 }
 
-/** The provenance of values that the template itself contains, and of the scope root. */
+/** The provenance of values that come from no variable: those that the template itself contains, and the scope root (the object with all variables). */
 export const NOWHERE = new Provenance(undefined, undefined, '', NO_MORE)
 
 /** The provenance of a value that is read unchanged from a path of a source. */
@@ -117,7 +117,7 @@ export function originsOf (provenance: Provenance): readonly Origin[] {
   return members === undefined ? own : distinct([...own, ...[...members.values()].flatMap(originsOf)])
 }
 
-/** All origins of the value to which `names` lead from a value, one level after the other. */
+/** All origins of a member of a value. `names` lead from the value to the member, one level after the other. */
 export function originsBelow (provenance: Provenance, names: readonly string[]): readonly Origin[] {
   const { source, isSingle } = provenance
   if (!isSingle || source === undefined) return originsOf(followed(provenance, names))
@@ -132,7 +132,10 @@ export function memberOf (holder: Provenance, name: string | number): Provenance
   return named ?? new Provenance(source, holder, name, { origins: more.origins, members: undefined })
 }
 
-/** The provenance of the value to which `names` lead from a value, one level after the other. @param from the index of the first name that counts */
+/**
+ * The provenance of a member of the value with the provenance `holder`. `names` lead from the value to the member, one level after the other.
+ * @param from the index of the first name to follow; the names before it are ignored
+ */
 export function followed (holder: Provenance, names: readonly string[], from = 0): Provenance {
   let provenance = holder
   for (let index = from; index < names.length; index++) provenance = memberOf(provenance, names[index] as string)

@@ -3,7 +3,7 @@ import { type Trace } from './trace.ts'
 
 /**
  * The trace of a run, to which explained templates report what they read and write.
- * @throws Error for a run without a trace, in which no template can run that was compiled to be explained
+ * @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it
  */
 export function traceOf ({ trace }: Run): Trace {
   if (trace === undefined) throw new Error('a template that is compiled to be explained needs a run with a trace')

@@ -6,13 +6,13 @@ import { type Span, type TracedAnswer, type TracedCall } from './origin.ts'
 import { Piece, spansOf, textsSince, withTexts, type Writer } from './piece.ts'
 import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, placed, type Provenance, withMember } from './provenance.ts'
 
-/** The greatest number of spans, and of origins of spans, in the explanation of one render. */
+/** The most spans and origins, counted together, in the explanation of one render. */
 const MAX_SIZE = 20_000
 
-/** The greatest number of origins that may be looked at, over all passes, to join the origins of values made from several others. */
+/** The most origins that one render, in all its passes, looks at in order to join the origins of values that were made from several others. */
 const MAX_JOINED = 200_000
 
-/** The greatest length of a call's arguments as JSON, in UTF-16 units. Longer ones are left out of the explanation. */
+/** The length of the longest arguments of a tool call that an explanation shows, as JSON, in UTF-16 units. Longer arguments are left out. */
 const MAX_ARGUMENTS = 16 * 1024
 
 const NO_PASSES: readonly number[] = []
@@ -21,17 +21,18 @@ const NO_PASSES: readonly number[] = []
 export interface Header { readonly value: unknown, readonly provenance: Provenance }
 
 /**
- * The trace of a run records how the run's output is made. Templates that are compiled to be explained report to it what they read while they
- * evaluate an expression, and what they write. The reports of the last pass are kept, because the output of that pass is the result.
+ * The trace of a run records how the run's output is made. Templates that are compiled to be explained report to it what they read while they evaluate
+ * an expression, and what they write. A run evaluates the template in passes, until all tool results and shared variables that it needs are known. The
+ * reports of the last pass are kept, because the output of that pass is the result.
  *
- * The provenance of each value that was read is put on a stack. Code that wants to know what an expression has read takes the `mark` (the height of
- * the stack) before it evaluates the expression, and afterwards looks at the entries above the mark.
+ * The provenance of each value that was read is put on a stack. Code that wants to know what an expression has read takes the `mark` (the height of the
+ * stack) before it evaluates the expression, and afterwards looks at the entries above the mark.
  *
- * Nearly all values that are printed, looped over or passed on are at paths of the caller's variables, so there are faster ways for them: code that
- * can read such a path without evaluating it reports the path's provenance itself (`writeBelow`, `hand`); otherwise `resolveOrigin` tries to find it.
+ * Nearly all values that are printed, looped over or passed on are at paths of the caller's variables, so there are faster ways for them: code that can
+ * read such a path without evaluating it reports the path's provenance itself (`writeBelow`, `hand`); otherwise `resolveOrigin` tries to find it.
  */
 export class Trace {
-  /** The value that a block looks at whose body runs next, and the provenance of the value. */
+  /** The value of the block whose body runs next (such as the list of a loop), and the provenance of that value. */
   header: Header | undefined
   #passes: readonly number[] = NO_PASSES
   #texts: Array<Piece | undefined> | undefined
@@ -42,7 +43,8 @@ export class Trace {
   #reads: Provenance[] | undefined
   #top = 0
   #argument = NOWHERE
-  // The map is made when it is needed: most renders call no tool and read no shared variable, and making a map takes as long as making a short span.
+  // Both maps are made when they are needed. Most renders call no tool and read no shared variable, and making a map takes as long as noting a short
+  // piece of output.
   #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
   #revisions: Map<string, string> | undefined
 
@@ -66,7 +68,7 @@ export class Trace {
 
   /** Called when one text of the prompt is complete: the pieces written since the text before it become the spans of this text. */
   endText (): void {
-    // Most renders have one text, and an array that grows allocates room for many.
+    // Most renders have one text. An array that grows by `push` would allocate room for many.
     if (this.#texts === undefined) this.#texts = [this.#last]
     else this.#texts.push(this.#last)
     this.#last = undefined
@@ -113,14 +115,20 @@ export class Trace {
     this.read(member === undefined ? whole : memberOf(whole, member))
   }
 
-  /** Notes that a branch of the shared variables is read: as a whole, or only its names when no value is given. */
+  /**
+   * Notes that the template reads a branch: the shared variables whose names begin with `path`.
+   * @param value their values; left out when only the names are read
+   */
   readBranch (path: string, value?: Json): void {
     const key = path === '' ? '*' : `${path}.*`
     const revision = value === undefined ? {} : { revision: this.#revisionOf(key, value) }
     this.read(originated([{ kind: 'environ', path: key, key, ...revision }]))
   }
 
-  /** Removes what was read since a mark from the stack, and gives the provenance of a value that was made from it. @throws RENDER_BUDGET */
+  /**
+   * Takes off the stack what was read since `mark` (an earlier height of the stack), and gives the provenance of a value that was made from it.
+   * @throws RENDER_BUDGET
+   */
   take (mark: number): Provenance {
     const count = this.#top - mark
     this.#top = mark
@@ -131,20 +139,21 @@ export class Trace {
     return made(reads)
   }
 
-  /** Forgets what was read since a mark. */
+  /** Forgets what was read since `mark`, an earlier height of the stack. */
   drop (mark: number): void {
     this.#top = mark
   }
 
-  /** Replaces what was read since a mark by the provenance of one value that was made from it. */
+  /** Replaces what was read since `mark` (an earlier height of the stack) by the provenance of one value that was made from it. */
   seal (mark: number): void {
     if (this.#top > mark) this.read(made([this.take(mark)]))
   }
 
   /**
-   * Finds the provenance of a path's value, by what the evaluation of the path has read since a mark. If it has read nothing, the value is a member,
-   * at any depth, of the value with the provenance `start`. If it has read one of the caller's variables and nothing else, the first name of the path
-   * was found at the scope root, and the value is a member of that variable. `undefined` in all other cases, and for a value that is no plain data.
+   * Finds the provenance of a path's value from what was read since `mark` (an earlier height of the stack), while the path was evaluated. If nothing was
+   * read, the value is a member, at any depth, of the value with the provenance `start`. If only one of the caller's variables was read, the first name of
+   * the path was found at the scope root, and the value is a member of that variable. `undefined` in all other cases, and for a value that is no plain
+   * data.
    * @param start the provenance of the value with which the path begins
    */
   resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
@@ -159,7 +168,7 @@ export class Trace {
   /**
    * Notes a printed text that was made from a member, at any depth, of another value.
    * @param from the provenance of that other value
-   * @returns `false`, and notes nothing, unless `from` has exactly one origin
+   * @returns `false`, and notes nothing, unless that other value was read unchanged from one place
    * @throws RENDER_BUDGET
    */
   writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
@@ -170,8 +179,8 @@ export class Trace {
   }
 
   /**
-   * Notes that a member of a value is read, to which `names` lead one level after the other. When the member does not exist, nothing is noted, except
-   * when a tool's result lacks it: then the tool's result is noted.
+   * Notes that the template reads a member of a value; `names` lead from the value to the member, one level after the other. When the member does not
+   * exist, nothing is noted, except when the result of a tool lacks it: then that result is noted.
    */
   follow (from: Provenance, value: unknown, names: readonly string[]): void {
     let provenance = from
@@ -187,7 +196,8 @@ export class Trace {
   }
 
   /**
-   * The provenance of an element or member of a value; `from`, which is that of the whole value, when there is no such member.
+   * The provenance of an element or member of a value.
+   * @param from the provenance of the whole value, which is also the result when there is no such member
    * @param key the index or name
    */
   member (from: Provenance, holder: unknown, key: string): Provenance {
@@ -216,14 +226,14 @@ export class Trace {
     this.#argument = withMember(this.#argument, name, provenance)
   }
 
-  /** Takes the provenance of the argument that was set for the template which begins now. */
+  /** Gives the provenance that `hand` has set for the argument of the template that begins now, and clears it. */
   takeArgument (): Provenance {
     const argument = this.#argument
     this.#argument = NOWHERE
     return argument
   }
 
-  /** Notes a piece of output that was made from what was read since a mark. @throws RENDER_BUDGET */
+  /** Notes a piece of output that was made from what was read since `mark` (an earlier height of the stack). @throws RENDER_BUDGET */
   write (text: string, writer: Writer, partial: string | undefined, mark: number): void {
     const from = this.take(mark)
     this.#pay(writer.spans + (from.isSingle ? 1 : originsOf(from).length))
@@ -241,7 +251,10 @@ export class Trace {
     return this.#last
   }
 
-  /** Changes the texts that were written after a piece, and gives all of them joined. @param change gives as many texts as it gets */
+  /**
+   * Changes the texts that were written after the piece `start`, and gives the changed texts, joined.
+   * @param change returns one text for each text that it gets
+   */
   rewrite (start: Piece | undefined, change: (texts: readonly string[]) => readonly string[]): string {
     const texts = change(textsSince(this.#last, start))
     this.#last = withTexts(this.#last, start, texts)

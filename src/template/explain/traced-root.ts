@@ -8,7 +8,10 @@ import { type Trace } from './trace.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** A scope root that reports to the trace which of the caller's variables are read from it. `ScopeRoot` itself reports the shared variables. */
+/**
+ * A scope root (the object with all variables that a template can read) that reports to the trace which of the caller's variables are read from it.
+ * `ScopeRoot` itself reports the shared variables.
+ */
 export class TracedRoot extends ScopeRoot implements Source {
   readonly #trace: Trace
   readonly #filled: ReadonlySet<string>
@@ -33,7 +36,7 @@ export class TracedRoot extends ScopeRoot implements Source {
     return this.#ofVariables
   }
 
-  // It is a method, because a template could read a member that is no method as if it were a variable.
+  // This is a method and no property, because a template could read a property of the scope root as if it were a variable.
   isCallers (): boolean {
     return true
   }

@@ -4,7 +4,7 @@ import { type FunctionContext, FunctionError } from './function.ts'
 import { chargeText, measureJson } from './cost.ts'
 
 /**
- * An argument of a function as text: numbers and booleans as they print, null and `NOTHING` as the empty text.
+ * An argument of a function as text: numbers and booleans as they print, null and `NOTHING` (the result of a failed tool) as the empty text.
  * @throws FunctionError for a list or an object
  */
 export function textArgument (value: Value | undefined, name: string, context: FunctionContext): string {
@@ -17,7 +17,7 @@ export function textArgument (value: Value | undefined, name: string, context: F
   return String(value)
 }
 
-/** An argument of a function as a list; null and `NOTHING` are the empty list. @throws FunctionError for anything else */
+/** An argument of a function as a list; null and `NOTHING` (the result of a failed tool) are the empty list. @throws FunctionError for anything else */
 export function listArgument (value: Value | undefined, name: string): readonly Value[] {
   if (Array.isArray(value)) return value as readonly Value[]
   if (value === null || value === NOTHING || value === undefined) return []
@@ -31,7 +31,7 @@ export function countArgument (value: Value | undefined, name: string, most = Nu
   throw new FunctionError(`${name} must be ${range}, not ${typeof value === 'number' ? value : kindOf(value)}`)
 }
 
-/** The text that a value prints as: objects and lists as JSON, null and `NOTHING` as the empty text. */
+/** The text that a value prints as: objects and lists as JSON, null and `NOTHING` (the result of a failed tool) as the empty text. */
 export function printed (value: Value, context: FunctionContext): string {
   if (typeof value !== 'object') return typeof value === 'string' ? value : String(value)
   if (value === null || value === NOTHING) return ''

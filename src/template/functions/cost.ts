@@ -6,8 +6,8 @@ import { type FunctionContext, FunctionError } from './function.ts'
 const UNITS_PER_VISIT = 64
 
 /**
- * How deep a value may nest that a function looks through. Data from outside nests at most 100 deep; functions, and contexts of partials, put further
- * levels around it. The bound keeps every recursion over values within the stack.
+ * The most nested levels in a value that a function looks through. Data from outside has at most 100 levels; functions, and contexts of partials, put
+ * further levels around it. The limit keeps every recursion over values within the stack.
  */
 const MAX_VALUE_DEPTH = 200
 
@@ -17,17 +17,17 @@ export function chargeText (length: number, context: FunctionContext): void {
 }
 
 /**
- * The cost of a member of an object, in addition to that of its value, in visits. Listing and looking up names takes several times as long as going
- * through a list.
+ * The cost of a member of an object, in addition to that of its value, in visits (units of a render's work). Listing and looking up names takes several
+ * times as long as going through a list.
  */
 const VISITS_PER_NAME = 4
 
-/** How many times more a tool's arguments cost than their JSON text: they are mapped, and sorted by name to find equal calls. */
+/** How many times more a tool's arguments cost than their JSON text: they are assigned to the tool's parameters, and sorted by name to find equal calls. */
 const TIMES_PER_ARGUMENT = 6
 
 /**
- * Counts the work of making a value's JSON text against the limit of the render, before the text is made: some visits for each element and member,
- * and one for each 64 UTF-16 units.
+ * Counts the work of making a value's JSON text against the limit of the render, before the text is made: some visits (units of work) for each element and
+ * member, and one for each 64 UTF-16 units.
  * @param indent the number of spaces per level; 0 for JSON on one line
  * @throws FunctionError when the value nests too deeply, RENDER_BUDGET
  */

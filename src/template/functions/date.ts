@@ -26,7 +26,7 @@ const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
 /** Matches a token, or a text in brackets, which is printed as it is: `[at] HH:mm`. */
 const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
-/** The cost of formatting one date, in visits: a format is parsed anew each time. */
+/** The cost of formatting one date, in visits (units of a render's work). A format is parsed anew each time. */
 const VISITS_PER_DATE = 40
 
 /** Matches ISO 8601 as JSON documents have it. A time without a time zone is read as UTC here, unlike in JavaScript. */

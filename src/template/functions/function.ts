@@ -1,16 +1,20 @@
 import { type Value } from '../value.ts'
 
-/** The part of a run that functions of templates can use. */
+/** What the functions of a template can use of the run (one rendering of a template). */
 export interface FunctionContext {
   /** The time of the run, which stays the same throughout. */
   now (): Date
-  /** Counts work against the limit of the render, before the work is done: one visit for each element or 64 bytes that the function reads or makes. */
+  /**
+   * Counts work against the limit of the render, before the work is done. One visit is the work for one element or 64 UTF-16 units of text that the
+   * function reads or makes.
+   */
   charge (visits: number): void
 }
 
 /**
  * A function that both template languages offer under one name. Before the call, the language resolves arguments that are pending, absent or lazy, so
- * `apply` gets plain data and `NOTHING` only. `and`, `or` and `default` are not among these functions, because they must not evaluate every argument.
+ * `apply` gets only plain data and `NOTHING` (the result of a failed tool). `and`, `or` and `default` are not among these functions, because they must
+ * not evaluate every argument.
  */
 export interface TemplateFunction {
   readonly name: string
@@ -25,7 +29,7 @@ export interface TemplateFunction {
   apply (args: readonly Value[], context: FunctionContext): Value
 }
 
-/** The error that a function cannot work on its arguments. */
+/** Thrown when a function cannot work on its arguments. */
 export class FunctionError extends Error {
   override readonly name = 'FunctionError'
 }

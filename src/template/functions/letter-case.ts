@@ -9,7 +9,7 @@ export function toUpperLetters (text: string): string {
   if (!HAS_LENGTHENED.test(text)) return text.toUpperCase()
   return text
     .replace(OTHERS, part => part.toUpperCase())
-    // The Greek letters with an iota below have a single upper-case letter in Unicode, at a fixed distance.
+    // Each Greek letter with an iota below has a single upper-case letter in Unicode, whose code is greater by a fixed number.
     .replace(/[\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7]/g, letter => later(letter, 8))
     .replace(/[\u1fb3\u1fc3\u1ff3]/g, letter => later(letter, 9))
 }

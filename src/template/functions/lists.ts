@@ -73,7 +73,7 @@ function segments (path: Value | undefined, context: FunctionContext): readonly 
   return text === '' ? [] : text.split('.')
 }
 
-/** The value at a path of own members of an element; null when there is none. */
+/** The value to which a path of member names leads in an element; null when a member is missing. Inherited members do not count. */
 function memberAt (element: Value, path: readonly string[]): Value {
   let value = element
   for (const segment of path) {
@@ -99,8 +99,8 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   context.charge(list.length * (path.length + 1))
   const groups = new Map<string, { key: Value, items: Value[] }>()
   for (const element of list) {
-    // The whole element is measured, although only its key is turned into text: a group nests its elements one level deeper, and `measureJson`
-    // refuses values that nest too deeply.
+    // `measureJson` looks through the whole element, although only the key is turned into text: a group nests its elements one level deeper, and
+    // `measureJson` refuses values that nest too deeply.
     measureJson(element, 0, context)
     const key = memberAt(element, path)
     const identity = stringifyJson(key)

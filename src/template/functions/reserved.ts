@@ -13,7 +13,7 @@ const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', '
  */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
-/** The words with a meaning in each language, in addition to the functions that both have. Some are words of both languages. */
+/** The words that have a meaning in each template language, besides the functions that both languages share. Some are words of both languages. */
 export const LANGUAGE_WORDS: Readonly<Record<Syntax, ReadonlySet<string>>> = { go: new Set(GO_WORDS), handlebars: new Set(HANDLEBARS_WORDS) }
 
 /** The function names that no registered tool can have, because the tool would hide a function on which templates rely. */

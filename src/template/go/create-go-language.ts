@@ -28,7 +28,7 @@ import { parse } from './syntax/parser.ts'
 import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './value/bytes.ts'
 import { type GoValue } from './value/go-value.ts'
 
-/** The length of text that costs one visit when it is turned into Unicode, in UTF-16 units. */
+/** The length of text that costs one visit (a unit of a render's work) when it is turned into Unicode, in UTF-16 units. */
 const UNITS_PER_VISIT = 16
 
 /**
@@ -50,7 +50,7 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
 }
 
 /**
- * The text of a template in valid Unicode, for code that does not know how a text contains Go's single bytes.
+ * The output of a template in valid Unicode, for code that does not know how a text holds single bytes, as Go's texts can.
  * @param start the last piece of output that was there before the template
  */
 function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {

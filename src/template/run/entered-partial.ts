@@ -5,8 +5,8 @@ import { type Run } from './run.ts'
 const entered = new WeakMap<Run, Map<LinkedPartial, EnteredPartial>>()
 
 /**
- * Enters a partial (a prompt that another one includes) in a run, and gives it ready to be written. That work is done once while the outer scope root
- * stays the same, because a loop may enter a partial a thousand times.
+ * Prepares a partial (a prompt that another one includes) for a run, so that it can be written. That is done once while the outer scope root stays the
+ * same, because a loop can call a partial a thousand times.
  * @param outer the scope root of the template that calls the partial
  */
 export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {

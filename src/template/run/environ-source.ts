@@ -12,7 +12,7 @@ export interface EnvironSource {
   has (name: string): boolean
   /** Whether shared variables exist below a name (`name.…`). */
   hasBelow (name: string): boolean
-  /** Whether shared variables of a module (a first segment) exist, but this caller may not see them; left out where nothing is hidden from anybody. */
+  /** Whether shared variables of a module (a first segment) exist that this caller is not allowed to see; left out where nothing is hidden from anybody. */
   hides? (name: string): boolean
   /** The names of all shared variables below a name, sorted; `undefined` when there are more than `limit`. */
   namesBelow (name: string, limit: number): readonly string[] | undefined

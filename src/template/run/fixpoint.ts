@@ -3,7 +3,10 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { untilAborted } from '../../runtime/until-aborted.ts'
 import { type Run, type RunOptions } from './run.ts'
 
-/** How many shared variables are fetched at a time. Each may have 1 MiB, and a loop over a branch needs all variables in it. */
+/**
+ * The most shared variables that are fetched at a time. Each can have 1 MiB, and a loop over a branch (a group of shared variables) needs all variables
+ * in it.
+ */
 const FETCHED_AT_A_TIME = 100
 
 /**
@@ -63,7 +66,7 @@ async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expire
 
 async function makeCalls (run: Run, options: RunOptions): Promise<void> {
   await Promise.all(Array.from(run.notedCalls.values(), async call => {
-    // Even the beginning of a call, such as checking its arguments, may take long, and there may be a hundred calls: so each begins in its turn of
+    // Even the beginning of a call, such as checking its arguments, can take long, and there can be a hundred calls: so each begins in its turn of
     // the event loop.
     const value = await inTurn(() => {
       if (performance.now() > options.deadline) throw renderTimeout(options.timeout)

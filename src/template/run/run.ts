@@ -8,19 +8,22 @@ import { GONE, NO_CALLS, NO_ENVIRONS, NO_MISSES, PassNotes, RunMemory } from './
 import { type LinkedTool, type ToolCall, toolCallKey } from './tool-call.ts'
 import { Absent, LazyNode, NOTHING, PENDING, type Pending, type Value } from '../value.ts'
 
-/** The greatest number of missing values that are reported, since a loop over names from the caller can make any number of them. */
+/** The most missing values that one render reports. A loop over names from the caller can make any number of them. */
 const MAX_MISSES = 1000
-/** How much of a missing value's path is reported, in UTF-16 units. */
+/** The longest part of a missing value's path that is reported, in UTF-16 units. */
 const MAX_PATH_LENGTH = 500
-/** The cost, in visits, of noting a missing value, and of finding out whether a tool call was made before. Both make a text to look up. */
+/**
+ * The cost, in visits (units of a render's work), of noting a missing value, and of finding out whether a tool call was made before. For both, a text is
+ * built and looked up.
+ */
 const LOOK_UP_VISITS = 20
 
-/** The cost of entering a partial or a local template, in visits, in addition to the cost of its nodes. */
+/** The cost of beginning to run a partial or a local template, in visits (units of a render's work), in addition to the cost of its nodes. */
 const ENTER_VISITS = 6
-/** The number of visits after which the clock is read, to see whether the time is over. */
+/** The number of visits (units of work) after which the clock is read, to see whether the render's time is over. */
 const VISITS_PER_LOOK = 10_000
 
-/** How many blocks may lie around each other, over all templates that call each other. */
+/** The most levels of nested blocks, counted over all templates that call each other. */
 const MAX_NESTED_BLOCKS = 1000
 
 /** The options of a run, which is one render of a prompt. */
@@ -49,15 +52,16 @@ export interface RunOptions {
 }
 
 /**
- * One render of a prompt, over all its passes. What was read or called keeps its first value, so that every pass sees the same. Templates call the
- * run synchronously: a value that is not known yet is noted, and `PENDING` is given in its place.
+ * One render of a prompt, over all its passes (a pass runs all templates once). A variable that was read and a tool that was called keep their first
+ * value, so that every pass sees the same. Templates call the run synchronously: a value that is not known yet is noted, and `PENDING` is given in its
+ * place.
  */
 export class Run {
   readonly limits: Limits
   readonly environs: EnvironSource
   readonly trace: Trace | undefined
 
-  /** Set by a template language when it has printed or skipped something that is pending. */
+  /** Set by a template language when it has printed or skipped something that depends on a value which is not known yet. */
   unfinished = false
   /** Set by the Go language when it has made a text in this pass with bytes that are no valid UTF-8. */
   holdsBytes = false
@@ -78,7 +82,7 @@ export class Run {
   readonly #deadline: number
   #visits = 0
   #environBytes = 0
-  /** The number of visits at which the limit of visits and the clock are checked next. */
+  /** The count of visits (units of work) at which their limit and the clock are checked next. */
   #nextLook: number
   #depth = 0
   #blocks = 0
@@ -126,13 +130,16 @@ export class Run {
     this.#blocks = 0
   }
 
-  /** Counts work against the limit of visits, before the work is done. @throws RENDER_BUDGET when the limit is exceeded, RENDER_TIMEOUT */
+  /**
+   * Counts work, in visits (see `Limits.visits`), against the limit, before the work is done.
+   * @throws RENDER_BUDGET when the limit is exceeded, RENDER_TIMEOUT
+   */
   charge (visits: number): void {
     this.#visits += visits
     if (this.#visits > this.#nextLook) this.#look()
   }
 
-  /** Checks the limit of visits, and the clock. No timer can stop a synchronous pass, so a pass on a slow machine ends itself at the deadline. */
+  /** Checks the limit of the render's work, and the clock. No timer can stop a synchronous pass, so a pass on a slow machine ends itself at the deadline. */
   #look (): void {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
@@ -140,13 +147,14 @@ export class Run {
     this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
   }
 
-  /** Checks the length of the output. A template language calls this whenever its text may have grown beyond the limit. @throws RENDER_BUDGET */
+  /** Checks the length of the output. A template language calls this whenever its text has perhaps grown beyond the limit. @throws RENDER_BUDGET */
   checkOutput (length: number): void {
     if (length > this.limits.output) throw renderBudget('characters of output', this.limits.output)
   }
 
   /**
-   * Enters a partial or a local template. Each `enter` is followed by a `leave` without `finally`, because an error ends the pass anyway.
+   * Called before a partial or a local template runs: counts how deep templates nest. Each `enter` is followed by a `leave` without `finally`, because
+   * an error ends the pass anyway.
    * @param blocks how many blocks of the calling template lie around the call. They are counted over all templates, so that partials with deep blocks
    * cannot overflow the stack.
    */
@@ -214,7 +222,7 @@ export class Run {
    */
   miss (absent: Absent, at: Position): Pending {
     this.charge(LOOK_UP_VISITS)
-    // A path may end in half of a character: Go may have cut a name there, or the cut to the greatest length did.
+    // A path can end in half of a character: perhaps Go has cut a name there, or the path was cut here because it is too long.
     const path = (absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path).toWellFormed()
     const text = this.textName()
     const key = `${path} ${text.messageIndex} ${text.part} ${text.member} ${text.in} ${at.line}:${at.column}`
@@ -264,7 +272,7 @@ export class Run {
     return this.notedCalls.has(key) ? PENDING : this.#meet({ tool, arguments: mapped, key })
   }
 
-  /** The result of a call that this run meets for the first time, if it is in memory; otherwise the call is noted. */
+  /** The result of a tool call that this run meets for the first time, if the result is in memory; otherwise the call is noted. */
   #meet (call: ToolCall): Value {
     if ((this.#memory?.calls.size ?? 0) + this.notedCalls.size >= this.limits.calls) throw renderBudget('tool calls', this.limits.calls)
     const recalled = this.#options.recallTool?.(call)

@@ -11,7 +11,7 @@ import { Absent, isObject, LazyNode, PENDING, type Pending, type Value } from '.
  */
 export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
-/** The names that the module of a shared variable cannot have. */
+/** The names that no module (the first segment of a shared variable's name) can have. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
 /** Whether a name belongs to the scope root itself, and is not that of a variable. Such a name can be read in a partial whose argument does not have it. */
@@ -20,7 +20,7 @@ export function isRootName (name: string, { environs }: Run): boolean {
 }
 
 const MAX_KEYS_READ = 1000
-/** The cost of finding a value and putting it in its place, in visits. */
+/** The cost of finding a value and putting it in its place, in visits (units of a render's work). */
 const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
@@ -34,7 +34,7 @@ export class ScopeRoot extends LazyNode {
   readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #declared: ReadonlySet<string> | undefined
-  /** The modules that have been looked at, so that a loop asks the index of shared variables once. */
+  /** The branches of the modules that the template has read. They are kept, so that a loop asks the index of shared variables only once for each module. */
   #branches: Map<string, EnvironBranch> | undefined
 
   /**
@@ -49,7 +49,7 @@ export class ScopeRoot extends LazyNode {
     this.#declared = declared
   }
 
-  /** The variables that the caller has sent. */
+  /** The variables that the caller has sent, with the defaults of the parameters that the caller left out. */
   variables (): JsonObject {
     return this.#variables
   }
@@ -98,7 +98,7 @@ export class ScopeRoot extends LazyNode {
   }
 }
 
-/** A branch of the shared variables, through which a template can descend without anything being fetched. */
+/** A branch: all shared variables whose names begin with the same path. A template can descend through it without fetching all values in it. */
 class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run
@@ -159,8 +159,8 @@ class EnvironBranch extends LazyNode {
   }
 
   /**
-   * The value of the shared variable whose name is that of the branch itself. Where it has a member of the same name as a variable below the branch,
-   * the variable counts.
+   * The value of the shared variable that has the name of the branch itself. Where this value has a member of the same name as a variable below the
+   * branch, the variable counts.
    */
   #own (): Value {
     if (!this.#run.environs.has(this.path)) return null
@@ -230,7 +230,7 @@ export function mergeEnvirons (entries: Iterable<readonly [path: readonly string
   return top.value as Json
 }
 
-/** The object at `holder[key]`, copied so that it may be changed; a new one if there is none. */
+/** The object at `holder[key]`, copied so that it can be changed; a new one if there is none. */
 function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string): T {
   const present = holder[key]
   const copy = Object.assign(emptyObject(), typeof present === 'object' && present !== null && !Array.isArray(present) ? present : {})

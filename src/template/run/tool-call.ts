@@ -11,7 +11,7 @@ export interface LinkedTool {
   mapArguments (positional: readonly Json[], named: JsonObject): JsonObject
 }
 
-/** A tool call that a template makes in a pass. The tool is called only once for equal calls of a render. */
+/** A tool call that a template makes. When a render makes equal calls, the tool is called only once. */
 export interface ToolCall {
   readonly tool: LinkedTool
   readonly arguments: JsonObject

@@ -4,7 +4,7 @@ import { parse } from '../handlebars/syntax/parse.ts'
 import { prescan } from './prescan.ts'
 import { positionAt, scanTags } from './tags.ts'
 
-/** The first sign of a template language in the texts of a prompt. */
+/** The first sign of a template language in the texts of a prompt. A sign is a form that only one of the two languages has. */
 export interface SyntaxSign extends Position {
   /** The sign as it is written: `{{.name`, `{{#`. */
   readonly form: string
@@ -39,13 +39,16 @@ export async function detectSyntax (texts: readonly string[], rest: () => Promis
   return { syntax: 'handlebars' }
 }
 
-/** The first sign of the other language in a text that should be in the language `syntax`; `undefined` when there is none. */
+/**
+ * The first sign (a form that only one language has) of the other language in a text that should be in the language `syntax`; `undefined` when there is
+ * none.
+ */
 export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | undefined {
   return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
 }
 
 /**
- * The first form of Go in a text that may parse as Handlebars with another meaning, as `{{range .items}}` would be a path; `undefined` when there is
+ * The first form of Go in a text that can also parse as Handlebars, with another meaning: `{{range .items}}` would be a path. `undefined` when there is
  * none.
  */
 export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined {
@@ -115,7 +118,7 @@ function findSigns (text: string, index: number): { go: SyntaxSign | undefined, 
   return { go, handlebars }
 }
 
-/** The form of a sign as it is written, with the braces when it stands at the start of a tag. */
+/** Finds one of the forms in a tag, and gives it as it is written there, with the braces when it stands at the start of the tag. */
 function findForm (inner: string, forms: readonly RegExp[]): string | undefined {
   for (const form of forms) {
     const match = form.exec(inner)

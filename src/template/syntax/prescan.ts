@@ -2,15 +2,15 @@ import { hasAtMost } from '../../base/text.ts'
 import { TemplateSyntaxError } from '../language.ts'
 import { positionAt, scanTags, type Tag } from './tags.ts'
 
-/** The greatest size of one template's source, in UTF-8 bytes. */
+/** The size of the largest source that a template can have, in UTF-8 bytes. */
 const MAX_SOURCE_BYTES = 64 * 1024
-/** The greatest number of tags in a template. */
+/** The most tags that a template can have. */
 const MAX_TAGS = 2000
-/** The greatest number of words and signs in all tags together, because parsers take microseconds for each. */
+/** The most words and signs that all tags of a template can have together. Parsers take microseconds for each word or sign. */
 const MAX_WORDS = 10_000
 /**
- * How deep blocks may nest, how deep parentheses may nest in a tag, and how many signs `|` a tag may have. Each `else if` counts as one more block,
- * because parsers nest it; evaluators nest the commands of a pipeline, too.
+ * The most levels of nested blocks, the most levels of nested parentheses in a tag, and the most signs `|` in a tag. Each `else if` counts as one more
+ * block, because parsers nest it; evaluators nest the commands of a pipeline, too.
  */
 const MAX_NESTING = 100
 
@@ -31,7 +31,7 @@ export function prescan (text: string): void {
   measure(text, 'go', inner => classifyGo(inner, hasEnd))
 }
 
-/** Whether a text is so small that it cannot pass any bound. This check takes less time than counting. */
+/** Whether a text is so small that it cannot exceed any limit of this file. This check takes less time than counting. */
 function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
 }

@@ -13,7 +13,7 @@ export interface Tag {
   readonly escaped: boolean
 }
 
-/** Matches a literal of each language at its first character. Handlebars also has `[segments]`, in which any character may stand. */
+/** Matches a literal of each language at its first character. Handlebars also has `[segments]`, which can contain any character. */
 const LITERALS: Readonly<Record<TagRules, RegExp>> = {
   go: /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`/y,
   handlebars: /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]/y,

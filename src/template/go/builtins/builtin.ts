@@ -2,7 +2,7 @@ import { type FunctionContext } from '../../functions/function.ts'
 import { type Printer } from '../fmt/printer.ts'
 import { type GoValue } from '../value/go-value.ts'
 
-/** The part of a run that builtins of Go's template language can use. */
+/** What the built-in functions of Go's template language can use of the run (one rendering of a template). */
 export interface BuiltinContext extends FunctionContext {
   readonly printer: Printer
 }

@@ -10,9 +10,15 @@ import { escapeHtml, escapeQuery, escapeScript } from './escaping.ts'
 /** The length of text that costs one visit (the unit in which the work of a render is counted), in characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** The length of text whose escaping costs one visit, in characters. It is smaller, because escaping looks at each character. */
+/**
+ * The length of text whose escaping costs one visit (a unit of a render's work), in characters. It is shorter than `CHARACTERS_PER_VISIT`, because
+ * escaping looks at each character.
+ */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
-/** The cost of each verb or argument of a format, in visits: formatting a value is more work than a node of a template. */
+/**
+ * The cost of each verb (such as `%d`) or argument of a format, in visits (units of a render's work). Formatting a value is more work than a template's
+ * node.
+ */
 const VISITS_PER_VERB = 24
 
 /** The function `print`: Go's Sprint, which puts a space between two operands when neither is a string. */
@@ -37,7 +43,10 @@ function printed (context: BuiltinContext, value: GoValue): string {
   return typeof value === 'string' ? value : context.printer.text(value)
 }
 
-/** Completes a text that was joined from several: single bytes that now stand side by side may together be a character. */
+/**
+ * Repairs a text that was joined from several. Each of them can end or begin with a part of a character (single bytes); where such parts meet, they become
+ * the character.
+ */
 function joined (context: BuiltinContext, text: string): string {
   context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
   return text.length < 2 ? text : joinBytes(text)

@@ -8,7 +8,7 @@ import { type Builtin, type BuiltinContext } from './builtin.ts'
 
 const VERB_FLAGS = new Flags()
 
-/** The common name of the kinds of values that can be compared with each other; `undefined` for kinds that cannot be compared. */
+/** The name under which a kind of values is compared: kinds with the same name can be compared with each other. `undefined` for nil, lists and maps. */
 function basicKind (kind: Kind): string | undefined {
   if (kind === 'uint8') return 'int'
   return kind === 'nil' || kind === 'slice' || kind === 'map' ? undefined : kind
@@ -29,7 +29,7 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   }
   switch (kind) {
     case 'float64': return floatOf(left) === floatOf(right)
-    // The comparison is loose, because an int may be a number on one side and a bigint on the other.
+    // The comparison is loose, because an int can be a number on one side and a bigint on the other.
     // eslint-disable-next-line eqeqeq
     case 'int': return integerOf(left) == integerOf(right)
     case 'complex128': return (left as GoComplex).real === (right as GoComplex).real && (left as GoComplex).imaginary === (right as GoComplex).imaginary
@@ -53,7 +53,7 @@ function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: Go
   throw new CallError(`non-comparable type ${printer.argument(right, 's', VERB_FLAGS)}: ${typeName(right)}`)
 }
 
-/** The order of two values: negative, zero or positive; `undefined` when one of them is a NaN or `NOTHING`, which have no order. */
+/** The order of two values: negative, zero or positive; `undefined` when one of them is a NaN or `NOTHING` (the result of a failed tool). */
 function order (context: BuiltinContext, left: GoValue, right: GoValue): number | undefined {
   if (left === NOTHING || right === NOTHING) return undefined
   const kind = basicKind(kindOf(left))

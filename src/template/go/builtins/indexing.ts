@@ -8,14 +8,14 @@ import { integerOf, kindOf, typeName } from '../value/kind.ts'
 import { type BuiltinContext } from './builtin.ts'
 
 /**
- * The length of text that costs one visit when it is indexed or sliced, in UTF-16 units. It is smaller than elsewhere, because the text is turned
- * into bytes and back.
+ * The length of text that costs one visit (a unit of a render's work) when the text is indexed or sliced, in UTF-16 units. It is shorter than for other
+ * work, because the text is turned into bytes and back.
  */
 const UNITS_PER_VISIT = 16
 
 /**
- * One step of the function `index`: an element of a list, a map, a string or a branch of the shared variables.
- * @param path the path of the map, for the message about a key that it lacks
+ * Does one step of the function `index`: gives the element at one key of a list, a map, a string or a branch (a group of shared variables).
+ * @param path the path of the container, for the message that a map lacks the key
  */
 export function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
   if (container === NOTHING || container === PENDING) return container

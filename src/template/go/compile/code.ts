@@ -3,17 +3,23 @@ import { type Node } from '../syntax/node.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-/** A compiled expression, which gives its value; `PENDING` when the value is not known yet in this pass. */
+/**
+ * A compiled expression: gives the expression's value, or `PENDING` while a tool result or a shared variable that it needs is not known. A render runs a
+ * template again (in passes) until all of them are known.
+ */
 export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
 
-/** A compiled statement. It is given its value and the text before it, and returns that text followed by its own. It may set `machine.jump`. */
+/**
+ * A compiled statement: gets the statement's value and the output before it, and returns that output followed by the statement's own output. `{{break}}`
+ * and `{{continue}}` set `machine.jump`.
+ */
 export type Write = (machine: Machine, dot: GoValue, value: GoValue, before: string) => string
 
 /** The kinds of statements. `writeList` handles the first two itself, because that is faster. */
 export const Kind = {
   /** The statement prints its value. */
   Print: 0,
-  /** The statement writes its list if its value is true. */
+  /** The statement runs the statements in its `list` if its value is true. */
   If: 1,
   Other: 2
 } as const
@@ -21,11 +27,11 @@ export const Kind = {
 /** A compiled operand, command or pipeline. */
 export interface Expression {
   readonly evaluate: Evaluate
-  /** The slots (indexes in `Machine.variables`) of the variables that the expression may assign. */
+  /** The slots (indexes in `Machine.variables`) of the variables that the expression can assign. */
   readonly assigns: readonly number[]
-  /** The number of nodes in the expression, as its cost in visits. */
+  /** The number of syntax-tree nodes in the expression. It is the expression's cost in visits (the unit in which a render's work is limited). */
   readonly size: number
-  /** The path from the scope root that the expression reads, if that is known; otherwise its source text. */
+  /** The path that the expression reads, from the scope root (the object with all variables), if that path is known; otherwise the expression's source text. */
   readonly path: string
   /** Whether Go would have the value in a variable of type `interface {}`, because it comes directly from a map or a list. That changes Go's messages. */
   readonly isBoxed: boolean
@@ -46,9 +52,9 @@ export interface Block {
   /** Describes the statement's piece of the output for an explanation. */
   readonly writer?: PathWriter | undefined
   readonly assigns: readonly number[]
-  /** The bits of the jumps (`Jump.Continue`, `Jump.Break`) that the statement may make to the loop around it. */
+  /** Which jumps the statement can make to the loop around it: the bits `Jump.Continue` and `Jump.Break`, combined. */
   readonly jumps: number
-  /** The number of nodes in the statement, without those of the lists inside it, whose cost is counted when they begin. */
+  /** The number of nodes in the statement, without those of the lists inside it. The cost of such a list is counted when the list begins to run. */
   readonly size: number
 }
 
@@ -57,35 +63,42 @@ export interface List {
   readonly steps: readonly Step[]
   /** The text after the last statement. */
   readonly tail: string
-  /** Describes the last text for an explanation, when no statement reports it. */
+  /** Describes `tail` for an explanation; `undefined` when the last statement reports that text together with its own output, or when nothing is explained. */
   readonly tailWriter: Writer | undefined
-  /** The cost of running the list, in visits. */
+  /** The cost of running the list, in visits (the unit in which a render's work is limited). */
   readonly cost: number
   readonly assigns: readonly number[]
-  /** The bits of the jumps (`Jump.Continue`, `Jump.Break`) that a statement of the list may make to the loop around the list. */
+  /** Which jumps the statements of the list can make to the loop around the list: the bits `Jump.Continue` and `Jump.Break`, combined. */
   readonly jumps: number
 }
 
 /** A statement of a list, and the text before it. */
 export interface Step extends Block {
   readonly before: string
-  /** Describes the text before the statement for an explanation, when the statement does not report it. */
+  /** Describes `before` for an explanation; `undefined` when the statement reports that text together with its own output, or when nothing is explained. */
   readonly beforeWriter: Writer | undefined
 }
 
 /**
- * A path that begins with the dot or a variable, and has only names that only data can have. Nearly all values that templates print, test, loop over
- * or pass on are at such paths, and nearly always exist. So there is a fast way to read them: see `readPlain`.
+ * A path that begins with the dot or a variable, and whose names can only be members of data, never properties that JavaScript gives to objects. Nearly
+ * all values that templates print, test, loop over or pass on are at such paths, and nearly always exist. So there is a fast way to read them: see
+ * `readPlain`.
  */
 export interface PlainPath {
-  /** The slot of the variable with which the path begins; -1 for the dot. */
+  /** The slot (index in `Machine.variables`) of the variable with which the path begins; -1 for the dot. */
   readonly slot: number
   readonly names: readonly string[]
-  /** Whether the first name of the path (`variables` or `args`) means the caller's variables, if the path begins at the scope root. */
+  /**
+   * Whether the first name of the path (`variables` or `args`) means the caller's variables, if the path begins at the scope root (the object with all
+   * variables).
+   */
   readonly isOfVariables: boolean
 }
 
-/** The slots of the variables in the header of a `range`; -1 for a variable that the header lacks. */
+/**
+ * The slots (indexes in `Machine.variables`) of the variables in the header of a `range`, as in `range $key, $element := …`; -1 for one that the header
+ * lacks.
+ */
 export interface Header {
   readonly key: number
   readonly element: number
@@ -97,6 +110,6 @@ export interface Header {
 /** The compiled body of a template. */
 export interface Body {
   list: List
-  /** The number of its variables, including `$`. */
+  /** The number of variables in the body, including `$`. */
   slots: number
 }

@@ -8,7 +8,10 @@ import { Scope } from './scope.ts'
 import { type Tracing } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
-/** The functions, links and tracing with which the syntax tree of a template is compiled. */
+/**
+ * What the compiler gets besides the syntax tree: the template functions, for each call of a tool the index of that tool (`links`), and the code that
+ * makes closures report to an explanation (`tracing`).
+ */
 export interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
@@ -19,7 +22,7 @@ export interface CompileOptions {
 export interface CompiledTree {
   /** The template's own body, without the templates that it defines. */
   readonly body: Body
-  /** The parts that fail whenever they run, in source order. */
+  /** The parts of the template that fail whenever they run, in source order. */
   readonly failing: readonly FailingPart[]
 }
 

@@ -149,7 +149,7 @@ export function untraced (context: Context): Context {
   return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
 }
 
-/** The plain path of an operand; `undefined` for any other operand. */
+/** The plain path of an operand (the dot or a variable, then names of data); `undefined` for any other operand. */
 function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   switch (operand.type) {
     case 'field': return plainPath(-1, operand.names)
@@ -162,7 +162,7 @@ function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   }
 }
 
-/** The plain path of a pipeline that consists of nothing else; `undefined` for any other pipeline. */
+/** The plain path (see `PlainPath`) of a pipeline that consists of that path alone; `undefined` for any other pipeline. */
 export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pick<Pipe, 'commands' | 'variables'>): PlainPath | undefined {
   const [operand, ...others] = command?.operands ?? []
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
@@ -216,7 +216,10 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/** Compiles `.a.b`, which starts from the dot. In a partial, a name of the scope root that the argument lacks is looked up at the root. */
+/**
+ * Compiles `.a.b`, which starts from the dot. In a partial, the argument can lack a name that the scope root (the object with all variables) has; then
+ * the name is read at the root.
+ */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
@@ -229,7 +232,7 @@ function compileField (context: Context, node: FieldNode): Expression {
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
-/** Whether a field is read at the scope root, and not in the argument with which the template was called. */
+/** Whether a field is read at the scope root (the object with all variables), and not in the argument with which the template was called. */
 function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
   return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }

@@ -3,7 +3,7 @@ import { hasLoneSurrogate, toUnicode } from '../value/bytes.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-// Go strings may have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
+// Go strings can have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
 // cost nothing, and texts that a caller has sent are never read as bytes.
 
 /** Returns a value unchanged, and tells the run if it is a text with bytes that are no valid UTF-8. */
@@ -13,14 +13,14 @@ export function noteBytes ({ run }: Machine, value: GoValue): GoValue {
 }
 
 /**
- * A value in the form for functions, tools and templates of the other language: bytes in a text become Unicode. Lists and objects are data, and have
- * no such bytes.
+ * Gives a value in the form that functions, tools and templates of the other language expect: bytes in a text become Unicode. Lists and objects are
+ * data, and have no such bytes.
  */
 export function toShared ({ run }: Machine, value: GoValue): Value {
   return run.holdsBytes && typeof value === 'string' ? toUnicode(value) : toPlain(value)
 }
 
-/** All arguments of a call, in the form for functions, tools and templates of the other language. */
+/** Gives all arguments of a call in the form that functions, tools and templates of the other language expect. */
 export function allShared (machine: Machine, values: readonly GoValue[]): Value[] {
   return machine.run.holdsBytes ? values.map(value => toShared(machine, value)) : values.map(toPlain)
 }

@@ -14,7 +14,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
-  // The place of the text, for the explanation of a render, which reports each text of the source separately.
+  // The template's text before the next statement, with its place. Only an explanation needs it, because it reports each text of the source separately.
   let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))

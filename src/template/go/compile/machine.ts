@@ -9,24 +9,27 @@ import { type GoValue } from '../value/go-value.ts'
 import { Jump } from './jump.ts'
 import { type TracedMachine } from './explain/traced-machine.ts'
 
-/** The state of one pass over one template in Go's language. */
+/** The state of one template in Go's language while the template runs. For a partial it is used again when the partial runs again in the same render. */
 export class Machine {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
-  /** The caller's variables, which the scope root has as plain data; `undefined` when the root is of another class. */
+  /** The caller's variables as plain data, taken from the scope root; `undefined` when the root is of another class than `ScopeRoot`. */
   readonly variablesOfRoot: JsonObject | undefined
   readonly outputLimit: number
   /**
-   * The variables of the body that runs, by slot; slot 0 is `$`. A variable is `undefined` until the code that declares it has run, which an `and`
-   * may skip.
+   * The variables of the body that runs, by slot; slot 0 is `$`. A variable is `undefined` until the code that declares it has run. An `and` can skip
+   * that code.
    */
   variables: Array<GoValue | undefined>
   /** The jump that the statement which ran last has made. The lists and loops around the statement look at it. */
   jump: number = Jump.None
-  /** The index of the operand that decided the last run of each `and` and `or`, by the number of the call. Messages name the operand's place. */
+  /**
+   * For each `and` and `or`, by the number that the compiler gave it: the index of the operand that decided its last run. Messages name that operand's
+   * place.
+   */
   decided: number[] | undefined = undefined
-  /** The partials that the template has entered before, by the index of their links. */
+  /** The partials that the template has already run, by their index in `links`. */
   partials: Array<EnteredPartial | undefined> | undefined
   /** The origins of the machine's values, when the render is explained. */
   traced: TracedMachine | undefined = undefined
@@ -42,7 +45,7 @@ export class Machine {
     this.outputLimit = run.limits.output
   }
 
-  /** The part of the run that builtins can use. */
+  /** What the built-in functions can use of the run. */
   get builtins (): BuiltinContext {
     if (this.#builtins === undefined) {
       const { run } = this

@@ -11,7 +11,7 @@ import { type Context, failure } from './unit.ts'
 /**
  * Reads one field of a value.
  * @param path the field's path, for the message when it is missing
- * @param isBoxed whether Go would have the value as an interface
+ * @param isBoxed whether Go would have the value in a variable of type `interface {}`, which its messages then name
  */
 export type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
@@ -21,7 +21,10 @@ export function memberOf (context: Context, names: readonly string[], last: (mac
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
-/** Makes the function that reads a field of a template's argument. A name of the scope root that the argument lacks is read at the root. */
+/**
+ * Makes the function that reads a field of a template's argument. A name that the argument lacks and the scope root (the object with all variables) has
+ * is read at the root.
+ */
 export function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>
@@ -30,7 +33,8 @@ export function memberOrRoot (context: Context, name: string, node: Node, isOfRo
 }
 
 /**
- * Makes the faster function that reads a field whose name only data can have: a value with such a member is a map, and needs no further check.
+ * Makes the faster function that reads a field whose name is none of JavaScript's own properties: a value with such a member is a map, and needs no
+ * further check.
  * @param careful reads the field in all other cases
  */
 function quickMember (careful: Member): Member {
@@ -42,7 +46,7 @@ function quickMember (careful: Member): Member {
   }
 }
 
-/** Makes the function that reads a field with all checks. A field that is missing is absent or, inside a tool's result, `NOTHING`. */
+/** Makes the function that reads a field with all checks. For a missing field it gives an `Absent` or, inside a tool's result, `NOTHING`. */
 function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (receiver === null) {

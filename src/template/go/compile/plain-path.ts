@@ -4,12 +4,15 @@ import { type GoValue } from '../value/go-value.ts'
 import { type PlainPath } from './code.ts'
 import { type Machine } from './machine.ts'
 
-/** The plain path that leads from the variable in `slot` (-1 for the dot) through `names`; `undefined` if one of the names needs a careful look-up. */
+/**
+ * The plain path that leads from the variable in `slot` (-1 for the dot) through `names`; `undefined` if JavaScript's own objects have a property with
+ * one of the names.
+ */
 export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {
   return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
 }
 
-/** Whether a path begins with the caller's variables at the scope root. */
+/** Whether a path begins at the scope root (the object with all variables), with the caller's variables. */
 export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
   return isOfVariables && (slot < 0 ? dot : machine.variables[slot]) === machine.root
 }

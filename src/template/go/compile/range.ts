@@ -16,14 +16,14 @@ import { writeRoundTraced } from './explain/trace-statements.ts'
 import { type Context, failure, placeOf, undefinedVariable } from './unit.ts'
 import { writeList } from './write-list.ts'
 
-/** The cost of sorting one name of a map, in visits. */
+/** The cost of sorting one name of a map, in visits (units of a render's work). */
 const VISITS_PER_SORTED_NAME = 4
 
 /** A compiled `range`. */
 interface Loop {
   readonly header: Header
   readonly body: List
-  /** The variables that could have been assigned in rounds that are skipped. */
+  /** The slots of the variables that skipped rounds could have assigned. */
   readonly skipped: readonly number[]
 }
 
@@ -152,7 +152,7 @@ function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): str
   return text
 }
 
-/** Loops over a branch of the shared variables, whose members stay lazy. */
+/** Loops over a branch (a group of shared variables). Its members stay lazy: each is fetched only when it is used. */
 function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
   const keys = branch.keys()
   if (keys === PENDING) return PENDING
@@ -168,14 +168,14 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: str
   return text
 }
 
-/** Loops over the integers from 0 up to, but not including, a given one. They have its type: int or uint8. */
+/** Loops over the integers from 0 up to `value`, without `value` itself. They have the type of `value`: int or uint8. */
 function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
-  // Numbers need not become bigint, because the limit of visits is reached long before 2^53.
+  // Numbers need not become bigint, because the limit of visits (units of a render's work) is reached long before 2^53.
   for (let index = 0; index < count; index++) {
-    // The number costs a visit, because it is made here, whereas elements of a list exist.
+    // The number costs a visit (a unit of the render's work), because it is made here, whereas elements of a list exist.
     machine.run.charge(1)
     text = iterateOnce(machine, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
     if (endsLoop(machine, loop, text, index + 1 < count)) break

@@ -4,13 +4,13 @@ export interface Variable {
   readonly slot: number
   /** Whether the variable's value is an element of a list or map; see `Expression.isBoxed`. */
   isBoxed: boolean
-  /** The path of its value from the scope root, or its name when the path is not known. */
+  /** The path of the variable's value from the scope root (the object with all variables), or the variable's name when that path is not known. */
   path: string
 }
 
 /** The dot (the value to which `.name` belongs) at a place in a template, as far as it is known without running the template. */
 export interface Dot {
-  /** The path of the dot from the scope root, `''` for the root; `undefined` when it is not known. */
+  /** The path of the dot from the scope root (the object with all variables), `''` for the root; `undefined` when it is not known. */
   readonly path: string | undefined
   readonly isBoxed: boolean
   /** Whether the dot is the value with which the template was called: no `with` or `range` has changed it. */
@@ -18,14 +18,14 @@ export interface Dot {
 }
 
 /**
- * The variables that can be used at a place, and the dot. It works like the stack of variables that Go keeps at run time: a name means the variable
- * that was pushed last, and the end of a block pops the block's variables.
+ * The variables that can be used at the place that is compiled now, and the dot there. The scope works like the stack of variables that Go keeps at run
+ * time: a name means the variable that was pushed last, and the end of a block pops the block's variables.
  */
 export class Scope {
   readonly #variables: Variable[] = []
   slots = 0
   dot: Dot
-  /** The number of blocks around the place. */
+  /** The number of blocks around the place that is compiled now. */
   depth = 0
 
   constructor (dot: Dot) {
@@ -51,7 +51,7 @@ export class Scope {
     return compiled
   }
 
-  /** Compiles a block statement: its header and its lists. */
+  /** Compiles a block (`if`, `with` or `range`): its header and the statements inside it. */
   nested<T> (compile: () => T): T {
     this.depth++
     const compiled = this.block(compile)
@@ -59,7 +59,7 @@ export class Scope {
     return compiled
   }
 
-  /** Compiles a part in which the dot is another one. */
+  /** Compiles a part of a template in which the dot is another value than around it. */
   withDot<T> (dot: Dot, compile: () => T): T {
     const outer = this.dot
     this.dot = dot

@@ -16,7 +16,7 @@ export function skip (machine: Machine, slots: readonly number[]): void {
   for (let index = 0; index < slots.length; index++) machine.variables[slots[index] as number] = PENDING
 }
 
-/** The slots of variables that several pieces of code assign, each once. */
+/** Joins lists of variable slots into one, with each slot once. */
 export function unionOf (assigns: readonly (readonly number[])[]): readonly number[] {
   return [...new Set(assigns.flat())]
 }

@@ -112,7 +112,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   }
 }
 
-/** Whether a pipeline only reads values. As a condition it is then no origin of anything that is printed. */
+/** Whether a pipeline only reads values. When such a pipeline is the condition of an `if`, nothing that is printed comes from it, so it is not traced. */
 function isReading ({ commands, variables }: Pipe): boolean {
   return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
 }

@@ -10,7 +10,7 @@ import { toShared } from './held-bytes.ts'
 import { type Machine } from './machine.ts'
 import { type Context, placeOf } from './unit.ts'
 
-/** Compiles `{{template "name" argument}}`: the call of a body of the same source, otherwise of a partial. */
+/** Compiles `{{template "name" argument}}`: the call of a template that the same source defines, otherwise of a partial (another prompt). */
 export function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
@@ -43,7 +43,7 @@ function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   }
 }
 
-/** Makes the closure that writes a prompt as a partial. The prompt may be in the other language. */
+/** Makes the closure that runs another prompt as a partial and writes its output. That prompt can be in the other template language. */
 function writePartial (context: Context, node: TemplateNode): Write {
   const slot = context.unit.links.get(node) as number
   const blocks = context.scope.depth
@@ -52,7 +52,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
     const known = argumentOf(machine, value, at)
     const { run, root: outer } = machine
     const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= enterPartial(run, machine.links[slot] as LinkedPartial, outer))
-    // The partial gets its own root, in which its variables have the partial's defaults.
+    // The partial gets a scope root of its own. There, variables that the caller has left out have the defaults that the partial declares.
     const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
     const { within } = run
     run.enter(blocks)

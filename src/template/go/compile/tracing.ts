@@ -7,7 +7,7 @@ import { traceBody, traceCall, traceFallback, traceLoop, traceMaking, traceWith 
 import { type Machine } from './machine.ts'
 import { writeList } from './write-list.ts'
 
-/** Writes a body that the template defines, with its argument as dot and `$`. */
+/** Runs the body of a defined template (`{{define}}`), with `argument` as its dot and `$`. Gives the text `before`, followed by the output of the body. */
 export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
 
 /**
@@ -20,14 +20,14 @@ export interface Tracing {
   /** The expression that gives the dot. */
   readonly dot: Evaluate
   variable (slot: number): Evaluate
-  /** Wraps an operand. @param find gives the plain path of the operand, if it is one */
+  /** Wraps the closure of an operand, so that it can report what it reads. @param find gives the operand's plain path; `undefined` if it has none */
   operand (evaluate: Evaluate, find: () => PlainPath | undefined): Evaluate
-  /** Wraps the first field of a path. @param isOfRoot whether the field is one of the scope root */
+  /** Wraps the closure of a path's first field, so that it can report what it reads. @param isOfRoot tells whether the field is read at the scope root */
   start (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate
-  /** Wraps the fields of an operand. @param read gives the fields of the value of `base` */
+  /** Wraps the closure of an operand's fields, so that it can report what it reads. @param read reads the fields in the value that `base` gives */
   fields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate
   assignment (slot: number, evaluate: Evaluate): Evaluate
-  /** Wraps the call of a function. */
+  /** Wraps the closure of a function call, so that it can report what the result was made from. */
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
   /** Makes the description of a statement's output for the explanation. */
@@ -35,7 +35,7 @@ export interface Tracing {
   call (write: Write): Write
   body (body: Body): WriteBody
   loop (header: Header, write: Write): Write
-  /** Writes the list of a `with`, whose dot is the value. */
+  /** Makes the closure that runs the statements inside a `with`. Their dot is the value of the `with`. */
   inner (list: List): Write
 }
 

@@ -14,7 +14,7 @@ export interface Compilers {
   list (context: Context, node: ListNode): List
 }
 
-/** The surroundings that all bodies of one template source share when they are compiled. */
+/** What all bodies in one template source (the template itself and those that it defines) share while they are compiled. */
 export interface Unit {
   readonly compilers: Compilers
   readonly tree: Tree
@@ -24,13 +24,13 @@ export interface Unit {
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string | undefined, Body>
   readonly tracing: Tracing
-  /** The parts that fail whenever they run, in the order in which they are found. */
+  /** The parts of the template that fail whenever they run, in the order in which they are found. */
   readonly failing: FailingPart[]
   /** The number of `and` and `or` compiled so far, by which each of them gets a number of its own. */
   forms: number
 }
 
-/** The surroundings in which one body is compiled. */
+/** What is known about the body (the template itself or one that it defines) that is compiled now. */
 export interface Context {
   readonly unit: Unit
   /** Whether the body is the template itself, and not one that it defines. */
@@ -43,7 +43,7 @@ export function failure (context: Context, node: Node, reason: string): RenderEr
   return new RenderError('go', `<${describeNode(node)}>: ${toUnicode(reason)}`, placeOf(context, node))
 }
 
-/** Notes that a node fails whenever it runs. In Go that is an error only when it runs. */
+/** Notes that a node fails whenever it runs. The template still compiles: as in Go, that is an error only when a render reaches the node. */
 export function noteFailing (context: Context, node: Node, reason: string): void {
   context.unit.failing.push({ reason, ...placeOf(context, node) })
 }

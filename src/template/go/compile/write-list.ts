@@ -49,8 +49,8 @@ function print (machine: Machine, step: Step, dot: GoValue, value: GoValue, befo
 }
 
 /**
- * Skips the rest of a list, since a jump might have been made before it. The variables that the rest may assign become pending, and its jumps become
- * possible ones.
+ * Skips the rest of a list, because code before it that was skipped (its condition is not known yet) might have jumped. The variables that the rest can
+ * assign become pending, and the jumps in the rest count as possible ones.
  */
 function skipRest (machine: Machine, steps: readonly Step[], from: number): void {
   for (let index = from; index < steps.length; index++) {
@@ -79,7 +79,7 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
   const value = way === undefined || plain === undefined ? step.evaluate(machine, dot) : plain
   traced.from = way ?? trace.take(mark)
   const text = step.write(machine, dot, value, before)
-  // A branch of the shared variables reports its names each time that it is tested or looped over; these reports are dropped here.
+  // A branch (a group of shared variables) reports its names to the trace each time that it is tested or looped over. These reports are dropped here.
   trace.drop(mark)
   return text
 }

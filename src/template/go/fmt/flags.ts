@@ -1,4 +1,4 @@
-/** The flags, width and precision of one verb of a format. */
+/** The flags, width and precision of one verb of a `printf` format, such as `%-8.3f`. */
 export class Flags {
   minus = false
   plus = false

@@ -4,7 +4,7 @@ export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 /** The greatest number of digits that a double has. Further digits that a format asks for are zeros. */
 const MAX_DIGITS = 1100
 
-/** The number of digits at which a double is never rounded up to a power of ten that it does not equal. */
+/** With this many digits, a double that is no power of ten is never rounded up to one. */
 const EXPONENT_DIGITS = 40
 
 /** The digits of a number and the place of its decimal point: 0.digits × 10^point. */
@@ -39,7 +39,10 @@ function formatSize (size: number, verb: FloatVerb, precision: number): string {
   }
 }
 
-/** Writes a number as %g: with an exponent that is below -4 or at least the precision. The shortest form counts as a precision of 6 there. */
+/**
+ * Writes a number as %g: with an exponent when the exponent is below -4, or not below the precision. For the shortest form, 6 stands for the precision
+ * here.
+ */
 function general (size: number, verb: 'g' | 'G', precision: number): string {
   const wanted = Math.max(precision, 1)
   const decimal = precision < 0 ? shortest(size) : trimZeros(rounded(size, wanted))
@@ -85,10 +88,10 @@ function fixed (size: number, precision: number): string {
 function rounded (size: number, count: number): Decimal {
   if (count > MAX_DIGITS) return rounded(size, MAX_DIGITS)
   if (size === 0) return { digits: '0'.repeat(count), point: 1 }
-  // The exponent of the shortest form would be too high where that form is rounded up to a power of ten: 1e-12 is 9.99…e-13.
+  // The exponent is not taken from the shortest form, because that form can be rounded up to a power of ten: `1e-12` stands for 9.99…e-13.
   let point = Number(size.toExponential(EXPONENT_DIGITS).split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
-  // Rounding up may give one more digit: 9.99 becomes 10.0.
+  // Rounding up can give one more digit: 9.99 becomes 10.0.
   if (digits.length > count) {
     point++
     digits = digits.slice(0, count)

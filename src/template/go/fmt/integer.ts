@@ -57,7 +57,7 @@ function prefixOf (flags: Readonly<Flags>, base: number, verb: string, digits: s
   return base === 16 ? (verb === 'X' ? '0X' : '0x') : ''
 }
 
-/** The code point of an integer; U+FFFD for an integer that is none. */
+/** The integer as a code point; U+FFFD for an integer that is no code point. */
 function codeOf (value: number | bigint): number {
   return value < 0 || value > MAX_RUNE ? 0xfffd : Number(value)
 }

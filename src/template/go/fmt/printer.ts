@@ -13,9 +13,9 @@ import { formatText } from './text.ts'
 /** The length of printed text that costs one visit (the unit in which the work of a render is counted), in characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** The cost of a member of a map, in visits. Names are sorted, looked up and printed, and so cost more than elements. */
+/** The cost of a member of a map, in visits (units of a render's work). Names are sorted, looked up and printed, and so cost more than elements. */
 const VISITS_PER_MEMBER = 8
-/** The cost of an integer with more than 308 digits, in visits. */
+/** The cost of an integer with more than 308 digits, in visits (units of a render's work). */
 const HUGE_INTEGER_VISITS = 50_000
 
 /** Go's package fmt: formats a value by `%v`, `%d` and all other verbs. */
@@ -23,7 +23,7 @@ export class Printer {
   readonly #visit: (visits: number) => void
   readonly #charge: Charge
 
-  /** @param visit counts visits against the limit of the render, before the work is done: one for each element, and for each 64 characters */
+  /** @param visit counts visits (units of work) against the limit of the render, before the work is done: one for each element, and for each 64 characters */
   constructor (visit: (visits: number) => void) {
     this.#visit = visit
     this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
@@ -60,8 +60,8 @@ export class Printer {
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
-        // The cost of the whole text is counted, even if nearly all of it is cut: its characters are counted, and a format or a list can have the
-        // same text many times.
+        // The cost of the whole text is counted, even if nearly all of the text is cut: before a cut all characters are counted, and a format or a
+        // list can have the same text many times.
         if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)

@@ -13,7 +13,7 @@ export function printf (printer: Printer, format: string, args: readonly GoValue
 
 const isDigit = (character: string): boolean => character >= '0' && character <= '9'
 
-/** One walk through a format. */
+/** Goes once through a `printf` format, and makes its text. */
 class Formatting {
   readonly #printer: Printer
   readonly #format: string

@@ -14,17 +14,17 @@ import {
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
 /**
- * The greatest number of operands that are looked at. The body of a local template is walked once for each argument with which it is called, and a
+ * The most operands that are looked at in one template. The body of a local template is walked once for each argument with which it is called, and a
  * loop again until nothing new is found.
  */
 const MAX_LOOKED_AT = 20_000
 
-/** The greatest number of paths that the value of one expression may have. */
+/** The most paths that are kept for the value of one expression. */
 const MAX_PATHS = 16
 
 /**
- * The length of path that counts as one more operand, in characters. Each call of a local template can make the paths in it longer by the length of
- * the source.
+ * The length of path that counts as one more operand towards `MAX_LOOKED_AT`, in characters. Each call of a local template can make the paths in it
+ * longer by the length of the source.
  */
 const CHARACTERS_PER_OPERAND = 100
 
@@ -38,7 +38,10 @@ interface Variable {
   values: Values
 }
 
-/** The paths that a template reads from the scope root, in source order, and the arguments with which it calls other templates. */
+/**
+ * The paths that a template reads from the scope root (the object with all variables), in source order, and the arguments with which it calls other
+ * templates.
+ */
 export interface Paths {
   readonly paths: readonly PathNeed[]
   readonly calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>
@@ -63,9 +66,9 @@ class Finder {
   #variables: Variable[] = []
   #dot: Values = []
   #lookedAt = 0
-  /** The number of blocks and parentheses around the place. */
+  /** The number of blocks and parentheses around the place that is walked now. */
   #level = 0
-  /** The number of blocks around the place, counted over all local templates. */
+  /** The number of `if`, `with` and `range` blocks around the place that is walked now, with those around the calls of local templates that lead to it. */
   #depth = 0
 
   constructor (tree: Tree) {
@@ -172,14 +175,14 @@ class Finder {
     for (const variable of header) this.#set(variable, found, pipe.isAssignment)
   }
 
-  /** How many values are known of the variables at this place. It grows while a further round of a loop finds more. */
+  /** The number of values that are known for all variables at this place together. It grows while a further round of a loop finds more. */
   #known (): number {
     return this.#variables.reduce((sum, { values }) => sum + values.length, 0)
   }
 
   #template (node: TemplateNode): void {
     const found = node.pipe === undefined ? [] : this.#pipe(node.pipe, 'used')
-    // A template to which the root is passed does not use all of it, because it is known what that template reads.
+    // A template that gets the scope root as its argument does not use all of the root, because it is known what that template reads.
     this.#record(found.filter(({ path }) => path !== ''), 'used')
     const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
     this.#calls.set(node, calls)
@@ -205,7 +208,7 @@ class Finder {
 
   /**
    * Sets the values of a variable.
-   * @param isOneOfSeveral whether the variable may keep its earlier value, because the assignment is inside a block that may not run
+   * @param isOneOfSeveral whether the variable can keep its earlier value, because the assignment is inside a block that perhaps does not run
    */
   #set (variable: Variable | undefined, values: Values, isOneOfSeveral: boolean): void {
     if (variable !== undefined) variable.values = isOneOfSeveral ? this.#either([...variable.values, ...values]) : values
@@ -259,7 +262,7 @@ class Finder {
     }
   }
 
-  /** Walks a pipeline in parentheses. Assignments in it may not happen, because `and` and `or` stop when the result is known. */
+  /** Walks a pipeline in parentheses. Its assignments perhaps do not run, because `and` and `or` stop when the result is known. */
   #nested (pipe: Pipe, use: Use): Values {
     this.#level++
     const found = this.#pipe(pipe, use)
@@ -267,7 +270,7 @@ class Finder {
     return found
   }
 
-  /** Those values that the result of an expression may be, each once, and at most `MAX_PATHS`. */
+  /** The values that the result of an expression can be: each once, and at most `MAX_PATHS` of them. */
   #either (values: Values): Values {
     if (values.length < 2) return values
     const byPath = new Map<string, Found>()

@@ -1,7 +1,7 @@
 import { type UnreachablePart } from '../../language.ts'
 import { type BranchNode, type ListNode, type Operand, type Pipe, startOf, type Statement, type Tree } from '../syntax/node.ts'
 
-/** Finds the parts that can never run: those after a jump, and the branches that a constant condition never takes. */
+/** Finds the parts of a template that can never run: those after a jump, and the branches that a constant condition never takes. */
 export function findUnreachable (tree: Tree): readonly UnreachablePart[] {
   const found: Array<{ offset: number, reason: string }> = []
   const report = (nodes: readonly Statement[], reason: string): void => {
@@ -42,7 +42,7 @@ function truthOfRange (pipe: Pipe): boolean | undefined {
   return operand?.type === 'number' ? truthOfOperand(operand) : undefined
 }
 
-/** The truth of a pipeline; `undefined` when it depends on a value. */
+/** Whether a pipeline is true as a condition; `undefined` when that depends on a value. */
 function truthOfPipe ({ commands: [command, ...others] }: Pipe): boolean | undefined {
   if (command === undefined || others.length > 0) return undefined
   const [first, ...rest] = command.operands as [Operand, ...Operand[]]

@@ -1,9 +1,9 @@
 import { type PathNeed } from '../../language.ts'
 
-/** How the value of an expression is used. `descended`: only parts of it are read, and these are noted instead, where they are read. */
+/** How a template uses the value of an expression. `descended`: the template reads only parts of the value; each part is noted where it is read. */
 export type Use = PathNeed['use'] | 'descended'
 
-/** A value that an expression may have: a path from the scope root, `''` for the root itself. */
+/** A value that an expression can have, named by its path from the scope root (the object with all variables); the path of the root itself is `''`. */
 export interface Found {
   readonly path: string
   readonly offset: number
@@ -11,10 +11,10 @@ export interface Found {
   readonly isThere?: boolean
 }
 
-/** The values that an expression may have: one of these, or a value without a path, such as a tool's result. */
+/** The values that an expression can have: one of these, or a value without a path, such as a tool's result. */
 export type Values = readonly Found[]
 
-/** The values to which `names` lead from the given values, one level after the other. */
+/** For each value, the member to which `names` lead, one level after the other. */
 export function below (values: Values, names: readonly string[]): Values {
   if (names.length === 0) return values
   return values.map(({ path, offset }) => ({ path: [...(path === '' ? [] : [path]), ...names].join('.'), offset }))
@@ -32,12 +32,12 @@ export function usesOf (name: string, count: number, use: Use): readonly Use[] {
   }
 }
 
-/** The values that the result of a function may be: those of the arguments that the function may return. */
+/** The values that the result of a function can be: those of the arguments that the function can return. */
 export function resultOf (name: string, given: readonly Values[], use: Use): Values {
   const last = given.at(-1) ?? []
   switch (name) {
-    // If an operand before the last one is false, it has been noted already, and has no members. So only the last operand can have members. The
-    // others count only when the value is looked into somewhere else, like that of a variable.
+    // An operand before the last one is the result only if it is false. Then it has no members, and its test has been noted already. So only the last
+    // operand can have members. The others count only when the value is looked into somewhere else, like that of a variable.
     case 'and': return use === 'descended' ? given.flat() : last
     case 'or': return [...there(given.slice(0, -1)), ...last]
     case 'default': return given.length === 2 ? [...given[0] ?? [], ...there([last])] : []

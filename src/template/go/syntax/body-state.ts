@@ -36,7 +36,7 @@ export class BodyState {
   /**
    * Reads the next token that is no space.
    * @param context the surroundings, in the words of the message
-   * @throws TemplateSyntaxError unless the token is of the given kind
+   * @throws TemplateSyntaxError unless the token is of this kind
    */
   expect (kind: TokenKind, context: string): void {
     const token = this.tokens.nextNonSpace()

@@ -9,7 +9,7 @@ const OPERAND_KINDS: ReadonlySet<TokenKind> = new Set<TokenKind>([
 ])
 const VALUES_WITHOUT_FIELDS: ReadonlySet<Operand['type']> = new Set<Operand['type']>(['bool', 'string', 'number', 'nil', 'dot'])
 
-/** How deep parentheses may nest. */
+/** The most levels of nested parentheses. */
 const MAX_PARENTHESES = 100
 
 /** Parses the inside of an action, `{{…}}`: pipelines, commands, operands. */
@@ -38,7 +38,7 @@ export class ExpressionParser {
     return { type: 'pipe', offset, isAssignment, variables, commands: trimmed(commands) }
   }
 
-  /** Reads declarations such as `$a, $b :=`, if there are any. @returns whether they were an assignment */
+  /** Reads declarations such as `$a, $b :=`, if there are any. @returns whether `=` follows the variables, which then are assigned and not declared */
   #declarations (context: string, variables: VariableNode[]): boolean {
     for (;;) {
       if (this.#state.tokens.peekNonSpace().kind !== 'variable') return false
@@ -141,7 +141,7 @@ export class ExpressionParser {
   }
 }
 
-/** The source text of a value that takes no fields. */
+/** The source text of an operand that cannot have fields, such as `true`. */
 function literalText (term: Operand): string {
   switch (term.type) {
     case 'bool': return String(term.value)
@@ -151,7 +151,7 @@ function literalText (term: Operand): string {
   }
 }
 
-/** A copy of a list without spare room. A list that grew has room for sixteen more items; without it a compiled template takes a tenth less memory. */
+/** A copy of a list without spare room. A list that grew has room for sixteen more items; without that room a compiled template takes a tenth less memory. */
 function trimmed<T> (list: readonly T[]): readonly T[] {
   return list.slice()
 }

@@ -117,7 +117,7 @@ export class Lexer {
     return token
   }
 
-  /** Reads a run of spaces, without the one that belongs to a closing trim marker. */
+  /** Reads a run of spaces, without the space that belongs to a closing trim marker. */
   #space (): Token {
     const end = this.#afterSpaces(this.#offset)
     return this.#token('space', this.#isTrimmedRight(end - 1) ? end - 1 : end)
@@ -206,7 +206,7 @@ export class Lexer {
     return ~(at + String.fromCodePoint(this.#source.codePointAt(at) as number).length)
   }
 
-  /** Whether a name may end at an offset. */
+  /** Whether a name can end right before this offset. */
   #isTerminator (offset: number): boolean {
     const character = this.#source[offset]
     return character === undefined || isSpace(character) || '.,|:)('.includes(character) || this.#source.startsWith(RIGHT, offset)

@@ -7,10 +7,10 @@ import { type Source } from './source.ts'
  */
 export type Node = Statement | Pipe | Command | Operand
 
-/** A statement: a member of a list. */
+/** A statement: one member of a `ListNode`. */
 export type Statement = TextNode | ActionNode | BranchNode | TemplateNode | JumpNode
 
-/** An operand: a member of a command. */
+/** An operand: one member of a `Command`, such as a field, a variable or a number. */
 export type Operand =
   | FieldNode | VariableNode | ChainNode | IdentifierNode | DotNode | NilNode | BoolNode | NumberNode | StringNode | Pipe
 

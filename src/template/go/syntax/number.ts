@@ -2,15 +2,15 @@ import { unquoteRune } from './unquote.ts'
 
 /** A number literal of a template, as a value of every type that can hold it. These are Go's ideal constants. */
 export interface NumberLiteral {
-  /** The value as a signed integer of 64 bits; `undefined` if it is none. */
+  /** The value as a signed integer of 64 bits; `undefined` if it is no such integer. */
   readonly integer: bigint | undefined
-  /** The value as an unsigned integer of 64 bits; `undefined` if it is none. */
+  /** The value as an unsigned integer of 64 bits; `undefined` if it is no such integer. */
   readonly unsigned: bigint | undefined
   readonly float: number | undefined
   readonly complex: { readonly real: number, readonly imaginary: number } | undefined
 }
 
-/** The error of a number that Go refuses. Its message is Go's. */
+/** Thrown for a number literal that Go refuses, with Go's message. */
 export class NumberError extends Error {}
 
 const MAX_INT = (1n << 63n) - 1n
@@ -33,7 +33,7 @@ export function parseComplex (text: string): NumberLiteral {
   return complexLiteral(real, imaginary)
 }
 
-/** The value of any other number literal. @throws NumberError */
+/** The value of a number literal that is neither a character (`'x'`) nor a sum (`1+2i`). @throws NumberError */
 export function parseNumber (text: string): NumberLiteral {
   if (text.endsWith('i')) {
     const imaginary = parseFloatLiteral(text.slice(0, -1))

@@ -6,10 +6,10 @@ import { type BranchNode, type ListNode, MAIN_BODY, type Statement, type Templat
 import { Source } from './source.ts'
 import { type Token } from './token.ts'
 
-/** How deep blocks may nest. */
+/** The most levels of nested blocks. */
 const MAX_BLOCKS = 100
 
-/** How many `{{else if}}` and `{{else with}}` may follow each other, over all nested blocks. */
+/** The most `{{else if}}` and `{{else with}}` in a row, counted over all nested blocks. */
 const MAX_ELSE_CHAIN = 500
 
 /** Parses a template by the rules of Go's text/template/parse. @throws TemplateSyntaxError */

@@ -1,7 +1,7 @@
 import { type Lexer } from './lexer.ts'
 import { type Token } from './token.ts'
 
-/** A stream of tokens, of which up to three can be put back. Several readers may take turns on one lexer. */
+/** A stream of tokens, of which up to three can be put back. Several readers can take turns on one lexer. */
 export class TokenReader {
   readonly #lexer: Lexer
   /** The tokens that were put back. The last one is the next to be read. */

@@ -10,7 +10,7 @@ const CODE_ESCAPES: Readonly<Record<string, readonly [digits: number, isByte: bo
 /** One character of a literal: its value, and its length in the source. */
 interface Unquoted { readonly text: string, readonly length: number }
 
-/** The value of a Go string literal, which is given with its quotes; `undefined` for an invalid one. */
+/** The value of a Go string literal; `undefined` for an invalid one. @param literal the literal with its quotes */
 export function unquote (literal: string): string | undefined {
   const quote = literal[0]
   const body = literal.slice(1, -1)
@@ -23,7 +23,7 @@ export function unquote (literal: string): string | undefined {
     text += one.text
     at += one.length
   }
-  // Bytes that are written one by one may form characters.
+  // Bytes that the literal writes one by one (`\xc3\xa9`) can together be a character.
   return fromBytes(toBytes(text))
 }
 

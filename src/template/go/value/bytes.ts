@@ -6,7 +6,7 @@ import { rememberingNames } from '../../member-names.ts'
  */
 const ESCAPE = 0xdc00
 
-/** How much of two texts is compared at a time, in UTF-16 units. */
+/** The length of the pieces in which two texts are compared, in UTF-16 units. */
 const PIECE = 512
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
@@ -68,7 +68,7 @@ export function joinBytes (text: string): string {
 }
 
 /**
- * The text in valid Unicode, for all code outside of this language. A byte that is part of no character, even with the bytes beside it, becomes
+ * The text in valid Unicode, for all code outside of Go's template language. A byte that is part of no character, even with the bytes beside it, becomes
  * U+FFFD, as in Go's JSON.
  */
 export function toUnicode (text: string): string {
@@ -129,7 +129,7 @@ function rank (unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
-/** The keys of an object in Go's order. */
+/** The keys of an object, sorted as Go sorts the keys of a map: by their bytes. */
 export const sortedKeys = rememberingNames(value => {
   const keys = Object.keys(value)
   return keys.length < 2 ? keys : keys.sort(compareTexts)

@@ -49,7 +49,7 @@ export function goFloat (value: number): number | GoFloat {
   return Number.isSafeInteger(value) ? new GoFloat(value) : value
 }
 
-/** Makes an int. It is a bigint only when a double cannot represent it exactly. */
+/** Makes an int. It is a bigint only when it lies outside of JavaScript's safe integers, ±(2^53 - 1). */
 export function goInt (value: bigint): number | bigint {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : value

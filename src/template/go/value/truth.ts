@@ -2,7 +2,10 @@ import { memberNames } from '../../member-names.ts'
 import { Absent, LazyNode, Nothing, PENDING, type Pending } from '../../value.ts'
 import { GoByte, GoComplex, GoFloat, type GoValue } from './go-value.ts'
 
-/** The truth of a value in Go: false for false, 0, "", nil, and for what is empty or missing; `PENDING` when the value is not known yet. */
+/**
+ * Whether a value counts as true in a condition in Go. False are: false, 0, "", nil, and what is empty or missing. `PENDING` when the value is not known
+ * yet.
+ */
 export function truthOf (value: GoValue): boolean | Pending {
   switch (typeof value) {
     case 'boolean': return value

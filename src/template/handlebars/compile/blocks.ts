@@ -97,8 +97,8 @@ function compileValueBlock (block: Block, environment: Environment): Render {
 }
 
 /**
- * The paths of the context inside a block over a value. The result of a tool has no path. Any other value may leave the present context as it is, or
- * its elements or the value itself become the context.
+ * The paths of the context inside a block over a value. The result of a tool has no path. For any other value it is not known whether the context stays
+ * as it is (over `true`), or becomes an element of the value (over a list) or the value itself.
  */
 function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): StaticPath {
   const isCall = toolSlot !== undefined && where === UNKNOWN

@@ -26,7 +26,10 @@ export function compileInner (program: Program | undefined, environment: Environ
   return environment.tracing.inner(render)
 }
 
-/** Skips a block whose value is not known yet in this pass: neither its body nor its else runs. */
+/**
+ * Skips a block whose value is not known yet: neither its body nor its else runs in this pass. A render runs its templates again until all values are
+ * known.
+ */
 export function skip (scope: Scope): string {
   scope.rendering.run.unfinished = true
   return ''

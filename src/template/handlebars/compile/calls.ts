@@ -93,7 +93,7 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
   return { evaluate, where: UNKNOWN, toolSlot: slot }
 }
 
-/** Calls a tool with arguments whose values are known. @param slot the index of the tool's link */
+/** Calls a tool with arguments whose values are known. @param slot the index of the tool in `Rendering.links` */
 export function callTool (scope: Scope, slot: number, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
   const { run, links } = scope.rendering
   try {

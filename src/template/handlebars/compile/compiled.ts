@@ -7,7 +7,7 @@ export interface Compiled {
   readonly evaluate: Evaluate
   /** The paths at which the expression's value is found. */
   readonly where: StaticPath
-  /** The index of the reference, for a name that may be that of a tool. If the reference is linked when the template runs, the name is a tool. */
+  /** The index in `Rendering.links` of a name that can be that of a tool. If a tool stands there when the template runs, the name means that tool. */
   readonly toolSlot?: number
   /** Facts about the expression, if it is a path and the template is compiled to be explained. */
   readonly traced?: TracedPath
@@ -21,14 +21,17 @@ export interface TracedPath {
   readonly names: readonly string[]
   /** Gives the origin of the value with which the path begins. */
   readonly startOf: (scope: Scope) => Provenance
-  /** Whether the path begins with the context, and has only names that only data can have. Then it can be read without being evaluated. */
+  /**
+   * Whether the path begins with the context, and its names can only be members of data, never JavaScript's own properties. Then it can be read without
+   * being evaluated.
+   */
   readonly isPlain: boolean
-  /** The index of the link of a tool that may have the path's name. */
+  /** The index in `Rendering.links` at which a tool stands if one has the path's name. */
   readonly toolSlot?: number
 }
 
 /**
- * The place of a name among the block parameters: `hops` is the number of blocks with parameters between, `index` its place in the block's list of
- * parameters.
+ * The place of a name among the block parameters: `hops` is the number of blocks with parameters between the use of the name and the block that declares
+ * it, `index` the place of the name in that block's list of parameters.
  */
 export interface FoundParam { readonly hops: number, readonly index: number, readonly value: StaticPath }

@@ -8,10 +8,10 @@ import { type Render, type Scope } from './scope.ts'
 import { solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 import { type Tracing } from './tracing.ts'
 
-/** The greatest number of paths that are listed for values that may be at several places: a few times as many as there may be tags. */
+/** The most paths that one template lists for values that can be at several places: a few times the greatest number of tags. */
 const MAX_OF_SEVERAL = 10_000
 
-/** The call of a partial as it is known before the contexts of the inline partials around it are known. */
+/** What is known about the call of a partial while the contexts of the inline partials around the call are not known yet. */
 export interface RawCall {
   readonly argument: StaticPath
   readonly named: ReadonlyArray<{ readonly name: string, readonly where: StaticPath }>
@@ -19,7 +19,7 @@ export interface RawCall {
   readonly isConditional: boolean
 }
 
-/** The findings of a compile about the whole template: its references, and the paths that it reads. */
+/** What the compiler finds out about a whole template: its references (the tools and partials that it names), and the paths that it reads. */
 export class Collection {
   readonly declared: ReadonlySet<string>
   readonly inlines: InlineContexts
@@ -27,7 +27,7 @@ export class Collection {
   /** Whether the template reads more paths than are listed. */
   hasMorePaths = false
   #left = MAX_OF_SEVERAL
-  /** The number of nodes compiled since the innermost sequence began: the cost of entering the sequence. */
+  /** The number of nodes compiled since the innermost sequence began. It is the cost of running the sequence once, in visits (units of a render's work). */
   nodes = 0
   readonly #text: string
   #lines: readonly string[] | undefined
@@ -60,7 +60,7 @@ export class Collection {
   #resolveCall ({ argument, named, ...rest }: RawCall): PartialCall[] {
     const { certain, possible } = this.#resolve(argument)
     const common = { ...rest, named: named.map(({ name, where }) => ({ name, path: solePath(this.inlines.resolve(where)) })) }
-    // The root itself is left out. Where the argument is only possibly the root, a name in the partial may belong to the root or to another value.
+    // The scope root itself is left out. Where the argument is only possibly the root, a name in the partial can belong to the root or to another value.
     const members = possible.filter(path => path !== '')
     return [
       ...(certain.length === 0 ? [undefined] : certain).map(dot => ({ ...common, dot })),
@@ -68,7 +68,7 @@ export class Collection {
     ]
   }
 
-  /** The paths that the template reads, in source order. The scope root itself is listed only where it is used as a whole. */
+  /** The paths that the template reads, in source order. The scope root (the object with all variables) is listed only where it is used as a whole. */
   paths (): PathNeed[] {
     const paths: PathNeed[] = []
     for (const { where, use, at: { line, column } } of this.#needs) {
@@ -76,7 +76,7 @@ export class Collection {
       for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
       for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
     }
-    // The order must be made, because the bodies of inline partials are compiled after the statements that follow them.
+    // The paths are sorted here, because the bodies of inline partials are compiled after the statements that follow them.
     return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)
   }
 
@@ -107,8 +107,9 @@ export class Collection {
 }
 
 /**
- * The use of an expression's value. `used`: in full. `tested`: it may be absent. `descended`: only a member of it is read, and the member is noted
- * instead. `handed`: it is the argument of a partial; if it is the scope root, that is not yet a use of the whole root.
+ * How a template uses an expression's value. `used`: in full. `tested`: the value is allowed to be absent. `descended`: only a member of the value is
+ * read, and the member is noted instead. `handed`: the value is the argument of a partial; if it is the scope root, that is not yet a use of the whole
+ * root.
  */
 export type Use = 'used' | 'tested' | 'descended' | 'handed'
 
@@ -143,11 +144,11 @@ export interface Compilers {
   expression(expression: Expression, environment: Environment, use: Use): Compiled
   /**
    * Compiles a sequence of statements: the template itself, or the body of a block.
-   * @param outside the environment around the block, for the inline partials that the sequence defines: as in the package handlebars, they see what
-   * the block's own statement sees; `undefined` for the template itself
-   * @param definedIn gives the scope of `outside` at run time, from the scope of the sequence
-   * @param isHanded whether the sequence is the body of `{{#> name}}…{{/name}}`: its inline partials are then defined in the partial that is called,
-   * but not in their own bodies, which run in the surroundings of the call
+   * @param outside the environment around the block; `undefined` for the template itself. The inline partials that the sequence defines are compiled in
+   * it: as in the package handlebars, they see what the block's own statement sees.
+   * @param definedIn finds the scope of `outside` while the template runs, from the scope of the sequence
+   * @param isHanded whether the sequence is the body of `{{#> name}}…{{/name}}`: its inline partials are then defined in the partial that is called, but
+   * not in their own bodies, which run in the surroundings of the call
    */
   sequence(
     program: Program,

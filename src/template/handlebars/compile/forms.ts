@@ -13,7 +13,10 @@ import { type Evaluate } from './scope.ts'
 import { isTrue } from './truth.ts'
 import { extendPath, memberAt, oneOf, solePath, UNKNOWN, type StaticPath } from './static-path.ts'
 
-/** Compiles one form: a function that does not evaluate all its arguments in full. */
+/**
+ * Compiles a call of one form: a built-in function, such as `and` or `len`, that does not evaluate every argument or does not need an argument's whole
+ * value.
+ */
 type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
 
 const MANY = Number.MAX_SAFE_INTEGER
@@ -48,7 +51,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   const operands = call.params.map((param, index) =>
     environment.collection.compilers.expression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
   const evaluates = operands.map(({ evaluate }) => evaluate)
-  // An object counts as true, so the result of `and` can be one only if it is the last operand.
+  // An object counts as true, so the result of `and` can be an object only if that object is the last operand.
   const holders = decisive ? operands : operands.slice(last)
   return valueAt(oneOfSeveral(use, ...holders.map(({ where }) => where)), scope => {
     for (let index = 0; index < last; index++) {
@@ -60,7 +63,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   })
 }
 
-/** Compiles `lookup holder key` or `index holder key…`. Each key is one segment, whatever characters it has. */
+/** Compiles `lookup holder key` or `index holder key…`. Each key is one segment of the value's path, even if it contains dots. */
 const compileLookup = (name: string, most: number): CompileForm => (call, environment, use) => {
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
@@ -86,8 +89,8 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
 }
 
 /**
- * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. A lazy node is not read
- * for that.
+ * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. Of a lazy node only the names
+ * are read, not the values.
  */
 const compileLength: CompileForm = (call, environment) => {
   checkArity('len', call, 1, 1)
@@ -116,18 +119,18 @@ const FORMS: ReadonlyMap<string, CompileForm> = new Map([
   ['len', compileLength]
 ])
 
-/** Whether a name is that of a form (a function that does not evaluate all its arguments). */
+/** Whether a name is that of a form (a built-in function with a compiler of its own, such as `and`). */
 export function isForm (name: string): boolean {
   return FORMS.has(name)
 }
 
-/** Compiles the call of a form. @throws TemplateSyntaxError */
+/** Compiles the call of a form (a built-in function with a compiler of its own, such as `and`). @throws TemplateSyntaxError */
 export function compileForm (name: string, call: Call, environment: Environment, use: Use): Compiled {
   return (FORMS.get(name) as CompileForm)(call, environment, use)
 }
 
 /**
- * The use of each operand of a function that returns one of several. When only a member of the result is read, it is not known in which operand the
+ * How a function that returns one of its operands uses each operand. When only a member of the result is read, it is not known in which operand the
  * member is looked up, so the operands themselves are noted as tested.
  */
 function useOfOneOfSeveral (use: Use): Use {

@@ -1,14 +1,17 @@
 import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from './static-path.ts'
 
-/** The greatest number of different paths for the context of one inline partial. The paths in its body are listed once for each. */
+/** The most paths that are kept for the context of one inline partial. The paths in the body of the partial are listed once for each of them. */
 const MAX_CONTEXTS = 50
 
-/** The context of an inline partial that its own template never calls. Another partial may call it, mostly with the argument that this partial got itself. */
+/**
+ * The context of an inline partial that its own template never calls: perhaps the scope root. Another partial can call it, mostly with the argument with
+ * which its own template was called.
+ */
 const PERHAPS_ROOT: StaticPath = { certain: [], possible: [''] }
 
 /**
- * The contexts with which the inline partials of a template are called. The body of an inline partial may be compiled before a call of it. So the
- * paths in the body begin with a mark, which is replaced by the calls' paths when all calls are known.
+ * The contexts with which the inline partials of a template are called. The body of an inline partial can be compiled before the calls of the partial.
+ * So the paths in the body begin with a mark (a placeholder), which is replaced by the calls' paths when all calls are known.
  */
 export class InlineContexts {
   /** The names of all inline partials, wherever they are defined. */
@@ -22,7 +25,7 @@ export class InlineContexts {
     this.#marks = new Map([...this.names].map((name, index) => [name, `\0${index}`]))
   }
 
-  /** The mark that stands for the context of an inline partial while its body is compiled. */
+  /** The mark (a placeholder) that stands for the context of an inline partial while its body is compiled. */
   standIn (name: string): StaticPath {
     return { certain: [this.#marks.get(name) as string], possible: [] }
   }
@@ -36,7 +39,7 @@ export class InlineContexts {
     else calls.push(argument)
   }
 
-  /** Replaces marks in paths by the paths of the calls. */
+  /** Replaces the marks (placeholders for contexts) in paths by the paths of the calls' arguments. */
   resolve (where: StaticPath): StaticPath {
     if (this.names.size === 0) return where
     const { certain, possible } = where

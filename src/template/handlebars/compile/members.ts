@@ -31,7 +31,7 @@ export function isFromTool (value: Value, holderFromTool: boolean): boolean {
   return typeof value === 'object' && value !== null ? isToolResult(value) : holderFromTool
 }
 
-/** Whether a name is looked up at the root, because the context of the partial lacks it. */
+/** Whether a name is looked up at the scope root (the object with all variables), because the context of the partial lacks it. */
 export function yieldsToRoot ({ context, rendering }: Scope, name: string, member: Value | undefined): boolean {
   if (!rendering.isPartial || context !== rendering.dot) return false
   if (member !== undefined && member !== NOTHING && !(member instanceof Absent)) return false

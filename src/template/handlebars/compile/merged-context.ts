@@ -1,7 +1,7 @@
 import { type Json } from '../../../base/json.ts'
 import { isObject, LazyNode, PENDING, type Pending, type Value } from '../../value.ts'
 
-/** A lazy context with named arguments added: `{{> header title="x"}}` when the context is the scope root. */
+/** A lazy context (it is read only when it is used) with named arguments added: `{{> header title="x"}}` when the context is the scope root. */
 export class MergedContext extends LazyNode {
   readonly path: string
   readonly #base: LazyNode

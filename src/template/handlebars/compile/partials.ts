@@ -16,7 +16,7 @@ import { oneOf, type StaticPath } from './static-path.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
-/** Compiles `{{> name context key=value}}`, which includes a partial. One that is alone on its line indents the partial's text. */
+/** Compiles `{{> name context key=value}}`, which includes a partial. A call that is alone on its line indents the partial's text. */
 export function compilePartial (partial: Partial, environment: Environment): Render {
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
@@ -179,7 +179,7 @@ function renderLinked (
   const { run, root: outer } = caller
   const link = caller.links[slot] as LinkedPartial
   const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= enterPartial(run, link, outer))
-  // The partial gets its own root, in which its variables have the partial's defaults.
+  // The partial gets a scope root of its own. There, variables that the caller has left out have the defaults that the partial declares.
   const dot = merge(base === outer ? root : base, named, run)
   run.within = link.id
   const text =
@@ -190,7 +190,7 @@ function renderLinked (
   return text
 }
 
-/** The inline partials that are defined for a partial which is called with a block: also those in the block. */
+/** The inline partials that a partial can use when it is called with a block: those of the call's place, and those that the block defines. */
 function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
   if (body === undefined || body.inlines.length === 0) return inlines
   const more = new Map(inlines)

@@ -13,7 +13,7 @@ function isScoped (path: Path): boolean {
   return /^\.|this\b/.test(path.original)
 }
 
-/** The name of a path with one segment, which may be a call; `undefined` for any other path. */
+/** The name of a path with one segment, which can also be a call; `undefined` for any other path. */
 export function simpleName (path: Path): string | undefined {
   return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
 }
@@ -63,8 +63,8 @@ function outward (environment: Environment, depth: number): Environment | undefi
 }
 
 /**
- * The member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables can always be read: a name of the
- * root that the partial's context lacks is looked up at the root.
+ * The member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables can always be read: when the partial's
+ * context lacks such a name of the scope root (the object with all variables), the name is looked up there.
  */
 function contextMember (scope: Scope, name: string, isOfData: boolean): Value | undefined {
   const { context } = scope
@@ -76,7 +76,7 @@ function contextMember (scope: Scope, name: string, isOfData: boolean): Value | 
 /** The names that lead from a value to the value of a path. */
 interface Way {
   readonly names: readonly string[]
-  /** Whether all names are ones that only data can have. */
+  /** Whether all names can only be members of data, never JavaScript's own properties. */
   readonly isOfData: boolean
   /** The name of the path in the error when no value is found. */
   readonly label: string

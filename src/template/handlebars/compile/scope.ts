@@ -16,18 +16,18 @@ export interface Inline { readonly render: Render, readonly defined: Scope | und
 /** The block that `{{> @partial-block}}` runs: its body, the scope of the call that passed the block, and the `@partial-block` of that scope. */
 export interface PartialBody { readonly render: Render, readonly scope: Scope, readonly outer: PartialBody | undefined }
 
-/** One template while it runs in one pass. */
+/** The state of one run of one template. */
 export interface Rendering {
   readonly run: Run
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
   /** The context with which the template began. */
   readonly dot: Value
-  /** Whether the context at the beginning is not the root, and so may lack the names of the root. */
+  /** Whether the template began with another context than the scope root. Such a context can lack names that the root has. */
   readonly isPartial: boolean
   /** The inline partials that are defined now. Code that replaces the map must restore it. */
   inlines: ReadonlyMap<string, Inline> | undefined
-  /** The partials that the template has entered before, by the index of their links. */
+  /** The partials that the template has already run, by their index in `links`. */
   partials: Array<EnteredPartial | undefined> | undefined
   /** The id of the prompt whose template it is, if that is a partial. */
   partial: string | undefined
@@ -83,7 +83,7 @@ export class Scope {
   readonly outer: Scope | undefined
   data: LoopData | undefined
   params: Params | undefined
-  /** Whether the context is a member of a tool's result, so that a missing member is nothing. */
+  /** Whether the context is a member of a tool's result, so that a missing member is `NOTHING`. */
   fromTool = false
   /** Whether `params` belong to a loop, and change in each round. */
   ownsParams = false

@@ -50,7 +50,10 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/** Compiles the parts of a sequence whose render is explained: closures report texts, too. Where it can, a closure that prints reports the texts beside it. */
+/**
+ * Compiles the parts of a sequence in a template that is explained. Texts are reported to the trace, too: by the printing closure beside them if there
+ * is one, otherwise by a closure of their own.
+ */
 function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined

@@ -1,23 +1,26 @@
 import { RESERVED_NAMES } from '../../run/scope.ts'
 
-/** The paths at which a value is found, as far as the template's text shows: paths from the scope root, `''` for the root itself. */
+/**
+ * The paths at which a value is found, as far as the template's text shows: paths from the scope root (the object with all variables), `''` for the root
+ * itself.
+ */
 export interface StaticPath {
   /**
    * The paths at which the value is found for certain: mostly one, but one for each call when the path is in an inline partial that is called from
    * several places.
    */
   readonly certain: readonly string[]
-  /** The paths at which the value may be found, depending on other values. */
+  /** The paths at which the value is perhaps found, depending on other values. */
   readonly possible: readonly string[]
 }
 
-/** The greatest number of possible paths of one value, because they multiply with each block around it. */
+/** The most possible paths that are kept for one value. The number of paths multiplies with each block around the value. */
 const MAX_POSSIBLE = 16
 
-/** The path of a value that is no member of the root, such as a tool's result. */
+/** The path of a value that is no member of the scope root (the object with all variables), such as a tool's result. */
 export const UNKNOWN: StaticPath = { certain: [], possible: [] }
 
-/** The path of the scope root itself. */
+/** The path of the scope root itself (the object with all variables). */
 export const ROOT: StaticPath = { certain: [''], possible: [] }
 
 /** A path with one more segment. */
@@ -26,8 +29,8 @@ export function extendPath (path: string, segment: string): string {
 }
 
 /**
- * The paths of a member. When the first name is `variables`, `args` or `caller` and the holder may be the root, the member is certainly the root's,
- * because nothing else has members of these names.
+ * The paths of a member. When the first name is `variables`, `args` or `caller` and the holder can be the scope root, the member is certainly one of the
+ * scope root, because nothing else has members of these names.
  */
 export function memberAt (holder: StaticPath, names: readonly string[]): StaticPath {
   const [head] = names
@@ -52,7 +55,7 @@ export function solePath ({ certain: [path, ...more], possible }: StaticPath): s
   return path === undefined || more.length + possible.length > 0 || isInInline(path) ? undefined : path
 }
 
-/** Whether a path begins at the context of an inline partial, for which a mark stands. */
+/** Whether a path begins at the context of an inline partial. A mark (a placeholder that begins with `\0`) stands for that context. */
 export function isInInline (path: string): boolean {
   return path.startsWith('\0')
 }

@@ -23,22 +23,22 @@ import { type Evaluate, type Render } from './scope.ts'
 export interface Tracing {
   /** Whether reports are on, so that pieces of the template's text are reported, too. */
   readonly isOn: boolean
-  /** Wraps a whole template, the body of an inline partial, or a block that is passed to a partial. */
+  /** Wraps a whole template, the body of an inline partial, or a block that is passed to a partial, so that it can note where its context comes from. */
   entry (render: Render): Render
-  /** Wraps the body of a block whose context is the value of its header. */
+  /** Wraps the body of a block, so that it can note where its context comes from. The context is the value of the block's header. */
   inner (render: Render): Render
-  /** Wraps the header of a block. */
+  /** Wraps the header of a block (the expression after `#each`, `#with` or `#`), so that its value and its origin can be noted. */
   header (evaluate: Evaluate): Evaluate
-  /** Wraps an expression that prints. */
+  /** Wraps the closure of an expression that prints, so that it can report what it prints. */
   writing (print: Render, path: Compiled['traced'], at: Position, beside: Beside): Render
-  /** Wraps a path. @param param the block parameter with which the path begins, if it does */
+  /** Wraps a compiled path, so that it can report what it reads. @param param the block parameter with which the path begins, if there is one */
   path (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled
-  /** Wraps the context with which a partial is called when the call names none. */
+  /** Wraps the context that a partial gets when its call has no argument, so that the context's origin can be reported. */
   context (compiled: Compiled): Compiled
-  /** Wraps the call of a function. */
+  /** Wraps the closure of a function call, so that it can report what the result was made from. */
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
-  /** Wraps the argument with which a partial is called. */
+  /** Wraps the argument with which a partial is called, so that the argument's origin can be reported. */
   argument (compiled: Compiled): Evaluate
   namedArgument (evaluate: Evaluate, name: string): Evaluate
   indentation (render: Render, indent: string): Render

@@ -1,6 +1,6 @@
 import { Absent, NOTHING, PENDING, type Pending, type Value } from '../../value.ts'
 
-/** Whether `if` takes a value for true. False are: false, 0, empty texts and lists, null, `NOTHING` and absent. */
+/** Whether a value counts as true in a condition such as `if`. False are: false, 0, NaN, empty texts and lists, null, `NOTHING` and absent. */
 export function isTrue (value: Value): boolean | Pending {
   if (typeof value !== 'object') return Boolean(value)
   if (value === null || value === NOTHING) return false

@@ -1,2 +1,2 @@
-/** The error that a function refuses its arguments. The calling code adds which call it was. */
+/** Thrown when a built-in function refuses its arguments. The code that runs the call adds the function's name and the place to the message. */
 export class CallError extends Error {}

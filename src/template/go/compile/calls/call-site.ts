@@ -9,7 +9,7 @@ import { type Context, failure, noteFailing } from '../unit.ts'
 /** A call of a function in a template: its place and its arguments. */
 export interface Call {
   readonly name: string
-  /** The node of the name itself. */
+  /** The syntax-tree node of the function's name. */
   readonly identifier: IdentifierNode
   /** The node of the whole call, for messages. */
   readonly node: Node

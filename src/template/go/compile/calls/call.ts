@@ -121,7 +121,10 @@ function calledWrongly (context: Context, { node, name }: Call, error: unknown):
   return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
-/** Compiles the call of a tool, whose arguments go by position. A result that is null becomes `NOTHING`, so that every field of it is `NOTHING`, too. */
+/**
+ * Compiles the call of a tool. The tool gets its arguments by position, not by name. A result that is null becomes `NOTHING`, so that every field of it
+ * is `NOTHING`, too.
+ */
 function callTool (context: Context, call: Call): Expression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number

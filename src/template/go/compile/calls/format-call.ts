@@ -33,7 +33,7 @@ export function compileFormat (context: Context, call: Call): Expression {
   })
 }
 
-/** The reason why a constant cannot be a format; `undefined` when it can, and for anything but a constant. */
+/** The reason why a constant operand cannot be the format of `printf`; `undefined` when it can be, and for an operand that is no constant. */
 function constantProblem (operand: Operand): string | undefined {
   switch (operand.type) {
     case 'nil': return 'cannot assign nil to string'
@@ -43,7 +43,7 @@ function constantProblem (operand: Operand): string | undefined {
   }
 }
 
-/** The reason why a value cannot be a format; `undefined` when it can, and while the value is not known. */
+/** The reason why a value cannot be the format of `printf`; `undefined` when it can be, and while the value is not known yet. */
 function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
   if (typeof value === 'string' || value === PENDING || value === NOTHING) return undefined
   if (kindOf(value) === 'nil' && !isBoxed) return 'invalid value; expected string'

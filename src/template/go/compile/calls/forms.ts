@@ -45,7 +45,7 @@ function decide (machine: Machine, form: number, operand: number): void {
   machine.decided[form] = operand
 }
 
-/** For each of `count` operands, the slots of the variables that the written operands after it may assign. */
+/** For each of `count` operands: the slots (indexes in `Machine.variables`) of the variables that later operands can assign. A piped operand does not count. */
 function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
   const behind = new Array<readonly number[]>(count).fill([])
   for (let index = written.length - 2; index >= 0; index--) {

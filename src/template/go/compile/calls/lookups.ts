@@ -25,7 +25,7 @@ export function compileNot (_context: Context, call: Call): Expression {
   })
 }
 
-/** Compiles `len`, which reads only the keys of a branch of the shared variables. */
+/** Compiles `len`. Of a branch (a group of shared variables) it reads only the names, not the values. */
 export function compileLength (context: Context, call: Call): Expression {
   const [operand] = call.operands.all as [Expression]
   const [place] = call.operands.places as [Position]
@@ -63,7 +63,7 @@ function descend (machine: Machine, values: readonly GoValue[], start: string): 
   return item
 }
 
-/** Compiles `slice`, whose result may be a text with bytes that are no valid UTF-8. */
+/** Compiles `slice`, whose result can be a text with bytes that are no valid UTF-8. */
 export function compileSlice (context: Context, call: Call): Expression {
   const { operands } = call
   return callExpression(call, (machine, dot) => {

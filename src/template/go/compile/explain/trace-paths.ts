@@ -70,7 +70,10 @@ export function traceFields (base: Evaluate, names: readonly string[], read: Eva
   }
 }
 
-/** Makes the first field of a path report what it reads, for a path that may begin at the scope root. */
+/**
+ * Makes the closure that reads the first field of a path and reports that. The field is a variable when the path begins at the scope root, otherwise a
+ * member of the dot.
+ */
 export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)

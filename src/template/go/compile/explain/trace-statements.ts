@@ -9,7 +9,7 @@ import { writeList } from '../write-list.ts'
 // The functions in this file wrap the closures of single kinds of statements, so that these report to the trace. `write-list.ts` has what all
 // statements of a list report.
 
-/** Makes the closure that runs a body defined in the template, with its argument as dot and `$`. */
+/** Makes the closure that runs the body of a defined template (`{{define}}`). The argument of the call becomes the dot and the `$` of that body. */
 export function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {
   return (machine, value, before) => {
     const traced = tracedOf(machine)
@@ -36,7 +36,7 @@ export function traceCall (write: Write): Write {
   }
 }
 
-/** Makes the closure that writes the list of a `with`, and notes the origin of its dot. */
+/** Makes the closure that runs the statements inside a `with`. Their dot is the value of the `with`, so the closure notes where that value comes from. */
 export function traceWith (list: List): Write {
   return (machine, _dot, value, before) => {
     const traced = tracedOf(machine)
@@ -49,8 +49,8 @@ export function traceWith (list: List): Write {
 }
 
 /**
- * Makes a `range` note the value that it loops over and the value's origin, which its rounds need; afterwards those of the `range` around it are
- * restored. Before the first round the variables in the header have the origin of that value.
+ * Makes a `range` note the value that it loops over, and that value's provenance, because the rounds need both. After the loop those of the enclosing
+ * `range` are restored. Before the first round the variables in the header have the provenance of the value.
  */
 export function traceLoop ({ key, element }: Header, write: Write): Write {
   return (machine, dot, value, before) => {
@@ -74,7 +74,7 @@ export function writeRoundTraced (machine: Machine, header: Header, body: List, 
   const provenance = ofElement(traced, key)
   traced.dot = provenance
   if (header.element >= 0) traced.assign(header.element, provenance)
-  // The key has the origins of its element, but no members.
+  // A key has no members, so it can share the provenance of its element.
   if (header.key >= 0) traced.assign(header.key, provenance)
   const text = writeList(machine, body, element, before)
   traced.dot = dot

@@ -15,7 +15,7 @@ export class TracedMachine {
   dot = NOWHERE
   /** The origin of `$`. */
   argument = NOWHERE
-  /** The origins of the variables, parallel to `Machine.variables`, but without `$`. */
+  /** The origins of the variables, by slot as in `Machine.variables`. As long as `$` is not assigned, `argument` has its origin. */
   slots: Provenance[] | undefined = undefined
   /** The origin of the value that the present statement looks at. */
   from = NOWHERE

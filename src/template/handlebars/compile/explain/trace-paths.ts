@@ -31,15 +31,15 @@ function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefine
 }
 
 /**
- * Changes the facts about a path whose name may be that of a tool. While a tool is linked, the path is evaluated to `PENDING`, because nothing is
- * known about the tool's result before it is read.
+ * Changes the facts about a path whose name can be that of a tool. While there is a tool of that name, the path is evaluated to `PENDING`, because
+ * nothing is known about the tool's result before it is read.
  */
 export function unlessTool (traced: TracedPath, slot: number): TracedPath {
   const { evaluate } = traced
   return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING, toolSlot: slot }
 }
 
-/** The scope root of a plain path that begins with the caller's variables there; `undefined` for any other path. */
+/** The scope root (the object with all variables), if a plain path begins there with the caller's variables; `undefined` for any other path. */
 export function rootOf ({ context, rendering: { root } }: Scope, { names: [first] }: TracedPath): TracedRoot | undefined {
   return context === root && (first === 'variables' || first === 'args') && root instanceof TracedRoot ? root : undefined
 }

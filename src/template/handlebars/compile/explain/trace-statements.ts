@@ -12,7 +12,10 @@ import { provenanceOf, readPlain, rootOf } from './trace-paths.ts'
 // The functions in this file wrap the closures of statements, so that these report to the trace. Each scope has the origins of its context, its block
 // parameters and its loop data.
 
-/** Makes a whole template, the body of an inline partial, or a block that is passed to a partial take the origin of its argument. */
+/**
+ * Makes a whole template, the body of an inline partial, or a block that is passed to a partial get the provenance of its context: that of the argument
+ * with which it was called.
+ */
 export function traceEntry (render: Render): Render {
   return scope => {
     scope.provenance = traceOf(scope.rendering.run).takeArgument()
@@ -30,9 +33,9 @@ export function traceLiteral (literal: Literal): Render {
 }
 
 /**
- * Makes a block or a partial report the text before it.
- * @param leavesReads whether what was read is forgotten afterwards: true for a block, which has only tested it; false for a partial, which needs what
- * was read for it
+ * Makes the closure of a block or a partial report the text before it.
+ * @param leavesReads whether the closure leaves reads in the trace, which are then forgotten: true for a block, which has only tested values; false for
+ * a partial, which has taken what was read as the provenance of its arguments
  */
 export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
   const clean = leavesReads ? forgetting(render) : render
@@ -68,7 +71,7 @@ export function traceWriting (print: Render, path: TracedPath | undefined, at: P
   return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
 }
 
-/** Makes an expression report what it prints in a faster way, for a path that gives a text or a number. Nearly all expressions are such paths. */
+/** Makes an expression report what it prints: the faster way, for a path that gives a text or a number, as nearly all expressions do. */
 function tracePathWriting (path: TracedPath, writer: PathWriter, printOther: Render): Render {
   return path.isPlain ? tracePlainWriting(path, writer, printOther) : traceEvaluatedWriting(path, writer, printOther)
 }
@@ -121,7 +124,10 @@ export function traceFallback (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes the header of a block note its value and the value's provenance in the trace, where the block's body finds them. */
+/**
+ * Makes the header of a block (the expression after `#each`, `#with` or `#`) note its value and the value's provenance in the trace, where the block's
+ * body finds them.
+ */
 export function traceHeader (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -194,7 +200,7 @@ export function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate 
   }
 }
 
-/** Indents the spans of a partial as its text is indented. */
+/** Indents the spans (the explained pieces of output) of a partial in the same way as the partial's text. */
 export function traceIndentation (render: Render, indent: string): Render {
   return scope => {
     const trace = traceOf(scope.rendering.run)

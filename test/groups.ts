@@ -26,7 +26,6 @@ export const OWN: readonly string[] = [
   'store/redis-sentinels.test.ts',
   'tool/preparation.test.ts',
   'tool/tool-caller.test.ts',
-  'warm-up/warm-up.test.ts',
   'workers/primary.test.ts'
 ]
 
@@ -44,5 +43,6 @@ export const ALONE: readonly string[] = [
   'session/store/directory-session-store.test.ts',
   'template/bombs.test.ts',
   'template/child-name.test.ts',
-  'template/fairness.test.ts'
+  'template/fairness.test.ts',
+  'warm-up/warm-up.test.ts'
 ]

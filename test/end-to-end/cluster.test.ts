@@ -49,7 +49,7 @@ describe('The service over a Redis Cluster', () => {
     for (const master of servers.masters) {
       const index = Array.from({ length: COUNT }, (_, index) => index).find(index => servers.masterOf(`shenma:templates:spread:${index}`) === master)
       await master.client.set(`shenma:templates:spread:${index}`, 'changed')
-      await waitFor('the change to be served', async () => await service.render(`spread.${index}`) === 'changed', 30_000)
+      await waitFor('the change to be served', async () => await service.render(`spread.${index}`) === 'changed')
     }
   })
 
@@ -70,12 +70,12 @@ describe('The service over a Redis Cluster', () => {
       await servers.moveSlot(SLOT, source, target, async () => {
         // Keys 0 and 1 are on either side at this point, in an order that only the server knows.
         for (const index of [0, 1]) await servers.setMoving(`shenma:templates:{moving}:${index}`, round, source, target)
-        for (const index of [0, 1]) await waitFor('the change to be served', async () => await service.render(`{moving}.${index}`) === round, 30_000)
+        for (const index of [0, 1]) await waitFor('the change to be served', async () => await service.render(`{moving}.${index}`) === round)
         await service.reload()
         assert.equal((await service.readiness()).store.problem, undefined)
       })
       await target.client.set('shenma:templates:{moving}:2', round)
-      await waitFor('the change after the move to be served', async () => await service.render('{moving}.2') === round, 30_000)
+      await waitFor('the change after the move to be served', async () => await service.render('{moving}.2') === round)
     }
     assert.deepEqual(await counts.stop(), [2 * COUNT + 1])
     assert.deepEqual(await renders.stop(), [])
@@ -90,7 +90,7 @@ describe('The service over a Redis Cluster of which one master is flushed', () =
     const counts = service.keepCounting('prompts')
     const renders = service.keepRendering('ask', text => text === 'for tests')
     await flushed.client.flushall()
-    await waitFor('the node to be held', async () => (await service.readiness()).store.heldNodes?.includes(`127.0.0.1:${flushed.port}`) === true, 30_000)
+    await waitFor('the node to be held', async () => (await service.readiness()).store.heldNodes?.includes(`127.0.0.1:${flushed.port}`) === true)
     await renders.more(50)
     assert.deepEqual(await renders.stop(), [])
     assert.deepEqual(await counts.stop(), [2 * COUNT + 1])
@@ -117,7 +117,7 @@ describe('The service over a Redis Cluster that loses a node', { concurrency: 2 
       await servers.synchronised()
       await lose(servers)
       await waitFor('the replica to take over', async () => await heir?.client.set(RULES, '"more"') === 'OK', 60_000)
-      await waitFor('the change to be served', async () => await service.render('ask') === 'for more', 30_000)
+      await waitFor('the change to be served', async () => await service.render('ask') === 'for more')
       await service.ready()
       assert.deepEqual(await renders.stop(), [])
       assert.deepEqual(await counts.stop(), [2 * COUNT + 1])
@@ -133,7 +133,7 @@ describe('The service over a Redis Cluster that loses a node', { concurrency: 2 
     await lost.kill()
     assert.match(await service.hurt(), new RegExp(`127.0.0.1:${lost.port}`))
     const other = servers.masters.find(master => master !== lost)
-    await waitFor('the others to know', async () => String(await other?.client.cluster('INFO')).includes('cluster_slots_fail:5461') || String(await other?.client.cluster('INFO')).includes('cluster_slots_fail:5462'), 30_000)
+    await waitFor('the others to know', async () => String(await other?.client.cluster('INFO')).includes('cluster_slots_fail:5461') || String(await other?.client.cluster('INFO')).includes('cluster_slots_fail:5462'))
     await renders.more(50)
     assert.equal((await service.readiness()).status, 'stale')
     assert.deepEqual(await renders.stop(), [])

@@ -25,7 +25,7 @@ describe('a service that is told to stop', () => {
     const service = await startFolder(t, prompts(tool.origin), { LLM_BASE_URL: `${model.origin}/v1`, LLM_MODEL: 'm', RENDER_TIMEOUT_MS: '60000' })
     const renders = Array.from({ length: RENDERS }, async (_, index) => await (await post(service.url, `/api/render/prompts/ask${index % TOOLS}`)).json())
     const streams = Array.from({ length: STREAMS }, async () => await (await post(service.url, '/api/chat/prompts/plain', { stream: true })).text())
-    await waitFor('all of them to be in flight', () => tool.held() === RENDERS && model.held() === STREAMS, 30_000)
+    await waitFor('all of them to be in flight', () => tool.held() === RENDERS && model.held() === STREAMS)
 
     service.process.kill('SIGTERM')
     await waitFor('the port to be closed', async () => await post(service.url, '/api/render/prompts/plain').then(() => false, () => true))

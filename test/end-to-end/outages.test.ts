@@ -104,9 +104,9 @@ describe('Renders of what was loaded never fail, and changes are followed again,
       await heal(surroundings)
       await register(redis)
       await redis.client.set('shenma:environs:vscode:rules', '"more"')
-      await waitFor('the change to be served', async () => await service.render('ask') === 'for more', 30_000)
+      await waitFor('the change to be served', async () => await service.render('ask') === 'for more')
       await service.ready()
-      await waitFor('changes to be pushed again', async () => (await service.readiness()).store.changes === 'pushed', 30_000)
+      await waitFor('changes to be pushed again', async () => (await service.readiness()).store.changes === 'pushed')
       assert.deepEqual(await renders.stop(), [])
     })
   }
@@ -138,7 +138,7 @@ describe('What was loaded is held, and a reload drops it, when Redis', { concurr
       const { service } = surroundings
       const renders = service.keepRendering('ask', text => text === 'for tests')
       await lose(surroundings, t)
-      await waitFor('all kinds to be held', async () => Object.values((await service.readiness()).kinds).every(({ held }) => held), 30_000)
+      await waitFor('all kinds to be held', async () => Object.values((await service.readiness()).kinds).every(({ held }) => held))
       await service.ready()
       await renders.more(50)
       assert.deepEqual(await renders.stop(), [])
@@ -151,7 +151,7 @@ describe('What was loaded is held, and a reload drops it, when Redis', { concurr
   it('stays empty longer than the hold lasts', async t => {
     const { redis, service } = await open(t, { EMPTY_HOLD_MS: '200' })
     await redis.client.flushall()
-    await waitFor('the prompts to go', async () => (await service.readiness()).kinds.prompts.entries === 0, 30_000)
+    await waitFor('the prompts to go', async () => (await service.readiness()).kinds.prompts.entries === 0)
   })
 })
 
@@ -167,7 +167,7 @@ describe('The service over Redis', () => {
     await assert.rejects(service.render('ask'), /503 .*STORE_UNAVAILABLE/)
     await redis.restart()
     await register(redis)
-    await waitFor('the prompt to be served', async () => await service.render('ask') === 'for tests', 30_000)
+    await waitFor('the prompt to be served', async () => await service.render('ask') === 'for tests')
   })
 
   it('never publishes a part when a listing or a read breaks off', async t => {
@@ -200,7 +200,7 @@ describe('The service over Redis', () => {
       const returned = performance.now()
       await register(redis)
       await redis.client.set('shenma:environs:vscode:rules', `"${cycle}"`)
-      await waitFor('the change to be served', async () => await service.render('ask') === `for ${cycle}`, 30_000)
+      await waitFor('the change to be served', async () => await service.render('ask') === `for ${cycle}`)
       recoveries.push(performance.now() - returned)
     }
     assert.deepEqual(await renders.stop(), [])

@@ -85,7 +85,7 @@ describe('Pushed changes', () => {
     await service.hurt()
     await redis.restart()
     await redis.client.mset({ ...REGISTERED, 'shenma:templates:ask': 'after {{vscode.rules}}' })
-    await waitFor('the change to be served', async () => await service.render('ask') === 'after tests', 30_000)
+    await waitFor('the change to be served', async () => await service.render('ask') === 'after tests')
   })
 
   it('are gathered: a burst of 3,000 becomes a few generations', async t => {
@@ -95,7 +95,7 @@ describe('Pushed changes', () => {
     const pipeline = redis.client.pipeline()
     for (let index = 0; index < 3000; index++) pipeline.set(`shenma:templates:burst:${index}`, `text ${index}`)
     await pipeline.exec()
-    await waitFor('the burst to be served', async () => (await service.readiness()).kinds.prompts.entries === 3001, 30_000)
+    await waitFor('the burst to be served', async () => (await service.readiness()).kinds.prompts.entries === 3001)
     assert.ok((await service.readiness()).generation - before < 100)
   })
 

@@ -70,6 +70,6 @@ async function start (t: TestContext): Promise<Started> {
   createInterface({ input: child.stdout }).on('line', line => { lines.push(line) })
   return {
     process: child,
-    lineWith: text => waitFor(`a line with "${text}"`, () => lines.find(line => line.includes(text)), 30_000)
+    lineWith: text => waitFor(`a line with "${text}"`, () => lines.find(line => line.includes(text)))
   }
 }

@@ -51,9 +51,9 @@ for (const [target, skip] of [['here', noJail], ['web', noSshd]] as const) {
         for (const shell of shells) await untilDead(shell)
 
         const second = await start()
-        await waitFor('the end of the terminal', async () => String((await get(second.url, `/api/sessions/${terminalId}`))['status']) === 'failed', 30_000)
+        await waitFor('the end of the terminal', async () => String((await get(second.url, `/api/sessions/${terminalId}`))['status']) === 'failed')
         if (word !== undefined) {
-          await waitFor('the question', async () => String((await get(second.url, `/api/sessions/${String(sessionId)}`))['word']) === word, 30_000)
+          await waitFor('the question', async () => String((await get(second.url, `/api/sessions/${String(sessionId)}`))['word']) === word)
         }
         const next = await connectSocket(t, second.url)
         next.send({ type: 'terminal_open', target: 'here' })

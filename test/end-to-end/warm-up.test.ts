@@ -28,7 +28,7 @@ describe('a service that warms up before it listens', () => {
     t.after(() => { child.kill('SIGKILL') })
     let shown = ''
     child.stdout.on('data', (chunk: Buffer) => { shown += chunk.toString() })
-    await waitFor('it to listen to itself', () => listens(child.pid as number), 30_000)
+    await waitFor('it to listen to itself', () => listens(child.pid as number))
     child.kill('SIGTERM')
     const [code] = await once(child, 'exit') as [number | null]
     assert.equal(code, 0)
@@ -37,7 +37,7 @@ describe('a service that warms up before it listens', () => {
 
   it('does so in each of its workers', async t => {
     const { url, log } = await startProcess(t, { STORE_DIR: 'examples', WARM_UP_MS: '300', WORKERS: '2' })
-    await waitFor('all workers to listen', () => log.some(line => line.includes('all workers listen')), 30_000)
+    await waitFor('all workers to listen', () => log.some(line => line.includes('all workers listen')))
     assert.equal((await fetch(`${url}/healthz`)).status, 200)
   })
 })

@@ -13,7 +13,7 @@ const HTTP = 'prompt_shell_http_request_duration_seconds_count'
 
 async function startWorkers (t: TestContext, environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
   const service = await startProcess(t, { WORKERS: '2', ...environment })
-  await waitFor('all workers to listen', () => linesOf(service, 'all workers listen').length > 0, 30_000)
+  await waitFor('all workers to listen', () => linesOf(service, 'all workers listen').length > 0)
   return service
 }
 
@@ -59,7 +59,7 @@ describe('WORKERS=2', () => {
     for (const pid of listeners(service)) {
       process.kill(pid, 'SIGKILL')
       const before = listeners(service).length
-      await waitFor('another one to listen', () => listeners(service).length > before, 30_000)
+      await waitFor('another one to listen', () => listeners(service).length > before)
       assert.equal(sumOf(await samplesOf(service), HTTP, { route: '/api/prompts' }), 6)
     }
     const listed = JSON.parse(await get(`${service.url}/api/prompts`)) as unknown[]
@@ -87,7 +87,7 @@ describe('WORKERS=2', () => {
     const service = await startWorkers(t, { STORE_DIR: 'examples' })
     const [victim] = listeners(service)
     process.kill(victim as number, 'SIGKILL')
-    await waitFor('another one to listen', () => listeners(service).length === 3, 30_000)
+    await waitFor('another one to listen', () => listeners(service).length === 3)
     await get(`${service.url}/api/prompts`)
     assert.equal(linesOf(service, 'a worker died and is replaced').length, 1)
   })

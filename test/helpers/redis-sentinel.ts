@@ -47,7 +47,7 @@ export async function startRedisSentinel ({ sentinelPassword, masterSettings = [
     const port = await freePort()
     const sentinel = await createRedis(port, ['--sentinel'], [
       `sentinel monitor ${NAME} 127.0.0.1 ${master.port} 1`,
-      `sentinel down-after-milliseconds ${NAME} 400`,
+      `sentinel down-after-milliseconds ${NAME} 1500`,
       `sentinel failover-timeout ${NAME} 2000`,
       ...(sentinelPassword === undefined ? [] : [`requirepass ${sentinelPassword}`])
     ].join('\n'))
@@ -77,7 +77,7 @@ function createSentinel (master: RedisServer, replica: RedisServer, process: Red
       await waitFor('the Sentinel to begin', async () => await client.call('SENTINEL', 'FAILOVER', NAME) === 'OK')
     },
     async failedOver () {
-      await waitFor('the Sentinel to name the replica', async () => (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME) as string[])[1] === String(replica.port), 30_000)
+      await waitFor('the Sentinel to name the replica', async () => (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', NAME) as string[])[1] === String(replica.port))
       await waitFor('the replica to be the master', async () => (await replica.client.info('replication')).includes('role:master'))
     },
     stop

@@ -61,7 +61,7 @@ export async function startRedisService (t: TestContext, redisUrl: string, envir
         return status === 'ready' && store.connected
       }, 30_000)
     },
-    hurt: () => waitFor('readiness to say what is wrong', async () => (await readiness()).store.problem, 30_000),
+    hurt: () => waitFor('readiness to say what is wrong', async () => (await readiness()).store.problem),
     async reload () { await app.inject({ method: 'POST', url: '/api/status/reload' }) },
     keepRendering (id, isGood) {
       const failures: string[] = []

@@ -9,7 +9,7 @@ type Truthy<T> = Exclude<T, false | null | undefined>
  * @param timeout in ms; a bound against hanging, not a measurement
  * @throws Error after `timeout`, with what the condition threw last as its cause
  */
-export async function waitFor<T> (what: string, condition: () => T | Promise<T>, timeout = 10_000): Promise<Truthy<T>> {
+export async function waitFor<T> (what: string, condition: () => T | Promise<T>, timeout = 30_000): Promise<Truthy<T>> {
   const end = Date.now() + timeout
   let cause: unknown
   while (Date.now() < end) {

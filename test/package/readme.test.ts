@@ -55,7 +55,7 @@ async function serve (t: TestContext, cwd: string, environment: Environment, sho
   const child = startIn(t, cwd, 'npx', ['ai-prompt-shell', 'serve'], environment)
   let printed = ''
   child.stdout?.on('data', (chunk: Buffer) => { printed += chunk.toString() })
-  await waitFor('the service', () => printed.includes('the model is'), 30_000)
+  await waitFor('the service', () => printed.includes('the model is'))
   if (shown !== '') assertPrinted(printed.replaceAll(`:${environment['PORT']}`, ':8080'), shown, false)
   return child
 }

@@ -56,5 +56,5 @@ export function createToolRoom (test: Pick<TestContext, 'after'>, changes: Parti
 
 /** Waits until something that happens in the background has happened. */
 export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  await waitFor('what happens in the background', condition, 30_000)
+  await waitFor('what happens in the background', condition)
 }

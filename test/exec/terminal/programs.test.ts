@@ -115,7 +115,7 @@ describe('sudo over OpenSSH', { skip: noSshd === false ? noSudoer : noSshd }, ()
       const { run, terminal, shown } = await openTerminal(t, theirs as TestSshd, { shell: words })
       const asked = run('sudo -k; sudo -p "pass""word, please: " id -un')
       for (let tries = 1; tries <= 3; tries++) {
-        await waitFor(`question ${tries}`, () => shown().split('password, please: ').length > tries, 30_000)
+        await waitFor(`question ${tries}`, () => shown().split('password, please: ').length > tries)
         terminal.keys('wrong\r')
       }
       const { outcome, exitCode } = await asked

@@ -30,7 +30,7 @@ function openStore (t: TestContext, url: string, options: Partial<RedisSessionSt
 
 /** Appends as the runner does: the same again until there is an answer. */
 async function insist (store: SessionStore, one: Append): Promise<Appended> {
-  return await waitFor('an answer to the append', () => orNothing(store.append(one)), 30_000)
+  return await waitFor('an answer to the append', () => orNothing(store.append(one)))
 }
 
 /** What a store answers; nothing while it cannot be reached. */
@@ -203,7 +203,7 @@ describe('Sessions in Redis', () => {
     await redis.pause()
     await waitFor('trouble', async () => await store.head(newId()).then(() => false, () => true))
     await redis.resume()
-    await waitFor('the gap', () => gaps === 1, 30_000)
+    await waitFor('the gap', () => gaps === 1)
   })
 
   it('tell who is behind a Sentinel that the tail was lost in a failover, and go on', async t => {
@@ -240,12 +240,12 @@ describe('Sessions in Redis', () => {
     const master = cluster.masterOf(redisKey(id, 'log'))
     await master.kill()
     assert.equal(await insist(store, appendOf(id, top)), 'ok')
-    assert.equal((await waitFor('all shards to be listed', () => orNothing(store.list({ limit: 10 })), 30_000)).heads.length, 4)
+    assert.equal((await waitFor('all shards to be listed', () => orNothing(store.list({ limit: 10 })))).heads.length, 4)
     assert.deepEqual(await Promise.all(ids.map(async one => (await readAll(store, one)).length)), [3, 2, 2, 2])
     const last = ids.at(-1) as string
     // It follows over one of the nodes: over which, nobody says.
     let hears = 0
-    await waitFor('a listener to be taken', () => orNothing(store.watch(last, { onAppend () { hears++ }, onLive () {}, onGap () {} })), 30_000)
+    await waitFor('a listener to be taken', () => orNothing(store.watch(last, { onAppend () { hears++ }, onLive () {}, onGap () {} })))
     await append(store, last, tops.at(-1))
     await waitFor('the append to be heard', () => hears === 1)
   })

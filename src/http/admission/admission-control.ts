@@ -27,8 +27,8 @@ export interface AdmissionOptions {
 
 /**
  * Begins requests as fast as the process can serve them, and answers some with 503 OVERLOADED when more arrive. The control works in front
- * of Fastify, before the body is read: a refusal there takes an eighth of the time of a small render; after Fastify's router and hooks it
- * would take a third.
+ * of Fastify, before the body is read: a refusal there takes an eighth of the time that it takes to render a small prompt; a refusal
+ * after Fastify's router and hooks would take a third.
  */
 export function controlAdmission (app: App, { limit, onRefused, origins }: AdmissionOptions): void {
   const queue = new AdmissionQueue({ limit })

@@ -1,14 +1,14 @@
 import { hasTurnToSpare, inTurn } from '../../runtime/fairness.ts'
 
 /**
- * The process counts as overloaded when the request that has waited longest has been above `limit` for this time, in ms. A short burst of
- * requests is over by then.
+ * The process counts as overloaded when, for this time (in ms), the oldest request in the queue has always been one that had waited longer
+ * than the queue's `limit`. A short burst of requests is over by then.
  */
 const PATIENCE = 100
 
 /**
- * The time after a refusal, in ms, during which the process counts as overloaded as soon as a request has waited longer than `limit`, without
- * the delay of `PATIENCE`. Otherwise the queue would fill up again.
+ * The time after a refusal, in ms, during which the process counts as overloaded as soon as a request has waited longer than the queue's
+ * `limit`, without the delay of `PATIENCE`. Otherwise the queue would fill up again during that delay.
  */
 const MEMORY = 1000
 
@@ -17,11 +17,11 @@ const REFUSAL_SHARE = 1 / 16
 
 /**
  * The most requests that wait during an overload. While there are more, the oldest are refused even if refusals then take more time than
- * `REFUSAL_SHARE` allows. A request that has not waited longer than `limit` is never refused.
+ * `REFUSAL_SHARE` allows. A request that has not waited longer than the queue's `limit` is never refused.
  */
 const MOST_WAITING = 2000
 
-/** The limits on one turn of the event loop: it begins waiting requests for at most this time, in ms, and begins at most this number of them. */
+/** For how long one turn of the event loop begins requests from the queue, in ms, and how many requests it begins at most. */
 const TURN_MILLISECONDS = 10
 const MOST_PER_TURN = 100
 
@@ -41,7 +41,7 @@ export interface AdmissionQueueOptions {
 
 /**
  * The queue of requests (arrivals) that were not begun yet, because the process is busy with earlier ones. A burst may fill the queue for a
- * moment. When waits stay too long, the process counts as overloaded: then the latest request goes first, so that the requests that are
+ * moment. When waits stay too long (see `PATIENCE`), the process counts as overloaded: then the latest request goes first, so that the requests that are
  * begun are answered in time, and requests that have waited too long are refused. The method is that of "Fail at Scale",
  * https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
  */
@@ -119,8 +119,8 @@ export class AdmissionQueue {
 }
 
 /**
- * Begins a request. Its time counts towards the time that long work is allowed to take in this turn of the event loop; if none is left, the
- * request begins all the same.
+ * Begins a request. Its time counts towards the time that long work is allowed to take in this turn of the event loop; if no time is left,
+ * the request begins all the same.
  */
 function beginCounted (arrival: Arrival): void {
   if (hasTurnToSpare()) void inTurn(() => { arrival.begin() })

@@ -10,17 +10,17 @@ import { keyToPath } from '../../store/keys.ts'
 const PAUSE = 100
 
 /**
- * The most changed shared variables that one report names; further ones are left out, since a client would not refresh more rows of a list
- * one by one.
+ * The most changed shared variables that are collected for one report to the listeners. Further ones are left out, since a client would not
+ * refresh more rows of a list one by one.
  */
 const MAX_KEYS = 10_000
 
-/** The changes of the registry (all loaded entries) since the listeners were last told of changes. */
+/** One report to the listeners of a `ChangeFeed`: what has changed in the registry (all loaded entries) since the report before. */
 export interface Changes {
   readonly before: Generation
   readonly after: Generation
   readonly entries: readonly Change[]
-  /** Keys of entries whose problems have changed: they became unusable, usable again, or have other diagnostics. */
+  /** The keys of entries whose problems have changed: the entries became unusable or usable again, or have other diagnostics. */
   readonly problems: readonly string[]
 }
 
@@ -95,7 +95,7 @@ export class ChangeFeed {
   }
 }
 
-/** One text for each entry that has problems, by the entry's key. It differs whenever the problems differ, so that a comparison finds changes. */
+/** Gives a text for each entry that has problems, by the entry's key. The text changes whenever the entry's problems change. */
 function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, string> {
   return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [
     key,

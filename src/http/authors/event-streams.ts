@@ -13,8 +13,8 @@ const MAX_PER_CALLER = 50
 const MAX_IN_ALL = 1000
 
 /**
- * The time between two checks that the callers of all streams are still allowed to follow changes, in ms. After this number of checks, each
- * stream gets a comment line, which only shows that the stream is alive.
+ * The time between two checks that the callers of all streams are still allowed to follow changes, in ms, and the number of checks after
+ * which each stream gets a comment line. The line only shows that the stream is alive.
  */
 const INTERVAL = 1000
 const LOOKS_PER_COMMENT = 15
@@ -28,7 +28,7 @@ const MAX_UNREAD = 64 * 1024
 /** The most ids that one event names. When more entries have changed, the event says how many more, and clients load whole lists again. */
 const MAX_IDS = 500
 
-/** The word in the `kinds` of an event for changed problems of entries. All other words there are kinds of entries, such as `prompts`. */
+/** The word in an event's `kinds` that says that the problems of some entries have changed. The other words are kinds, such as `prompts`. */
 const PROBLEMS = 'problems'
 
 interface Follower {
@@ -95,8 +95,8 @@ export class EventStreams {
   }
 
   /**
-   * The caller who opened a stream, with the rights that the token has now. When the token no longer allows the caller to follow changes,
-   * this ends the stream with an error event. `undefined` for a stream that has ended.
+   * Gives the caller who opened a stream, with the rights that the caller's token has now. When the token no longer allows the caller to
+   * follow changes, the stream is ended with an error event. @returns `undefined` for a stream that has ended, also just now
    */
   #caller (follower: Follower): Caller | undefined {
     if (follower.stream.writableEnded) return undefined

@@ -12,7 +12,7 @@ import { type RequestActivity } from './request-observer.ts'
 
 /**
  * The values that a handler may send where a schema declares `T`: read-only lists and objects too, and `undefined` for an
- * optional member, since JSON leaves that out.
+ * optional member, since JSON leaves such a member out.
  */
 type Sendable<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<Sendable<Item>> : T extends object ? {
   readonly [Name in keyof T]: Record<never, never> extends Pick<T, Name> ? Sendable<T[Name]> | undefined : Sendable<T[Name]>
@@ -43,7 +43,7 @@ declare module 'fastify' {
     fails?: readonly ErrorCode[]
     /** The headers that the route sends with a success, beside `x-request-id`. */
     headers?: readonly ReplyHeader[]
-    /** Whether the route's `id` names a prompt: the store is asked for an unknown prompt before the route answers 404. */
+    /** Whether the route's `id` names a prompt. If that prompt is not loaded, the service looks for it in the store before the route runs. */
     seeksPrompt?: boolean
   }
   interface FastifyInstance {

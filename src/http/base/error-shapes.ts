@@ -19,14 +19,14 @@ const SHAPES: readonly ErrorShape[] = [
   { schema: 'SkillError', suffix: 'SKILL', isFor: isSkillPath, bodyOf: skillErrorBody }
 ]
 
-/** The form of error replies below a path, which is the pattern of a route or a URL; `undefined` for the service's own form. */
+/** Gives the form of error replies for a path (the pattern of a route, or a URL); `undefined` for the service's own form. */
 export function errorShapeOf (path: string): ErrorShape | undefined {
   return SHAPES.find(({ isFor }) => isFor(path))
 }
 
 /**
- * The form in which the client of a request expects errors, found by the path, also when that is percent-encoded: `/%76%31/models` belongs to
- * `/v1`.
+ * Gives the form in which the client of a request expects errors. It is found by the request's path, even a percent-encoded one:
+ * `/%76%31/models` belongs to `/v1`. `undefined` for the service's own form.
  */
 export function errorShapeFor ({ routeOptions, url }: FastifyRequest): ErrorShape | undefined {
   return errorShapeOf(routeOptions.url ?? url)

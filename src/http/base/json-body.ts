@@ -18,7 +18,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads JSON bodies: they must be strict UTF-8 and not nested too deeply; integers beyond 2^53 stay exact; keys that could change
- * JavaScript's prototypes are refused. An empty body becomes `null`, so that "no body" and "no variables" mean the same.
+ * JavaScript's prototypes are refused. An empty body becomes `null`, as does a missing one; the routes that render a prompt take it as "no variables".
  */
 export function readJsonBodies (app: FastifyInstance): void {
   app.removeAllContentTypeParsers()

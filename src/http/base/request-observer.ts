@@ -16,7 +16,7 @@ export interface RequestActivity extends Activity {
    * the caller sent none and traces are not exported.
    */
   readonly traceId: string | undefined
-  /** The registered prompt that was rendered. */
+  /** The id of the registered prompt that the request rendered; `undefined` when it rendered none. */
   readonly prompt: string | undefined
   readonly promptRevision: string | undefined
   /** The version of the prompt and the label that chose it; `undefined` for a prompt without versions or labels. */

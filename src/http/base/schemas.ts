@@ -69,13 +69,13 @@ export const SupportsListQuery = Type.Object({
 /** A part of a message, in the form of OpenAI's chat completions. */
 export const MessagePartReply = Type.Object({ type: Type.String({ description: 'text, image_url, input_audio or file' }) }, { additionalProperties: true })
 
-/** The schema of a rendered message, or of one that the caller sent. */
+/** The schema of a message in the reply of a render: one that the service rendered, or one that the caller sent with the request. */
 export const RenderedMessageReply = Type.Object({
   role: Type.String(),
   content: Type.Optional(Type.Unsafe<Json>(Type.Union([Type.String(), Type.Array(MessagePartReply), Type.Null()], { description: 'A text, or parts; of a message of the caller\'s whatever it was' })))
 }, { additionalProperties: true })
 
-/** The fields that say which text of a message a diagnostic is about. */
+/** The fields that say which text of a message is meant, for a message that consists of parts. */
 export const partPlace = {
   part: Type.Optional(Type.Integer({ description: 'Which part of the message, from 0; left out for a message that is a text' })),
   member: Type.Optional(Type.String({ description: 'Which member of the part; left out for its text', examples: ['image_url.url'] }))

@@ -21,7 +21,7 @@ export interface KindRoute {
   readonly body: TSchema
   /** The field of a lint request's body that holds the entry to check; left out for kinds that cannot be linted. */
   readonly lintedAs?: string
-  /** The entry that the API's description shows as an example of what a client can publish. No file of `examples/` has its id. */
+  /** The entry that the API's description shows as an example of what a client can publish. No file in the repository's folder `examples/` has this id. */
   readonly example: { readonly id: string, readonly value: object, /** The body as plain text, for kinds that may be published so. */ readonly text?: string }
   readonly about: string
 }
@@ -30,7 +30,7 @@ const registration = (file: string) => Type.Object({}, { additionalProperties: t
 
 const TEMPLATE = 'Say hello to {{variables.name}}.'
 
-/** All kinds of entries, in the order of the API's description. */
+/** The API's names for every kind of entries, in the order in which the API's description lists the kinds. */
 export const KIND_ROUTES: readonly KindRoute[] = [
   {
     kind: extensionKind,

@@ -13,8 +13,8 @@ import { callableTools } from './tools.ts'
 const PAUSE = 1000
 
 /**
- * What is known of one MCP client that wants `list_changed` notices: the snapshot of the entries (the generation) that it sees, the shared
- * variables, and its rights.
+ * What is known of one MCP client that wants `list_changed` notices: the snapshot of the entries (the generation) at the time of its
+ * request, the shared variables, and the client's rights.
  */
 export interface Followed {
   readonly generation: Generation
@@ -28,8 +28,8 @@ export interface Followed {
 }
 
 /**
- * Makes the source of `list_changed` notices for one MCP client. A notice is sent only if the list that this client would get has changed,
- * so that clients learn nothing of changes in entries that are hidden from them.
+ * Makes the source of `list_changed` notices for one MCP client. A notice is sent only if the list of prompts or tools that this client would
+ * get has changed, so that clients learn nothing of changes in entries that are hidden from them.
  */
 export function listChanges ({ generation, environs, onPublished, callerNow, end }: Followed): ServerEventBus {
   return {

@@ -13,7 +13,7 @@ import { offerPrompts } from './prompts.ts'
 import { offerResources } from './resources.ts'
 import { offerTools } from './tools.ts'
 
-/** The most streams that one caller can have open at a time; such a stream reports changes in lists of prompts and tools. */
+/** The most streams that one caller can have open at a time. Over such a stream an MCP client learns that its list of prompts or tools has changed. */
 const MAX_STREAMS = 100
 
 /**

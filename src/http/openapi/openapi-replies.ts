@@ -9,8 +9,8 @@ export interface ApiDocument {
 }
 
 /**
- * The error codes and headers of a route. They stand under a key of this service in the OpenAPI document until `completeReplies` uses and
- * removes them.
+ * The error codes and headers of a route. They stand under the key `x-facts` in the OpenAPI document until `completeReplies` uses and removes
+ * them.
  */
 export interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
@@ -30,7 +30,7 @@ interface Reply {
   readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
 }
 
-/** What decides which headers a reply has: its status, and the headers that its route declares. */
+/** What decides which headers a reply has: its status, and `own`, the headers that its route declares. */
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
 /** The description that `@fastify/swagger` gives to a reply without one. */

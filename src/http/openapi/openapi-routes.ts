@@ -2,7 +2,10 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type App } from '../base/app-types.ts'
 import { type Call, type describeCalls } from './openapi.ts'
 
-/** Request headers that are passed on to the inner server (see `openApiRoutes`): they decide which part of a file is sent, and in which encoding. */
+/**
+ * Request headers that are passed on to the inner server (see `openApiRoutes`): they decide whether a file is sent, which part of it, and in
+ * which encoding.
+ */
 const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
 
 /** Reply headers of the inner server (see `openApiRoutes`) that do not go to the client, since the server that the client asked sets its own. */

@@ -22,7 +22,7 @@ const DESCRIPTION = [
   '**`AUTH=off`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need `write`, `run`, `approve` or `admin` are this machine\'s: from elsewhere, or through a proxy, they are 403 `WRITE_NOT_LOCAL`. In both cases another name in `Host` is 403 `HOST_NOT_ALLOWED`, and what a browser sends for a page of another host is 403 `ORIGIN_FOREIGN`.'
 ].join('\n')
 
-/** The facts of a route that the description of the API needs. */
+/** The options of one route of the service that the description of the API needs. */
 export type Call = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
 
 /**
@@ -116,7 +116,7 @@ function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCod
   ]
 }
 
-/** Completes a route's schema with its errors, the roles that it requires, and the facts that `completeReplies` needs. */
+/** Completes a route's schema with the route's errors and roles, and with the error codes and headers that `completeReplies` needs later. */
 function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
   const { schema, url, config: { role, orRole, headers = [] } = {} } = route
   const codes = codesOf(route)

@@ -11,7 +11,7 @@ const MAX_SHOWN = 40
 /**
  * Makes the error for a request that breaks its schema, in plain words: the place, what was expected, and what came.
  * @param part the part of the request, as Fastify names it
- * @param errors the errors of ajv, with `data`; at least one
+ * @param errors what ajv, the schema checker, reports of the part; at least one error, each with the wrong value as `data`
  */
 export function violationOf (part: string, errors: readonly ErrorObject[]): ServiceError {
   // A union (`anyOf`) gives an error of its own and errors of each variant. The client probably meant the variant whose error is at the deepest place.

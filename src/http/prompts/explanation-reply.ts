@@ -33,7 +33,7 @@ export const Span = Type.Object({
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
 
-/** The fields that name one message of an explained prompt; the spans beside them are the pieces of this message. */
+/** The fields that tell what one message of an explained prompt is. Replies add the field `spans`, the pieces of that message (see `Span`). */
 export const explainedMessage = {
   role: Type.Optional(Type.String({ description: 'Left out for a placeholder' })),
   placeholder: Type.Optional(Type.Literal('history', { description: 'The messages of the caller go here; they have no spans' }))

@@ -23,8 +23,8 @@ export const messages = nullable(
   { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' })
 
 /**
- * The schema of the body of a render. No body, `{}` and `variables: null` all mean "no variables"; with a bundle (a recorded render), its
- * variables are used.
+ * The schema of the body of a render. No body, `{}` and `variables: null` all mean "no variables"; a request with a bundle (a
+ * recorded render) uses the bundle's variables.
  */
 export const RenderBody = Type.Union([
   Type.Object({

@@ -51,7 +51,7 @@ export function offerRoutes (app: App, offers: Offers): void {
   }, ({ caller }) => offers.workspaces(caller).map(describeWorkspace))
 }
 
-/** Describes a target (a machine on which sessions run commands), with more details for approvers, who have to know where a command runs. */
+/** Describes a target (a machine on which sessions run commands), with more details for callers with the role `approve`. */
 function describeTarget (target: Target, { roles }: Caller): Static<typeof TargetReply> {
   const of = { name: target.name, type: target.type, auto: target.mayRunUnasked, skills: hasSkills(target), terminal: target.mayOpenTerminal === true }
   if (target.type === 'local') return { ...of, workspace: target.workspace.name, sandbox: target.sandbox, network: target.hasNetwork }

@@ -127,6 +127,6 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions or the commit of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
-  // If the plan has changed since the person saw it, this confirms nothing: the plan waits again, so that the person looks at its new state.
+  // If the plan has changed since the person saw it, the request confirms nothing: the plan waits again, so that the person sees its new state.
   }, (request, reply) => answer(request, reply, visitor => door.approve(plans, visitor, request.params.id, { digest: request.body.digest, isStrict: true })))
 }

@@ -45,8 +45,8 @@ export interface RenderRouteOptions {
 }
 
 /**
- * The routes that render a prompt with variables. The tools of the prompt are called; or they are called, and their results recorded; or
- * default or recorded results replace their calls.
+ * The routes that render a prompt with variables. As the request wishes, the prompt's tools are called, or are called and their results
+ * recorded, or are not called, and default or recorded results are used.
  */
 export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }

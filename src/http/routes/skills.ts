@@ -33,7 +33,7 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 /** The schemas of the replies of routes that continue a skill. */
 const goesOn = skillTurn(SkillTurnData)
 
-/** The routes that run skills. Their paths and replies are those that existing clients of skills expect, so they differ from the rest of the API. */
+/** The routes that run skills. Their paths and replies are those that existing clients of skills expect, and so differ from the rest of the API. */
 export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits for the user again or has ended, at the latest after 30 s. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {

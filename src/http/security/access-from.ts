@@ -5,7 +5,7 @@ import { ConfigError, type Config } from '../../config/config.ts'
 import { type Access } from './access.ts'
 import { hostNames } from './host-names.ts'
 
-/** Makes the rules of access from the configuration. @throws ConfigError that names the wrong variable, and shows no hash of a token */
+/** Makes the rules of access from the configuration. @throws ConfigError that names the wrong environment variable, and shows no hash of a token */
 export async function accessFrom (config: Config, log: Log): Promise<Access> {
   const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }

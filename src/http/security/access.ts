@@ -73,8 +73,8 @@ function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | u
 }
 
 /**
- * The caller of a request to a route that every caller with a token may use, whatever its roles. Without tokens, a caller
- * on another machine loses the roles that change something.
+ * The caller of a request to a route that every caller with a token may use, whatever its roles. In a service without tokens, a
+ * caller on another machine loses the roles that change something.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
  */
 export function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Access): Caller {

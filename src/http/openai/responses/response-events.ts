@@ -42,7 +42,7 @@ export class ResponseEvents {
     if (Array.isArray(calls)) for (const call of (calls as readonly Json[]).filter(isJsonObject)) yield * this.#call(call)
   }
 
-  /** The events that end a response whose model has finished. */
+  /** Gives the events that end a response which the model has finished. */
   * end (): Generator<Buffer, void> {
     const head = yield * this.#begin({})
     yield * this.#closeMessage()

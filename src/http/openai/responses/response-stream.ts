@@ -26,7 +26,7 @@ async function * translated (events: Readable, response: ResponseEvents): AsyncG
 }
 
 function * piecesOf (data: string, response: ResponseEvents): Generator<Buffer, void> {
-  // No error is caught here: the code that reads the model's API has checked the form of every event.
+  // The parser cannot fail here: the code that reads the model's API has checked the form of every event.
   const chunk = JSON.parse(data) as Json
   if (!isJsonObject(chunk)) return
   const { error = null } = chunk

@@ -15,7 +15,7 @@ const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[],
   ['top_logprobs', [0], 'must be left out: POST /v1/chat/completions has log probabilities']
 ]
 
-/** Fields that are not passed on to the chat: this file translates them, or they mean nothing to a chat. */
+/** Fields that are not copied into the chat completion request: this file translates or refuses them, or they mean nothing there. */
 const TAKEN: ReadonlySet<string> = new Set([
   ...REFUSED.map(([field]) => field),
   'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'

@@ -66,7 +66,7 @@ export interface ServerOptions {
   readonly corsOrigins: readonly string[]
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
-  /** Called from time to time while readiness checks arrive, so that the other processes of the service learn of them. */
+  /** Called from time to time while readiness checks arrive, so that the other processes of the service learn of these checks. */
   readonly onWatched: () => void
   /** Whether values of variables may be logged. */
   readonly logValues: boolean

@@ -28,7 +28,7 @@ export const EventStream = Type.String({
 })
 
 export interface StreamOptions<R> {
-  /** The id of the last event that the client already has; when left out, no event is skipped. */
+  /** The id of the last event that the client already has: the stream begins after it. When left out, the stream skips no event. */
   readonly after?: EventId | undefined
   /** Makes the last event of the stream from the value that the generator of the events returns at its end. */
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }

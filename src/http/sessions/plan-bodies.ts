@@ -25,7 +25,7 @@ export const Agreement = Type.Object({
   digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' }))
 }, { additionalProperties: false })
 
-/** The body that gives the message of a commit. */
+/** The body of the request that commits a plan's change with git: the message of that commit. */
 export const CommitMessage = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' }))
 }, { additionalProperties: false })

@@ -11,7 +11,7 @@ const SHOWN = {
   digest: Type.Optional(text(100, '`approval.digest` of what was shown'))
 }
 
-/** The longest text of a user, and the longest output of a command, in characters. */
+/** The longest text that a user may send to a skill, and the longest output of a command that a user may report, in characters. */
 const MAX_TEXT = 100_000
 const MAX_OUTPUT = 1_000_000
 

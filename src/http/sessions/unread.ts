@@ -4,7 +4,7 @@
  */
 const MOST_UNREAD = 64 * 1024 * 1024
 
-/** The memory that a slow client takes beside its unread bytes: the part of the session's log that is kept in memory for this client, in bytes. */
+/** An estimate of the memory that a slow client takes beside its unread bytes, in bytes: a part of the session's log is kept for this client. */
 const OWN_BYTES = 64 * 1024
 
 /** The most unread bytes of one client that do not yet count towards the limit for all clients together. */

@@ -13,8 +13,8 @@ const MAX_FRAME = 256 * 1024
 const GOODBYE = 1000
 
 /**
- * Lets routes be WebSockets. The plugin must be registered before all hooks that may refuse a request: if a hook answers a request for an
- * upgrade, Node no longer owns the connection, and this plugin closes it.
+ * Lets routes be WebSockets. This must be called before all hooks that may refuse a request are added. When such a hook answers a request for
+ * an upgrade, the plugin closes the connection, which Node itself leaves open.
  */
 export async function acceptSockets (app: App): Promise<void> {
   await app.register(websocket, {

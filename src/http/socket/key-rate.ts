@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The rate at which one client may type into a terminal, in bytes a second, and the most bytes that it may send at once. */
+/** The rate at which one client may type into a terminal, in bytes a second. After a pause the client may send the bytes of one second at once. */
 export const KEYS_A_SECOND = 64 * 1024
 
 /** Slows down a client that types into a terminal faster than the allowed rate. */

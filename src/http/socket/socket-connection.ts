@@ -15,12 +15,12 @@ const HEARTBEAT = 30_000
  */
 const MAX_BEHIND = 1024 * 1024
 
-/** The WebSocket code with which a socket is closed when its token has been revoked, and the HTTP status that means the same. */
+/** The WebSocket code with which a socket is closed when its client's token has been revoked, and the HTTP status that means the same. */
 const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
 /**
- * The most frames of one client that wait to be handled, and the most characters in its waiting frames with typed keys. A client with more is
- * disconnected.
+ * The most requests of one client that wait to be handled, and the most characters in its waiting frames that are no requests (typed keys,
+ * sizes of a terminal). A client with more is disconnected.
  */
 const MAX_WAITING = 100
 const MAX_WAITING_LENGTH = 1024 * 1024
@@ -60,7 +60,7 @@ export class SocketConnection {
   #handler: FrameHandler | undefined
   #turn = Promise.resolve()
   #isAlive = true
-  /** Ends the reservation of room for the client's unread bytes; see `holdUnread`. */
+  /** Gives back the room that was reserved for this client's unread bytes with `holdUnread`. */
   #release = (): void => {}
 
   constructor (socket: WebSocket, options: ConnectionOptions) {

@@ -25,8 +25,8 @@ export interface SocketFramesOptions {
 }
 
 /**
- * Makes the handler of one client's frames (WebSocket messages). Some drive a terminal, some drive a skill. `subscribe` begins to follow a
- * session of any kind, and `unsubscribe` ends that.
+ * Makes the handler of one client's frames (WebSocket messages). Some frames drive a terminal, some drive a skill. With `subscribe` the client
+ * begins to follow a session of any kind, with `unsubscribe` it stops.
  */
 export function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
@@ -77,8 +77,8 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
   }
 
   /**
-   * Tells the client that a session can no longer be followed: the client has lost the right to follow it, or the service could not read
-   * it. In the second case the socket is closed, too.
+   * Tells the client that it can no longer follow a session: the client has lost the right to do so, or the service could not read the
+   * session. In the second case the socket is closed, too.
    */
   function onLost (error: unknown, type: 'error' | 'skill_error'): void {
     if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
@@ -107,8 +107,9 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
 }
 
 /**
- * Makes the frame for an error. If another approval waits now, the frame describes it. Otherwise the frame has the detail `at` of the
- * error: the address of the process that has the terminal, or the time at which the approval was decided.
+ * Makes the frame that tells the client of an error. If the client decided about an approval and another one waits now, the frame describes the
+ * one that waits. Otherwise the frame has the detail `at` of the error, if there is one: the address of the process that has the terminal, or
+ * the time at which the approval was decided.
  */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {

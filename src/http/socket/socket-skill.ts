@@ -39,7 +39,7 @@ export interface SocketSkillOptions {
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal
-  /** Called when a session can no longer be followed although it has not ended. */
+  /** Called when the client can no longer follow a session although the session has not ended. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
   /** The id of the terminal that the client has open, if any. */
   readonly terminal: () => string | undefined
@@ -152,7 +152,7 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
-  /** Reports the result of a command that the client has run itself. */
+  /** Gives the skill the result of a command that the client has run itself, in place of the service. */
   async #report ({ stdout = '', stderr = '', exitCode = 0 }: JsonObject): Promise<void> {
     const { services: { terminals } } = this.#options
     const { terminal } = resultOf(await this.#door.get(this.#skills, this.#caller, this.#current()), SKILL)
@@ -232,12 +232,15 @@ function optional (value: Json | undefined, name: string): string | undefined {
   return value === undefined ? undefined : textOf(value, name)
 }
 
-/** The place in which to look for a skill that is not registered; `undefined` to look only among registered skills. */
+/** Reads where to look on a target for a skill that is not registered: in a project or in a user's home; `undefined` if the frame names neither. */
 function sourceOf (source: Json | undefined): SkillSource | undefined {
   return source === 'project' || source === 'remote' ? source : undefined
 }
 
-/** Reads the target (a machine) whose skills are meant; `undefined` if the frame names none. @throws REQUEST_INVALID */
+/**
+ * Reads the target (a machine) whose skills are meant; `undefined` if the frame names none, or names `manual`, which stands for commands that
+ * the user runs. @throws REQUEST_INVALID
+ */
 function placeOf (target: Json | undefined): string | undefined {
   return target === undefined || target === null || target === MANUAL ? undefined : textOf(target, 'target')
 }

@@ -12,7 +12,7 @@ import { KeyRate } from './key-rate.ts'
 /** The most bytes of typed keys in one frame (WebSocket message). */
 const MAX_KEYS = 64 * 1024
 
-/** The types of frames (WebSocket messages) that do not count towards the caller's limit of requests. */
+/** The types of frames (WebSocket messages) that do not count towards the limit on the caller's requests in each minute. */
 const NO_REQUESTS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
 export interface SocketTerminalOptions {
@@ -123,7 +123,7 @@ export class SocketTerminal {
     if (this.#open !== undefined) throw requestInvalid('expected one terminal at a time over a socket; open another socket', { part: 'frame' })
   }
 
-  /** The open terminal. @throws REQUEST_INVALID when there is none */
+  /** The terminal that the client has open. @throws REQUEST_INVALID when the client has none open */
   #current (): OpenTerminal {
     if (this.#open === undefined) throw requestInvalid('there is no terminal; send terminal_open or terminal_attach', { part: 'frame' })
     return this.#open

@@ -45,7 +45,7 @@ export function portableSchema (schema: JsonObject, place: string): JsonObject {
   }
 
   function convertKeyword (keyword: string, value: Json): Json | undefined {
-    // A value that contains `$ref` is dropped: tools that search a whole document for references would take it for one.
+    // A value that contains the key `$ref` is dropped: tools that search a whole document for references would take that key for a reference.
     if (PLAIN.has(keyword)) return typeof value === 'object' && stringifyJson(value).includes('"$ref"') ? undefined : value
     if (keyword === '$ref') return typeof value === 'string' && leadsToSchema(schema, value) ? place + value.slice(1) : undefined
     if (SCHEMA.has(keyword) && !Array.isArray(value)) return convert(value)

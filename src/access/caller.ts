@@ -5,7 +5,7 @@ import { type Role, ROLES } from './role.ts'
 /** The limits of a caller for each minute; `undefined` for no limit. */
 export interface CallerLimits {
   readonly requests: number | undefined
-  /** The greatest number of tokens of models, input and output together. */
+  /** The greatest number of model tokens, input and output together, in one minute. */
   readonly tokens: number | undefined
 }
 
@@ -58,7 +58,10 @@ export const NOBODY: Caller = {
   targets: new NamePatterns([])
 }
 
-/** Whether a caller may see the whole registry. To such a caller counts and hashes of the registry reveal nothing new. */
+/**
+ * Whether a caller has the role `read` and no name patterns for prompts or shared variables. Such a caller is shown counts and hashes of all
+ * entries. Name patterns for `runs` do not matter here.
+ */
 export function seesEverything ({ roles, prompts, environs }: Caller): boolean {
   return roles.has('read') && prompts === undefined && environs === undefined
 }

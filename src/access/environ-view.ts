@@ -14,12 +14,12 @@ export interface VisibleEnvirons extends EnvironSource {
   readonly index: EnvironNameList
 }
 
-/** The shared variables that a caller may see: all, or those that the name patterns of its token allow. */
+/** Gives the shared variables that a caller may see: all, or those that the caller's name patterns allow. */
 export function visibleEnvirons (environs: VisibleEnvirons, { environs: patterns }: Pick<Caller, 'environs'>): VisibleEnvirons {
   return patterns === undefined ? environs : new EnvironView(environs, patterns)
 }
 
-/** The most names that are read at a time when code iterates over all names. */
+/** The number of names that are read together while code iterates over all names of shared variables. */
 const PAGE = 1000
 
 /**
@@ -50,8 +50,8 @@ class EnvironView implements VisibleEnvirons {
   }
 
   /**
-   * Whether a shared variable with this name exists and is hidden from the caller. The caller's request is then not allowed to give a value
-   * of its own for this name.
+   * Whether a shared variable with this name (or names below it) exists and is hidden from the caller. The caller's request is then not allowed
+   * to give a value of its own for this name.
    */
   hides (name: string): boolean {
     return (this.#all.has(name) || this.#all.hasBelow(name)) && !this.has(name) && !this.hasBelow(name)

@@ -30,8 +30,8 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
 }
 
 /**
- * The whole generation (snapshot of all entries) behind the view that one caller has of it. Renders need it, because a prompt that the caller
- * is allowed to see can include prompts that are hidden from the caller.
+ * Gives the whole generation (snapshot of all entries) from the view that one caller has of it. A render needs the whole, because a prompt that
+ * the caller is allowed to see can include prompts that are hidden from the caller.
  */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view

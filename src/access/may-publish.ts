@@ -4,7 +4,7 @@ import { mayRun } from './may-run.ts'
 
 /**
  * Whether a caller may change an entry, judged by its name patterns. Entries other than prompts and shared variables concern all callers: a caller
- * who is limited to some prompts or shared variables may change none of them. An agent, a skill or a plan may be changed only by a caller who may run
+ * who is limited to some prompts or shared variables may change no such entry. An agent, a skill or a plan may be changed only by a caller who may run
  * it.
  * @param id the dotted id of the entry
  */

@@ -16,7 +16,7 @@ export function mayRun (kind: string, id: string, { prompts, environs, runs }: P
  * @param definition kind and id: `agents/helper`
  */
 export function mayGoOn ({ runs }: Pick<Caller, 'runs'>, definition: string): boolean {
-  // Sessions of terminals belong to no registered entry: the caller's role and its allowed targets decide about them.
+  // A session of a terminal belongs to no registered entry: the caller's role and the caller's allowed targets decide about it.
   if (definition.startsWith('terminals/')) return true
   return runs?.allows(definition.replace('/', '.')) ?? true
 }

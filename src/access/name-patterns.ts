@@ -3,7 +3,7 @@ const SHAPE = /^(?:\*|[^.*\s]+(?:\.[^.*\s]+)*(?:\.\*)?)$/
 
 /**
  * The name patterns to which a token is limited: `team.review` is that name alone, `team.*` is everything below `team`, `*` is everything. There are
- * no other wildcards: so whether a whole branch of names is allowed follows from its prefix, however many names it has.
+ * no other wildcards: so whether all names below a name are allowed follows from that name alone, however many names lie below it.
  */
 export class NamePatterns {
   /** The names that are allowed one by one. */

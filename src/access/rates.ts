@@ -1,7 +1,7 @@
 import { type SharedCounters } from '../store/redis/redis-counters.ts'
 import { type Caller, type CallerLimits } from './caller.ts'
 
-/** The name of a limit of a caller: `requests` or `tokens`. */
+/** What a caller's limit counts: `requests` or (model) `tokens`. */
 export type Rated = keyof CallerLimits
 
 /** How much of one limit (requests or model tokens) a caller has used up in the present minute. */
@@ -40,8 +40,8 @@ export interface RatesOptions {
 
 /**
  * Counts what callers use in each minute. A request never waits for the counters that all replicas share: each replica counts in memory,
- * reports its counts in the background, and takes over the totals. While the shared counters cannot be reached, each replica allows the whole
- * limit. The memory is bounded, because it holds one minute's counts for each limit of each configured caller.
+ * reports its counts in the background, and then uses the totals of all replicas. While the shared counters cannot be reached, each replica
+ * allows the whole limit. The memory is bounded, because it holds one minute's counts for each limit of each configured caller.
  */
 export class Rates {
   readonly #shared: SharedCounters | undefined
@@ -101,7 +101,8 @@ export class Rates {
     const totals = await shared.report(new Map(Array.from(reports, ([key, { own }]) => [key, own])), 2 * MINUTE)
     for (const [key, { window, own }] of reports) {
       const total = totals.get(key)
-      // A total is missing when the store failed, which the connection logs. The count stays, and is reported the next time.
+      // A total is missing when the store of the shared counters failed; the connection to that store logs the failure. This replica's count is
+      // kept and reported the next time.
       if (total === undefined) continue
       window.reported = own
       window.used = total + window.own - own

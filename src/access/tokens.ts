@@ -26,7 +26,7 @@ type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 
  */
 const TOKEN = /^aps_[\w-]{16,}/
 
-/** The longest name that error messages quote, in characters. A longer one may be a secret that was put in the wrong place. */
+/** The longest name of a caller that error messages quote, in characters. A longer text may be a secret that was put in the wrong place. */
 const LONGEST_SHOWN = 16
 
 const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens'] satisfies Extra[]

@@ -4,7 +4,7 @@ import { keyToPath, kindPrefix } from '../store/keys.ts'
 import { type Caller } from './caller.ts'
 import { mayRun } from './may-run.ts'
 
-/** What decides which entries a caller sees: the caller's name patterns, and the extensions with at least one visible prompt. */
+/** What decides which entries a caller sees: the caller's name patterns, and the extensions that have at least one prompt visible to the caller. */
 interface Seen extends Pick<Caller, 'prompts' | 'environs' | 'runs'>, Pick<Generation, 'extensions'> {}
 
 /** The known kinds of entries, and the prefix of the store's keys. */

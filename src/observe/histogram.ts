@@ -34,7 +34,7 @@ export class Histogram {
     registry.registerMetric(this as unknown as Metric)
   }
 
-  /** The observations of one combination of label values, given in the order of the labels. Code that observes often should store the result. */
+  /** Gives the series of one combination of label values, in the order of the labels. Code that observes often should store the series. */
   at (...values: readonly LabelValue[]): Series {
     return this.#tree.at(...(values.length === 0 ? [''] : values))
   }

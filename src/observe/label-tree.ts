@@ -15,7 +15,7 @@ export class LabelTree<T> {
   }
 
   /**
-   * The object of a combination of label values; it is made when the combination comes for the first time.
+   * Gives the object of a combination of label values. The object is made when the combination comes for the first time.
    * @param values one value for each label, always in the same order
    */
   at (...values: readonly LabelValue[]): T {

@@ -15,7 +15,7 @@ const COMMON_FIELDS = {
 /** The fields of the line about a published generation (a snapshot of all entries): how many entries of each kind it has. */
 const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${pluralOf(noun)} are registered`]))
 
-/** The fields of lines that are not about a request. */
+/** The fields of log lines about anything but a request or a change of an entry, each with its meaning. */
 const EVENT_FIELDS = {
   address: 'of a model\'s API: scheme, host and port',
   attempt: 'which retry of a model call follows, from 1',

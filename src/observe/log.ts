@@ -5,7 +5,7 @@ import { serializeError } from './serialize-error.ts'
 /** The fields that are never logged, because they could hold secrets. Pino writes [Redacted] instead. Paths with `*` would cost time on every line. */
 const SECRETS = ['headers', 'req', 'request', 'config', 'environment', 'authorization', 'cookie', 'apiKey', 'password', 'token', 'secret', 'secrets']
 
-/** Lines are gathered until they have this many bytes, or for this time in ms, and then written together. */
+/** Lines are written together as soon as they have this many bytes, or after this time, in ms. */
 const BATCH_BYTES = 3840
 const BATCH_MILLISECONDS = 200
 
@@ -41,7 +41,7 @@ export interface OpenLog {
 
 /**
  * Opens the service's log: JSON lines on the standard output, or readable text on a terminal. Lines are written in batches, so that
- * requests do not wait for writes. Pino writes the last ones when the process ends, normally or by an error. While nobody reads the
+ * requests do not wait for writes. Pino writes the last lines when the process ends, normally or by an error. While nobody reads the
  * standard output, lines get lost, and the log reports later how many.
  */
 export function openLog (settings: LogOptions): OpenLog {
@@ -69,7 +69,7 @@ export function openLog (settings: LogOptions): OpenLog {
 type Output = ReturnType<typeof destination>
 
 /**
- * Writes the last lines before the process ends, for a limited time, since nobody may read them. At the exit pino calls `flushSync`, which
+ * Writes the last lines before the process ends, and waits for a limited time only, since it may be that nobody reads them. At the exit pino calls `flushSync`, which
  * tries for ever to write to a pipe that nobody reads any more (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), for
  * example when Ctrl-C also ends the program that reads the log. So everything is written here, before that.
  */

@@ -11,7 +11,7 @@ const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0
 /** The buckets for the time that the service itself adds to a request, in s. */
 const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
 
-/** The greatest numbers of names that metrics count separately. Further names are counted together as `(others)`. */
+/** The greatest numbers of prompts, tools and so on that metrics count by name. All further ones are counted together as `(others)`. */
 const MAX_PROMPTS = 2000
 const MAX_TOOLS = 500
 const MAX_MODELS = 100
@@ -19,7 +19,7 @@ const MAX_VERSIONS = 500
 const MAX_LABEL_NAMES = 100
 
 /**
- * Every metric that is counted while the service works. (Metrics of the registry are read when Prometheus asks.) Names and units follow
+ * Every metric that is counted while the service works. (Metrics of the registered entries are read when Prometheus asks.) Names and units follow
  * https://prometheus.io/docs/practices/naming/. No label has a value that callers can invent without bound.
  */
 export class Metrics {
@@ -31,8 +31,8 @@ export class Metrics {
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
   /**
-   * The names of models that metrics show as values of their label `model`. The names in the configuration are reserved as soon as they are
-   * known, so they are always counted separately.
+   * The names of models that metrics show as values of their label `model`. Only `MAX_MODELS` names that callers use are counted separately; each
+   * name in the configuration is counted separately in any case.
    */
   readonly models = new BoundedNames(MAX_MODELS)
 
@@ -185,7 +185,7 @@ export class Metrics {
     build.set({ version: ENGINE_VERSION }, 1)
   }
 
-  /** Records how long a change of the store took until it was served. @param milliseconds the time since the store reported the change */
+  /** Records how long a change of the store took until requests used it. @param milliseconds the time since the store reported the change */
   readonly served = (milliseconds: number): void => {
     this.writeToServed.at().observe(milliseconds / 1000)
   }
@@ -205,15 +205,15 @@ export class Metrics {
     missed: (label: string): void => { this.labelFallbacks.inc({ label: this.labels.take(label) }) }
   }
 
-  /** All metrics as plain data, for other processes of this service. */
+  /** Gives all metrics of this process as plain data, for the other processes of this service. */
   async collect (): Promise<CollectedMetrics> {
     return (await Promise.all([this.registry, processMetrics()].map(registry => registry.getMetricsAsJSON()))).flat()
   }
 
   /**
    * All metrics in the text format of Prometheus.
-   * @param askOthers is given the metrics of this process, and gives those of the other processes; each metric says whether the values of
-   * all processes are summed
+   * @param askOthers exchanges metrics with the other processes of this service: it is given those of this process, and gives those of the
+   * others. Each metric itself says whether the values of all processes are summed.
    */
   async read (askOthers?: (own: CollectedMetrics) => Promise<readonly CollectedMetrics[]>): Promise<string> {
     if (askOthers === undefined) return (await Promise.all([this.registry.metrics(), processMetrics().metrics()])).join('\n')
@@ -233,7 +233,7 @@ export interface MetricDescription {
   readonly help: string
 }
 
-/** The counters of a metric, one for each combination of label values, each made once. */
+/** Gives the counters of a metric, one for each combination of label values. Each is made when it is first asked for. */
 function countersOf (counter: Counter): LabelTree<{ inc: (count?: number) => void }> {
   return new LabelTree(values => counter.labels(...values.map(String)))
 }

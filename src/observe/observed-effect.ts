@@ -13,7 +13,7 @@ export class ObservedEffect extends ObservedWork implements EffectActivity {
   readonly #kind: string
   readonly #started = performance.now()
 
-  /** @param kind the kind of the effect @param span the span of the effect; `undefined` when traces are not exported */
+  /** @param kind the kind of the effect, such as `tool` @param span the span of the effect; `undefined` when traces are not exported */
   constructor (metrics: Metrics, kind: string, span: Span | undefined) {
     super(metrics, undefined, span)
     this.#metrics = metrics

@@ -22,7 +22,7 @@ export class ObservedWork implements Activity {
   readonly #metrics: Metrics
   readonly #caller: TraceContext | undefined
   readonly #span: Span | undefined
-  // Only one render of this work runs at a time, so one current span is enough, and no code has to pass a span on.
+  // The span below which calls begin: that of the render under way, else that of the whole work. Only one render of this work runs at a time.
   #current: Span | undefined
   #tools: OverlapClock | undefined
   #models: OverlapClock | undefined

@@ -51,7 +51,7 @@ type ToolDecision =
   | { readonly kind: 'held', readonly tool: string }
   | { readonly kind: 'refused', readonly tool: string, readonly by: 'person' | 'policy' | 'budget' }
 
-/** Finds the calls of tools that were held (wait for an approval) or refused, in one transition (a change of a session's state). */
+/** Finds the tool calls that one transition (a change of a session's state) has held, so that they wait for an approval, or refused. */
 function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fact' | 'held' | 'denied' | 'notices'>): ToolDecision[] {
   const waiting = held.flatMap(({ effect }): ToolDecision[] => effect.kind === 'tool' ? [{ kind: 'held', tool: effect.tool }] : [])
   const refused = notices.flatMap(({ type, data: { phase, outcome, effect, tool } }): ToolDecision[] => {

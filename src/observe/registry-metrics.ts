@@ -17,12 +17,12 @@ export interface CacheStatistics {
 /** The caches of the service, each as a function that reads its numbers. The key of a cache is the value of the metrics' label `cache`. */
 export type Caches = Readonly<Record<string, () => CacheStatistics>>
 
-/** The members of the registry from which metrics are read. */
+/** The members of the registry (all loaded entries) from which metrics are read. */
 export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs' | 'status' | 'problems'>
 
 /**
- * Adds metrics of the registered entries. They are read when Prometheus asks, and cost nothing in between. Several processes of one service hold the
- * same entries, so the largest figure of all processes is reported, not the sum.
+ * Adds metrics of the registered entries. They are read when Prometheus asks, and cost nothing in between. All processes of one service hold the
+ * same entries, so the largest number that a process has is reported, not the sum.
  */
 export function addRegistryMetrics (target: PrometheusRegistry, registry: WatchedRegistry, keyPrefix: string): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void): void => {

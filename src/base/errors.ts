@@ -51,7 +51,7 @@ export interface TextName {
   readonly in?: string
 }
 
-/** The problem with a part of a message that no model could take. */
+/** Says which part of a message is such that no model could take it, and why. */
 export interface PartProblem extends TextName {
   readonly reason: string
 }
@@ -62,7 +62,10 @@ export interface MissingPath extends TextName {
   /** The place at which the value is used. It is left out, like `column`, for a required parameter that no text uses. */
   readonly line?: number
   readonly column?: number
-  /** A similar name that has a value and may be meant: `variables.nmae`, `nmae` in the body of the request, or the shared variable `vscode.rulse`. */
+  /**
+   * Where the request or the shared variables have a value that may be the missing one, misspelt or misplaced: `variables.nmae`, `nmae` in the
+   * body of the request, or the shared variable `vscode.rulse`.
+   */
   readonly near?: string
 }
 
@@ -109,8 +112,8 @@ function notFound<const Code extends string> (kind: string, code: Code) {
 }
 
 /**
- * Declares the error about an entry that is stored but cannot be used. It is the entry that was asked for, or the extension that should
- * contain the wanted prompt.
+ * Declares the error about an entry that is stored but cannot be used. That entry is the one that was asked for, or the extension that should
+ * contain the prompt that was asked for.
  */
 function notUsable<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
@@ -382,11 +385,11 @@ export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
   (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
   id => ({ id }))
 
-// Errors that are faults of the service
+// Errors that are the fault of the service, not of its caller
 export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
-// Errors of calls of models: their input, the model's API, and the answer
-/** The greatest number of models that an error names. */
+// Errors of calls to models: their input, the model's API, and the answer
+/** The greatest number of offered models that an error lists. */
 const MAX_OFFERED = 20
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503,
   () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
@@ -433,7 +436,7 @@ export const modelBusy = define('LLM_BUSY', 503,
 
 /**
  * The headers that tell a client not to retry: the service has already tried again itself, or the same request would fail again.
- * @param retryAfter how long to wait, in s, as the model's API asked
+ * @param retryAfter how long the model's API asked to wait, in s; a client that asks again later should wait so long
  */
 function finalHeaders (retryAfter?: number): ErrorHeaders {
   return { 'x-should-retry': 'false', ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) }

@@ -3,7 +3,7 @@ import { type default as Ajv, type ValidateFunction } from 'ajv/dist/core.js'
 /** The functions that check values against schemas, by name. Each function is compiled at its first use. */
 export type FixedValidators<Name extends string> = Readonly<Record<Name, () => ValidateFunction>>
 
-/** The schemas from which each set of checking functions was made, so that the build can generate the functions' code. */
+/** The schemas from which each set of checking functions was made, by that set, so that the build can generate the functions' code. */
 const sources = new WeakMap<object, { readonly ajv: Ajv.default, readonly ids: Readonly<Record<string, string>> }>()
 
 /**

@@ -7,8 +7,8 @@ export type JsonPath = ReadonlyArray<string | number>
 interface Wanted {
   readonly below: Map<string, Wanted>
   /**
-   * The place of the part in the text: that of the name for a member, that of the value for an item; `undefined` while it is not found. Of two members
-   * with one name the last one counts, as it does for a parser.
+   * The place of the part in the text: for a member of an object, where its name begins, for an item of a list, where its value begins; `undefined`
+   * while it is not found. Of two members with one name the last one counts, as it does for a parser.
    */
   place: TextPlace | undefined
 }
@@ -82,7 +82,7 @@ class Scan {
     for (let index = 0; this.#hasNext(']'); index++) this.value(wanted?.below.get(String(index)))
   }
 
-  /** Moves on to the next member or item, or past the end when there is none. */
+  /** Moves on to the next member or item. When there is none, moves behind the bracket `end`, and returns false. */
   #hasNext (end: string): boolean {
     this.#skipSpace()
     if (this.#text[this.#index] === ',') this.#index++
@@ -111,7 +111,7 @@ class Scan {
   }
 }
 
-/** Removes the places that were noted for an earlier member of the same name. */
+/** Removes the places that were noted inside an earlier member of the same name. */
 function forgetPlaces ({ below }: Wanted): void {
   for (const child of below.values()) {
     child.place = undefined

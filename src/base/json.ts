@@ -19,7 +19,7 @@ export const MAX_JSON_DEPTH = 100
 /** A number with at least this many digits may have digits that a double cannot hold. */
 const DIGITS_OF_DOUBLES = 16
 
-/** The greatest number of digits of an integer. Integers beyond 2^53 are kept with all digits, but must have a bound. */
+/** The greatest number of digits of an integer in JSON that the service reads. All digits are kept, so their number must have a bound. */
 const MAX_DIGITS = 1000
 
 /** Matches exponents of three digits or more. A number with a shorter one is never too large for a double, unless it has many digits, too. */
@@ -101,7 +101,7 @@ function isDigit (text: string, at: number): boolean {
   return code >= 0x30 && code <= 0x39
 }
 
-/** Whether a JSON text nests deeper than `MAX_JSON_DEPTH`. For texts that other code than `parseJson` parses. */
+/** Whether a JSON text nests deeper than `MAX_JSON_DEPTH`. For texts that are not parsed by `parseJson`, which checks this itself. */
 export function isTooDeep (text: string): boolean {
   return mayBeDeep(text) && scan(text).tooDeepAt !== undefined
 }

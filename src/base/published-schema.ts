@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 
 /**
  * Reads one of the JSON Schemas in `jsonschema/`, against which publishers can validate their entries, too.
- * @param name the name of its file, without the ending
+ * @param name the name of the schema's file, without the ending
  */
 export function readPublishedSchema<T> (name: string): T {
   return JSON.parse(textOf(name)) as T

@@ -16,7 +16,7 @@ export function isSensitive (name: string): boolean {
 
 /** Makes a function that replaces the secrets in texts. It also finds a secret that JSON inside the text has written with escapes. */
 export function createRedactor (secrets: readonly string[]): Redact {
-  // The longest secret is replaced first, because a shorter one may be its beginning, and the rest would stay.
+  // The longest secret is replaced first: a shorter secret may be the beginning of a longer one, whose rest would stay in the text.
   const longestFirst = secrets.filter(secret => secret !== '').sort((one, other) => other.length - one.length)
   if (longestFirst.length === 0) return text => text
   let spellings: RegExp | undefined

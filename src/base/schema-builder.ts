@@ -4,7 +4,7 @@ export type { Static, TSchema } from 'typebox'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** The schemas of properties that may be left out. They are noted here, because JSON Schema has no keyword for that in the property itself. */
+/** The schemas of properties that may be left out. JSON Schema says so only in the list `required` of the object, which `Object` makes from this set. */
 const optional = new WeakSet<Schema>()
 
 const ofType = (type: string) => (options?: Schema): Schema => ({ type, ...options })

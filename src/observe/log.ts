@@ -69,9 +69,10 @@ export function openLog (settings: LogOptions): OpenLog {
 type Output = ReturnType<typeof destination>
 
 /**
- * Writes the last lines before the process ends, and waits for a limited time only, since it may be that nobody reads them. At the exit pino calls `flushSync`, which
- * tries for ever to write to a pipe that nobody reads any more (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), for
- * example when Ctrl-C also ends the program that reads the log. So everything is written here, before that.
+ * Writes the last lines before the process ends, and waits for a limited time only, since it may be that nobody reads them. At the exit pino
+ * calls `flushSync`, which tries for ever to write to a pipe that nobody reads any more
+ * (https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545), for example when Ctrl-C also ends the program that reads the log. So
+ * everything is written here, before that.
  */
 async function endOutput (output: Output): Promise<void> {
   // The output is flushed twice, because the first flush may only have waited for a write that was under way. Errors of a flush need no care:

@@ -120,7 +120,10 @@ function beginSpan (parent: Span, options: ModelCallOptions, model: string | und
   })
 }
 
-/** Gives the attributes of a model's answer for a span. Estimated numbers of tokens are left out, because readers of a trace would take them for the provider's. */
+/**
+ * Gives the attributes of a model's answer for a span. Estimated numbers of tokens are left out, because readers of a trace would take them for
+ * the provider's.
+ */
 function answerAttributes (model: string | undefined, { inputTokens, outputTokens, isEstimate }: TokenUsage): SpanAttributes {
   return {
     ...(model === undefined ? {} : { 'gen_ai.response.model': model.slice(0, MAX_MODEL_NAME) }),

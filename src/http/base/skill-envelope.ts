@@ -48,12 +48,12 @@ export function skillErrorBody (error: ServiceError, requestId: string): JsonObj
   return { success: false, error: skillErrorText(error), code, requestId, ...(details === undefined ? {} : { details: details as JsonObject }) }
 }
 
-/** The body of a successful reply of the routes that run skills, around its data. */
+/** Makes the body of a successful reply, as the routes that run skills have it: with the data in the member `data`. */
 export function successWith<T> (data: T) {
   return { success: true as const, data }
 }
 
-/** Makes the schema of a successful reply of a route that runs a skill. */
+/** Makes the schema of a successful reply of a route that runs a skill. @param data the schema of the data in that reply */
 export function skillReply<S extends TSchema> (data: S) {
   return { 200: Type.Object({ success: Type.Literal(true), data }) }
 }

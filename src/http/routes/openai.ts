@@ -45,7 +45,7 @@ const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { addi
 /** The `created` time of every listed model, in seconds since 1970: clients expect one, and providers do not tell it. */
 const STARTED = Math.floor(Date.now() / 1000)
 
-/** The form in which an answer is sent: as a chat completion, or translated for another API. */
+/** The functions that send a model's answer: as a chat completion, or translated for OpenAI's Responses API. */
 interface AnswerForm {
   readonly sendReply: typeof sendReply
   readonly sendStream: typeof sendStream
@@ -154,7 +154,7 @@ function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {
   return { id, object: 'model', created: STARTED, owned_by: provider }
 }
 
-/** The facts of a model call that belongs to no prompt, by which its use of tokens is counted. */
+/** Describes a model call that belongs to no registered prompt, so that the tokens that the call uses are counted for its caller. */
 function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, fallbacks?: readonly string[]): CountedCall {
   return { caller, prompt: '', requestId: id, activity, signal: abortWhenGone(reply), fallbacks }
 }

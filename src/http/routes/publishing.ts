@@ -112,7 +112,7 @@ function deleteRoute (app: App, { kind, path, below, name, example }: KindRoute,
   })
 }
 
-/** The URL pattern of one entry of a kind. */
+/** Gives the pattern of the URL of one entry, such as `/api/prompts/:id` or, with `below`, `/api/prompts/:id/tests`. */
 function addressOf (path: string, below: string | undefined): string {
   return `/api/${path}/:id${below === undefined ? '' : `/${below}`}`
 }

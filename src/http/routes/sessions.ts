@@ -32,7 +32,7 @@ const SessionQuery = Type.Object({
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
 /**
- * The most transitions (recorded steps of a session) that one audit lists, and the size of the buffer through which it is sent, in bytes.
+ * The most transitions (recorded steps of a session) that one audit lists, and the size of the buffer through which an audit is sent, in bytes.
  */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 

@@ -22,7 +22,7 @@ export const TurnReply = Type.Object({
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
-/** Describes the result of a turn for the reply. */
+/** Describes for the reply the result of one turn of a dialogue with an agent. */
 export function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
   const { answer = null, value, error = null } = (result ?? {}) as JsonObject
   return {

@@ -20,7 +20,7 @@ export const Goal = Type.Object({
   report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
 }, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
 
-/** The body by which the user agrees to a diff. */
+/** The body by which the user agrees to the diff that a plan has shown. */
 export const Agreement = Type.Object({
   digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' }))
 }, { additionalProperties: false })
@@ -30,7 +30,7 @@ export const CommitMessage = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' }))
 }, { additionalProperties: false })
 
-/** The body that selects which files of a change are undone or redone. */
+/** The body that selects which files of a plan's change are undone or redone. */
 export const Paths = Type.Object({
   paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })),
   dryRun: Type.Optional(Type.Boolean({ description: 'Only tells what it would come to now: `files` and `conflicts`; nothing is written' }))

@@ -14,7 +14,7 @@ import { toolKind } from './kinds/tool/tool-kind.ts'
 export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind, releaseKind]
 
 /**
- * The kinds of keys that a listing of the whole store leaves out: old versions of prompts and tests of prompts. The service reads such a value from the
- * store when a request names it.
+ * The kinds of keys that a listing of the whole store leaves out: old versions of prompts and tests of prompts. Such a value is read when a request
+ * names it, and a version also when a label or another prompt names it.
  */
 export const ON_DEMAND: readonly KeyKind[] = [{ key: VERSIONS, onDemand: true }, { key: TESTS, onDemand: true }]

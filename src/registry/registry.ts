@@ -96,7 +96,7 @@ export class Registry {
   /**
    * Calls `listener` after each read of the store, also after a read that makes no new generation, such as a read of shared variables
    * or of entries that cannot be used.
-   * @param listener gets the keys of shared variables that the store has reported as changed
+   * @param listener gets the keys of shared variables that the store has reported as changed; none after a read of the whole store
    * @returns a function after whose call the listener is not called any more
    */
   onRead (listener: (environKeys: readonly string[]) => void): () => void {
@@ -135,7 +135,7 @@ export class Registry {
     // When the store reports the same write during this read, the read counts as outdated: the next read has the value.
     await this.#following.idle()
     read.end()
-    // An interruption makes this read void, and the whole store is read again.
+    // When the connection to the store was interrupted, this read is void, and the whole store is read again.
     if (read.isInterrupted) await this.#refreshing.idle()
   }
 
@@ -153,7 +153,7 @@ export class Registry {
     return this.#builder.pinsOf(id)
   }
 
-  /** Publishes a new generation of the same entries, because the tools that a server offers have changed. */
+  /** Publishes a new generation of the same entries, because an MCP server offers other tools than before. */
   relink (): void {
     void this.#exclusively(() => this.#publish(true))
   }
@@ -227,7 +227,7 @@ export class Registry {
     const environKeys = keys.filter(key => key.startsWith(this.#environPrefix))
     const entryKeys = keys.filter(key => this.#entries.kindOf(key) !== undefined)
     const read = this.#reads.begin()
-    // After an interruption the whole store is read again: the values of this read are perhaps from before the interruption.
+    // After an interruption of the connection the whole store is read again: the values of this read are perhaps from before the interruption.
     const isDoubtful = (key: string): boolean => read.hasChanged(key) || read.isInterrupted
     try {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
@@ -295,7 +295,7 @@ export class Registry {
     if (this.#announced.size > 0 && this.#health.problem === undefined) void this.#following.run()
   }
 
-  /** Publishes the next generation, if it has anything new. @param hasNews whether something else than entries is new, such as the tools of a server */
+  /** Publishes the next generation, if it has anything new. @param hasNews whether something else than entries is new: an MCP server's tools, or a version */
   async #publish (hasNews: boolean): Promise<void> {
     if (!hasNews && !this.#entries.hasChanged) return
     const generation = await this.#builder.build(hasNews)

@@ -7,8 +7,8 @@ type Mistake = Pick<TemplateSyntaxError, 'message' | 'line' | 'column'>
 export const LANGUAGE_NAMES: Readonly<Record<Syntax, string>> = { go: 'Go', handlebars: 'Handlebars' }
 
 /**
- * The message about a text that is valid neither in Go's template language nor in Handlebars. The diagnostic points at the mistake by the rules of
- * Go, so the message names the place of the other mistake only where it is another place.
+ * The message about a text that is valid neither in Go's template language nor in Handlebars. The line and column of the diagnostic are those of the
+ * mistake by Go's rules. So the message names the place of the mistake by Handlebars' rules only if that is another place.
  */
 export function inNeither (asGo: Mistake, { message, line, column }: Mistake): string {
   const isThere = line === asGo.line && column === asGo.column

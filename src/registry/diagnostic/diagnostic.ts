@@ -36,7 +36,7 @@ export function reject (code: string, message: string, hint?: string, place?: Te
   return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
 }
 
-/** Makes the path in a diagnostic about a part of an entry begin at the whole entry. @param path the path of the part in the entry */
+/** Puts the path of a part of an entry in front of the path in a diagnostic about that part, so that the path begins at the entry itself. */
 export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {
   return { ...diagnostic, field: [...path, ...diagnostic.field ?? []] }
 }

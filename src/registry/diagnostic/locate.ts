@@ -6,7 +6,7 @@ const MAX_LOCATED = 200
 
 /**
  * Adds lines and columns to diagnostics that only name a member of the entry.
- * @param text the text that was sent; members have places only if it is JSON
+ * @param text the text that the caller sent; if it is no JSON, the diagnostics stay as they are
  * @param within the path of the entry in that JSON
  */
 export function locate (diagnostics: readonly Diagnostic[], text: string, within: JsonPath = []): readonly Diagnostic[] {

@@ -17,7 +17,7 @@ export class Effort {
     this.left -= steps
   }
 
-  /** Yields names to compare as long as the budget lasts. */
+  /** Yields the given names one by one until this budget is used up. */
   * affordable (names: Iterable<string>): Generator<string> {
     for (const name of names) {
       if (this.left <= 0 || this.#names-- <= 0) return
@@ -97,8 +97,8 @@ function byNearness (one: Candidate, other: Candidate): number {
 }
 
 /**
- * Picks the names that the author of a misspelt name most likely meant: names that are nearly equal, and the same name in another module. The search
- * is strict, because its result is shown as a hint that nobody has asked for.
+ * Picks the names that the author of a misspelt name most likely meant: names that are nearly equal, and those that end with the whole name
+ * (`git.status` for `status`). The search is strict, because its result is shown as a hint that nobody has asked for.
  * @param effort the budget, which several searches can share
  */
 export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {

@@ -51,7 +51,7 @@ function checker (name: string) {
     if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries in entry-validators.ts`)
     const validate = validators[name as keyof typeof validators]()
     if (validate(value) === true) return
-    // The errors inside an if/then or allOf are reported by themselves; the error of the wrapper adds nothing.
+    // What is wrong inside an `if` and `then` has errors of its own; the error of the `if` itself adds nothing.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
     const hint = `validate it against jsonschema/${name}.json`
     const told = violations.slice(0, 20)

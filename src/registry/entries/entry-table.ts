@@ -90,7 +90,7 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
-  /** Reads the value that is now stored under a key into the table. Calls must not overlap. @returns whether the table has changed */
+  /** Takes into the table the value that a caller has just read under a key. Calls must not overlap. @returns whether the table has changed */
   async take (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     const before = this.#records.get(key)
     const isNew = await this.#put(key, stored, slices)

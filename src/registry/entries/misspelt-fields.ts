@@ -40,7 +40,7 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
   return [...own, ...nested]
 }
 
-/** Runs a check against a JSON Schema. Its rejection also lists misspelt fields, since they are the most frequent cause. @throws RejectedEntry */
+/** Runs a check against a JSON Schema. When the check fails, the error also lists misspelt fields, the most frequent cause. @throws RejectedEntry */
 export function checkWithFields (check: () => void, misspelt: () => readonly Diagnostic[]): void {
   try {
     check()

@@ -8,22 +8,23 @@ const MOST = 512 * 1024 * 1024
 const HEAP_SHARE = 1 / 4
 
 /**
- * The estimate of the memory that a compiled template takes beside its text, in bytes: figures measured with prompts that read paths, rounded up. A
- * text full of short tags takes forty times its own length, so a bound on the length of texts would not bound the memory.
+ * The estimate of the memory that a compiled template takes beside its text, in bytes, measured with templates such as `{{user.name}}` and rounded up.
+ * A template that can be explained counts `EXPLAINED` times. A bound on the length of texts would not bound the memory: a text full of short tags takes
+ * forty times its own length.
  */
 const BYTES_PER_TEMPLATE = 2048
 const BYTES_PER_TAG: Readonly<Record<Syntax, number>> = { go: 2560, handlebars: 1024 }
 const EXPLAINED = 2
 
-/** Gives a compiled template: plain, or compiled so that it can explain which value each piece of its output came from. */
+/** Gives the compiled template of one text. With `explain` the template can tell which value each piece of its output came from. */
 export type PreparedTemplate = (explain: boolean) => Template
 
 /** Gives compiled templates to the code that compiles prompts. */
 export interface TemplateCache {
   /**
    * Prepares the text of a template once, so that a later look-up takes no longer for a long text than for a short one. The returned function compiles
-   * the template when it is first called, and again after the cache has dropped it. Each compile finds the same names of tools and partials in the text.
-   * The function throws TemplateSyntaxError.
+   * the template when it is first called, and again after the cache has dropped it. A template that is compiled again has the same `references` in the
+   * same order, so that links made for the first one fit it. The function throws TemplateSyntaxError.
    */
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
@@ -79,7 +80,7 @@ export function createTemplateCache (languages: readonly Language[], limit = sha
   }
 }
 
-/** Makes a cache that keeps nothing. It is for texts that strangers send: such texts must not push templates in use out of the real cache. */
+/** Makes a cache that keeps nothing. It is for texts that strangers send: these must not push templates in use out of the cache of `createTemplateCache`. */
 export function uncachedTemplates (languages: readonly Language[]): TemplateCache {
   return {
     prepare (syntax, source) {

@@ -22,7 +22,7 @@ export interface Extension {
 export interface Prompt {
   readonly id: string
   readonly entry: PromptEntry
-  /** The number of the version, for a prompt that is an older version; `label` is the label (`production`) under which the version is linked, if any. */
+  /** The number of the version, for a prompt that is a stored version; `label` is the label (`production`) under which the version is served, if any. */
   readonly version?: number | undefined
   readonly label?: string | undefined
   /** A hash of what is rendered and sent to a model: of this prompt and of all prompts that it includes. It is equal on every replica. */
@@ -56,7 +56,7 @@ export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArg
 export interface Tool {
   readonly id: string
   readonly definition: ToolDefinition
-  /** Gives the diagnostics of the tool at this moment. They depend on the address of the tool's module, which can change while the tool does not. */
+  /** Gives the diagnostics of the tool at this moment. They depend on the address of the program that offers the tool, which can change meanwhile. */
   diagnostics (): readonly Diagnostic[]
   /** Whether the tool has a key of its own; a tool that an MCP server offers has none. */
   readonly isRegistered: boolean
@@ -66,11 +66,11 @@ export interface Tool {
 
 /**
  * Finds the rejected entry that is stored under a name (a tool by its function name, an entry of another kind by its id); `undefined` when there is
- * none. The rest of a generation never changes, but this function looks at the present state, because a rejection makes no new generation.
+ * none. The rest of a generation never changes, but this function looks at the registry as it is now, because a rejection makes no new generation.
  */
 export type FindRejected = (kind: KindAccess, name: string) => EntryProblem | undefined
 
-/** A version of a prompt as it is served under a label. Prompts that the version includes are taken from the same label. */
+/** A version of a prompt as it is served under a label such as `production`. Prompts that it includes are taken from the same label, if they have it. */
 export interface ReleasedVersion {
   readonly version: number
   /** The share of callers who get the version, in percent. */
@@ -82,7 +82,7 @@ export interface ReleasedVersion {
 export interface Release {
   readonly id: string
   readonly record: ReleaseRecord
-  /** A hash of the release record. */
+  /** A hash of `record`, the stored list of the prompt's versions and labels. */
   readonly hash: string
   /** The number of the newest version whose content equals the prompt that is served without a label; `undefined` when no version's content does. */
   readonly latest: number | undefined

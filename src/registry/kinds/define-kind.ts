@@ -9,8 +9,8 @@ export type DefinitionKindOptions<D extends Definition> =
   Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
 
 /**
- * Makes a kind of definitions for `KINDS`, the table of kinds. An extension lists its entries of this kind under `contributes`, in the field that has
- * the name of the kind's key.
+ * Makes one kind of definitions (agents, skills or plan profiles) for `KINDS`, the table of kinds. An extension lists its entries of this kind under
+ * `contributes`, in the field that has the name of the kind's key.
  */
 export function defineKind<D extends Definition> ({
   decode = decodeJson,

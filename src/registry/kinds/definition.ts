@@ -10,7 +10,7 @@ export interface Definition {
   /** The object as it is stored. */
   readonly source: JsonObject
   readonly diagnostics: readonly Diagnostic[]
-  /** The tools that the definition names. Whether these tools are registered is not said here: it can change while the definition does not. */
+  /** What the definition calls: tools, agents, skills, plans. Whether they are registered is not said here: it can change while the definition does not. */
   readonly toolUses?: readonly ToolUse[]
   /** A hash of the whole definition. */
   readonly hash: string

@@ -21,11 +21,11 @@ export interface Kind extends KindAccess {
   readonly reading: 'whole' | 'lazy' | 'asked'
   /** The name of a file in a directory store (`SKILL.md`) whose text is the value of the folder in which the file lies. */
   readonly file?: string
-  /** Whether Dotprompt's `.prompt` files in a folder are entries of this kind, too. */
+  /** Whether the `.prompt` files of the format Dotprompt in a directory store are entries of this kind, too. */
   readonly hasDotprompt?: boolean
   /** Reads the value out of a stored text. @throws RejectedEntry */
   decode (text: string): DecodedValue
-  /** Brings a value into its common form, in which two ways to write the same entry are equal. */
+  /** Brings a value into its common form, in which two ways to write the same entry are equal: a prompt as a bare text and as an object. */
   normalise (value: Json): Json
   /**
    * Checks an entry before it is stored, and returns the diagnostics that the registry would give to it. An error among them refuses the entry.
@@ -42,7 +42,7 @@ export interface NewEntry {
   readonly text: string
 }
 
-/** The tools and lookups that a check of an unstored entry can use. */
+/** What the check of an entry that is not stored yet works with. */
 export interface CheckContext {
   readonly toolReader: ToolReader
   /** The id of the tool that has this function name; `undefined` when there is none that the publisher is allowed to see. */

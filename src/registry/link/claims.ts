@@ -10,7 +10,10 @@ export interface Claim<T extends Claimed> {
   readonly offer: T
 }
 
-/** All claims to the ids of one kind. Where several keys claim an id, an entry with a key of its own wins, otherwise the extension with the smallest key. */
+/**
+ * All claims to the ids of one kind of entries: which key has an entry for which id. Where several keys claim an id, an entry with a key of its own
+ * wins, otherwise the extension with the smallest key.
+ */
 export class Claims<T extends Claimed> {
   /** The claims by id, the winning one first. */
   readonly #claims = new Map<string, readonly Claim<T>[]>()
@@ -18,7 +21,7 @@ export class Claims<T extends Claimed> {
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
 
-  /** The entry of an id: that of the winning claim; `undefined` when no key claims the id. */
+  /** The entry that is served for an id: that of the winning claim; `undefined` when no key claims the id. */
   get (id: string): T | undefined {
     return this.#claims.get(id)?.[0]?.offer
   }

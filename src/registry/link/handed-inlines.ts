@@ -27,7 +27,7 @@ export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry,
   const queue: Array<readonly [user: PromptEntry, isGiven: boolean]> = [[from, false]]
   for (const [user, isGiven] of queue) {
     for (const { entry, reference } of inclusionsOf(user)) {
-      // An inline partial also replaces the registered prompt of the same name.
+      // Here the inline partial takes the place of the registered prompt, so this reference does not include that prompt.
       if (isGiven && reference.name === name) continue
       const isHanded = isHandedOn(name, isGiven, reference, entry)
       if (!isHanded && entry === to) return false
@@ -41,8 +41,8 @@ export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry,
 }
 
 /**
- * Whether the included prompt `to` can use an inline partial: its including prompt was given the partial, or defines it for every call of `to`. A prompt
- * in Go's template language can never use one.
+ * Whether the included prompt `to` can use an inline partial: the prompt that includes `to` was given the partial, or defines it for every call of `to`.
+ * A prompt in Go's template language can never use one.
  */
 function isHandedOn (name: string, isGiven: boolean, { calls = [] }: Reference, to: PromptEntry): boolean {
   if (to.compiled.syntax !== 'handlebars') return false

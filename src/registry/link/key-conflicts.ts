@@ -2,7 +2,7 @@ import { reject } from '../diagnostic/diagnostic.ts'
 import { type EntryProblem } from '../entries/entry-table.ts'
 import { type Claimed, type Claims } from './claims.ts'
 
-/** The ids of one kind of entries with the keys that claim them, and the words for the kind in messages. */
+/** One kind of entries, with the claims to its ids (which key has an entry for which id), and the words for the kind in messages. */
 export interface ContestedKind {
   readonly claims: Claims<Claimed>
   readonly words: {

@@ -19,7 +19,7 @@ export class LabelEnvironment {
   readonly #label: string
   readonly #shares = new Map<string, Shares>()
   readonly #linker: Linker
-  /** The ids of prompts for which the label stands for other versions than when the names in the texts were last resolved. */
+  /** The prompts of which the label stands for other versions than when the names in the texts were last resolved. */
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 

@@ -89,9 +89,9 @@ function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
 }
 
 /**
- * The problem of a prompt that includes itself without end, directly or through others.
+ * The problem of a prompt whose partials include each other without end.
  * @param way the prompts from this one to the one that closes the circle
- * @param at the inclusion with which the circle begins
+ * @param at the inclusion in this prompt with which the way begins
  */
 export function endless (way: readonly PromptEntry[], { reference: { line, column }, where }: Inclusion): Problem {
   const diagnostic: Diagnostic = {

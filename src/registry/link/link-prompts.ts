@@ -14,7 +14,7 @@ import { idsMeant, isOptional, isPartial } from './references.ts'
 interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
 type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
-/** The key under which a look-up is remembered. Prompts and tools have separate names. */
+/** A name that was looked up to resolve a prompt: `prompt team.greet` or `tool git_status`. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
 
 /** The members that a prompt has when it is used as a partial. */
@@ -136,7 +136,7 @@ export class Linker {
     this.#resolutions.delete(entry)
   }
 
-  /** A prompt with its names resolved, or with the reasons why it cannot be rendered. @param label the label under which a version is linked */
+  /** A prompt with its names resolved, or with the reasons why it cannot be rendered. @param label the label under which a version is served */
   link (entry: PromptEntry, label?: string): Prompt {
     const { id, version } = entry
     if (!isSound(entry)) {
@@ -165,7 +165,7 @@ export class Linker {
       label,
       state: all.length > 0 ? 'unlinked' : 'valid',
       revision: included.length === 0 ? entry.revision : contentHash([entry.revision, ...included.map(each => each.revision).sort()]),
-      // Nearly all prompts have no problem, and then share empty collections, because a prompt with labels is linked several times.
+      // Nearly all prompts have no problem. These share the collections, which saves memory: a prompt with labels is linked several times.
       diagnostics: all.length === 0 ? entry.diagnostics : [...entry.diagnostics, ...all.map(({ diagnostic }) => diagnostic)],
       unfound: all.length === 0 ? NONE_UNFOUND : new Map(all.map(({ diagnostic, wanted }) => [diagnostic, wanted])),
       texts,
@@ -187,7 +187,7 @@ export class Linker {
     return new PartialCycles(entry => this.#certain(entry).map(each => each.entry))
   }
 
-  /** The problem of a prompt that includes itself without end, as far as that can be told without rendering it. */
+  /** The problem of a prompt whose partials include each other without end, as far as that can be told without rendering it; empty when there is none. */
   #findCycle (entry: PromptEntry): Problem[] {
     const way = this.#cycles.find(entry)
     const at = way && this.#certain(entry).find(each => each.entry === way[1])
@@ -244,7 +244,7 @@ export class Linker {
 
   /**
    * Finds a partial: first a prompt of the same module or extension, then a prompt whose id is the whole name.
-   * @returns the reason, in words, when the found prompt cannot be used as a partial; `undefined` when no prompt is found
+   * @returns the link to it; the reason, in words, when the found prompt cannot be used as a partial; `undefined` when no prompt is found
    */
   #findPartial (from: PromptEntry, reference: Reference, where: Inclusion['where'], includes: Inclusion[]): Link | string | undefined {
     const [sibling, full] = idsMeant(from.id, reference.name)
@@ -260,7 +260,7 @@ export class Linker {
   #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
     this.#note(from, `prompt ${id}`)
     const found = this.#entries.get(id, from)
-    // When a version has to be linked anew, `forget` looks for the users of the version's own name (`id@7`). So this prompt is noted as one of them.
+    // When a version has to be linked anew, `forget` looks for the users of the version's own name (`id@7`). So `from` is noted as one of them.
     if (found?.version !== undefined) this.#note(from, `prompt ${nameOf(found)}`)
     return found
   }

@@ -2,12 +2,12 @@
 interface Frame<T> { readonly node: T, readonly targets: readonly T[], next: number }
 
 /**
- * Finds the nodes of a graph that never end: whatever the values are, walking from the node leads into a circle of nodes that include each other. Here
- * the nodes are prompts, and a render of such a prompt would never end.
+ * Finds the endless nodes of a graph: those from which a way leads into a circle of nodes that include each other. Here the nodes are prompts, and only
+ * inclusions that happen in every render count. So a render of an endless prompt would never end.
  */
 export class PartialCycles<T> {
   readonly #targets: (node: T) => readonly T[]
-  /** The nodes looked at so far, each with whether it never ends. */
+  /** The nodes looked at so far, each with whether it is endless. */
   readonly #endless = new Map<T, boolean>()
 
   /** @param targets the nodes that a node includes in any case, whatever the values are */
@@ -29,8 +29,8 @@ export class PartialCycles<T> {
   }
 
   /**
-   * Whether a node never ends. Each node is walked once, however often this is asked. The walk does not recurse, because a chain of partials can be
-   * as long as the registry.
+   * Whether a node is endless. Each node is walked once, however often this is asked. The walk does not recurse, because a chain of partials can be as
+   * long as the registry.
    */
   isEndless (node: T): boolean {
     const known = this.#endless.get(node)

@@ -72,7 +72,7 @@ export class ReleaseLinker {
   }
 
   /**
-   * Takes in changed records of releases and changed prompts, and reads the versions that they name.
+   * Takes in changed records of releases and changed prompts, and reads the versions that their labels and texts name.
    * @param keys the keys of the changed records
    * @returns the names of versions and labels whose meaning has changed
    */
@@ -94,7 +94,7 @@ export class ReleaseLinker {
     return names
   }
 
-  /** Links the prompts that use names whose meaning has changed. @returns the releases of the next generation, by the prompt's id */
+  /** Resolves anew the names in labelled versions that use a changed name. @returns the releases of the next generation, by the prompt's id */
   async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Release>> {
     for (const [label, environment] of this.#environments) {
       for (const id of await environment.affected(names, slices)) {
@@ -166,13 +166,13 @@ export class ReleaseLinker {
     return this.#entries.get(id)?.entry.record.versions.find(version => version.n === n)
   }
 
-  /** The prompt that is served without a label, if its content equals that of a version: then the version need not be read. Otherwise `undefined`. */
+  /** The prompt that is served without a label, if its hash is the given one of a version: then the version need not be read. Otherwise `undefined`. */
   #twin (id: string, tag: string): PromptEntry | undefined {
     const direct = this.#direct(id)
     return direct?.hash === tag ? direct : undefined
   }
 
-  /** The versions of a prompt that are needed: those that its labels stand for, and those that other prompts name with their number and its record lists. */
+  /** The needed versions of a prompt: those that its labels stand for, and those of the versions in its record that other prompts name with their number. */
   #wantedOf (id: string): readonly number[] {
     const record = this.#entries.get(id)?.entry.record
     if (record === undefined) return []

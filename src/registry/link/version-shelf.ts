@@ -34,14 +34,14 @@ export class VersionShelf {
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
-  /** The reason why the last read of the store failed; `undefined` when it did not fail. */
+  /** The reason why a read of the store has failed since the last `beginRetry`; `undefined` when none has failed. */
   #failure: string | undefined
 
   constructor (options: VersionShelfOptions) {
     this.#options = options
   }
 
-  /** The reason why versions could not be read; `undefined` when they could. */
+  /** The reason why versions could not be read since the last `beginRetry`; `undefined` when they could. */
   get failure (): string | undefined {
     return this.#failure
   }

@@ -4,7 +4,7 @@ import { type PromptLookup } from '../needs/needs.ts'
 import { idsMeant } from '../link/references.ts'
 import { usageOf } from '../needs/usage-index.ts'
 
-/** The greatest number of prompts that are looked at in one search for callers, direct or indirect. */
+/** The greatest number of prompts that are looked at in one search for the prompts that include a prompt, directly or through others. */
 const MAX_CALLERS = 1000
 
 /** Gives the ids of the prompts whose templates include a prompt, or would include it if it were registered. @param id the included prompt's id */
@@ -27,7 +27,7 @@ export async function callersIn (generation: Generation, prompts: Iterable<Promp
 
 /** The id of a prompt that defines a missing partial inline, and includes the given prompt, directly or through others; `undefined` if none does. */
 export function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'entry'>, prompts: PromptLookup, callersOf: CallersOf): string | undefined {
-  // Go's template language has no inline partials, and so gives none to the prompts that it includes.
+  // A prompt in Go's template language cannot use inline partials of the prompts that include it.
   if (entry.compiled.syntax !== 'handlebars') return undefined
   const below = new Set([id])
   for (const called of below) {

@@ -97,7 +97,7 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
   return [...found.values()]
 }
 
-/** Keeps a diagnostic if it is the first about a name. @param unanswered the name, with each kind of entry under which it was looked up */
+/** Keeps a diagnostic if it is the first of its code about a name. @param unanswered the name, with each kind of entry under which it was looked up */
 type Note = (diagnostic: Diagnostic, about: string, unanswered?: readonly Unanswered[]) => void
 
 function noteUnpublished (path: string, environs: EnvironNames, note: Note): void {

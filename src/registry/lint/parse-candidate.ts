@@ -14,10 +14,10 @@ import { createSlices } from '../../runtime/slices.ts'
 import { uncachedTemplates } from '../entries/template-cache.ts'
 import { templateParser } from '../kinds/prompt/template-entry.ts'
 
-/** The greatest number of paths and references of one candidate that are looked up in the registry; no honest candidate has so many. */
+/** The most paths and references of a candidate that are looked up in the registry. With more, none is looked up; no honest candidate has so many. */
 const MAX_NAMES = 20_000
 
-/** An entry that is checked before it is stored. */
+/** A candidate: an entry that is checked before it is stored. */
 export interface Candidate {
   /** The key of the entry's kind: `templates`. */
   readonly kind: KindAccess['key']
@@ -32,9 +32,9 @@ export interface ParsedCandidate {
   readonly diagnostics: readonly Diagnostic[]
   readonly extension?: ExtensionDefinition
   readonly prompts: readonly PlainPrompt[]
-  /** The tools that the candidate names, other than those that a prompt offers to its model. */
+  /** The tools, agents, skills and plans that the candidate calls, when it is an agent, a skill or a plan profile. */
   readonly toolUses?: readonly ToolUse[]
-  /** The tools that are named by the entries that the candidate brings, when the candidate is an extension. */
+  /** When the candidate is an extension: for each agent, skill and plan profile that it brings, what that one calls. */
   readonly broughtUses?: ReadonlyArray<{
     readonly kind: { readonly name: string, readonly noun: string },
     readonly id: string,

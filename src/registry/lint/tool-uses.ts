@@ -9,7 +9,7 @@ type Tools = Pick<Generation, 'tools' | 'definitions'>
 /** The agents, skills and plan profiles that exist although nobody has registered them, as `kind/id`. */
 const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
-/** The problems of the tools, agents, skills and plans that an entry names, each an error: the named one is not registered, or a tool lacks the parameter. */
+/** The problems of the tools, agents, skills and plans that an entry names, each an error: one is not registered, or a tool lacks a given parameter. */
 export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: Tools): Diagnostic[] {
   // One budget serves the search for similar names of all names together, so that the check stays cheap in a large registry.
   const effort = new Effort()

@@ -32,7 +32,7 @@ export interface Visit {
   readonly isTop: boolean
   /** The text's dot: the value in which names of the text are looked up. `undefined` when it is at no path, such as a tool's result. */
   readonly dot: Given | undefined
-  /** The named arguments of the call. An argument is `undefined` when its value is at no path. */
+  /** The named arguments with which the text is called as a partial. An argument is `undefined` when its value is at no path. */
   readonly named: ReadonlyMap<string, Given | undefined>
   /** The parameters declared by the prompts from the top down to this one, the outermost first. */
   readonly parameters: readonly PromptParameters[]
@@ -103,8 +103,8 @@ export class NeedsWalk {
   }
 
   /**
-   * Finds the value at which a path of a visited text begins: gives the path of that value from the root, and how many characters of the text's path this
-   * covers. `undefined` when the value is at no path.
+   * Finds the value in which a path of a visited text is looked up. Gives the path of that value from the root of all values, and how many characters at
+   * the beginning of the text's path only name that value. `undefined` when the value is at no path.
    */
   #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
@@ -139,8 +139,8 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
-    // Of some calls only a render knows whether they happen. Inside of such a call, further ones are not followed: their number would multiply with each
-    // level.
+    // Of some calls only a render knows whether they happen. Inside of such a call, further calls of that sort are not followed: their number would
+    // multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
@@ -184,7 +184,7 @@ export function givenAt ({ dot, named }: Visit, path: string): Given | undefined
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
-/** The key by which one visit of a prompt differs from its other visits. */
+/** A key that two visits share when they are visits of one prompt with the same arguments. */
 function keyOf ({ prompt, dot, named, replaced }: Visit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }

@@ -8,7 +8,7 @@ export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
 export interface OwnedPath {
   /** Who gives the value. `variables`: the caller. `environs`: only a shared variable. `caller`: the service itself, from the caller's verified identity. */
   readonly owner: 'variables' | 'environs' | 'caller'
-  /** The path from the root of all values, without aliases: `variables.a.b`. */
+  /** The path from the root of all values: `variables.a.b`, also where the template writes `args.a.b` or `a.b`. */
   readonly path: string
   /** Whether the path was written without `variables.` in front. */
   readonly isBare: boolean

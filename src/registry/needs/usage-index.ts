@@ -14,7 +14,7 @@ import { type Link } from '../../template/language.ts'
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
-  /** For the ids that a missing partial can have: the prompts that name this partial. */
+  /** For each id that a missing partial can have, the ids of the prompts that name that partial. */
   readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }

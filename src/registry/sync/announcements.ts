@@ -1,4 +1,4 @@
-/** The most changed keys that are remembered. With more, the keys are forgotten and the whole store is read again, as if it had reported no deletion. */
+/** The most changed keys that are remembered. With more, they are all forgotten and the whole store is read again, as if no deletion had been reported. */
 const MAX_KEYS = 100_000
 
 /** The changed keys that the store has reported and that this process has not read yet. */

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { type Store, StoreError } from '../../store/store.ts'
 
-/** The greatest number of keys that the store is asked for at a time; further ones are not asked for. */
+/** The greatest number of keys that the store is asked for at a time; further ones count as absent. */
 const MAX_UNDER_WAY = 64
 
 /** How long a key that the store did not have is not asked for again, in ms, and the greatest number of such keys that are remembered. */
@@ -41,7 +41,7 @@ export class Seeker {
     return answer
   }
 
-  /** Asks the store for one key. In an outage nothing is found: whoever reads the whole store reports the outage. */
+  /** Asks the store for one key. In an outage nothing is found; the next read of the whole store reports the outage. */
   async #ask (key: string): Promise<boolean> {
     try {
       const [exists] = await this.#store.has([key])

@@ -43,7 +43,7 @@ export class StoreHealth {
   /**
    * Notes whether the store lets this process read which versions of prompts the labels (`production`) stand for. An operator's old ACL of Redis can
    * forbid that. Then labels are not served, and everything else is.
-   * @param probes what the store answers for the prefixes of labels' keys
+   * @param probes what the store answers when the bare key prefixes of release records and of versions are read
    */
   judgeLabels (probes: ReadonlyArray<readonly [prefix: string, value: StoredValue]>): void {
     const withheld = probes.filter(([, value]) => isWithheld(value)).map(([prefix]) => prefix)

@@ -95,11 +95,11 @@ export interface AgentChild {
   readonly input: string
   /** The limits of the session that the call starts. @default a part of the budget that the calling session has not yet used */
   readonly budget?: { readonly steps: number, readonly tokens: number }
-  /** The name of the workspace (a folder) in which the plan works, or of the target (a machine) on which the skill runs commands. Both are the operator's. */
+  /** The name of the workspace (a folder) in which the plan works, or of the target (a machine) on which the skill runs commands. The operator sets up both. */
   readonly place?: string
 }
 
-/** A parameter that the model fills in when it calls a child: an agent, a skill or a plan. */
+/** A parameter that the model fills in when it calls an agent, a skill or a plan. */
 export interface ChildParameter {
   readonly description?: string
   readonly type: string

@@ -22,7 +22,7 @@ export interface GivenFunction {
   readonly target?: string
 }
 
-/** What a function of an agent calls: for each field that can say so, the kind of the called entry. `parseTool` reads those with `tool`. */
+/** For each field that names what a function of an agent calls, the key of the kind of the called entry. `tool` has none: `parseTool` reads such functions. */
 export const FUNCTION_KINDS = { tool: undefined, agent: 'agents', skill: 'skills', plan: 'plans' } as const
 
 type FunctionKind = keyof typeof FUNCTION_KINDS
@@ -45,7 +45,7 @@ const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, rea
   ['target', ['skill']]
 ])
 
-/** The mistakes in the form of a function, in words. @param index the function's place in the agent's list, from 0 */
+/** The mistakes in a function that an agent offers its model, in words. @param index the function's place in the agent's `tools`, from 0 */
 export function mistakesOf (given: GivenFunction, index: number): string[] {
   const where = `tools.${index}${given.name === undefined ? '' : ` ("${given.name}")`}`
   const kinds = kindsOf(given)

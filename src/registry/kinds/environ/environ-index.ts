@@ -3,8 +3,8 @@ import { compareNames, NameList } from './name-list.ts'
 import { amend, holds, positionOf } from './sorted-names.ts'
 
 /**
- * The bounds of the cache of answers to `has` and `hasBelow`: the number of names, and the length of a name. The cache makes a look-up of a render
- * fast, but callers can ask for any name, of any length.
+ * The bounds of the cache of answers to `has` and `hasBelow`: how many names it remembers, and how long such a name can be. The cache makes the
+ * look-ups of renders fast. It needs bounds, because callers can ask for any name, of any length.
  */
 const MAX_REMEMBERED = 20_000
 const MAX_REMEMBERED_LENGTH = 200
@@ -12,7 +12,7 @@ const MAX_REMEMBERED_LENGTH = 200
 /** The most changes that the index keeps beside the names that the store last listed. With more, listing all names anew is worth its cost. */
 const MAX_CHANGES = 20_000
 
-/** A range of sorted names: positions in the list that the store last gave, and the names that were added or removed since. */
+/** A range of sorted names: the positions in the list of names that the store last gave, and which names were added to that list or removed since. */
 interface Range {
   readonly listed: readonly [start: number, end: number]
   readonly added: readonly string[]
@@ -26,7 +26,7 @@ interface Range {
  */
 export class EnvironIndex {
   #listed = NameList.empty
-  /** The names that were added since `#listed` was read from the store, sorted; none of them is in `#listed`. A change replaces the array. */
+  /** The names that were added since `#listed` was read from the store, sorted; none of them is in `#listed`. A change makes a new array. */
   #added: readonly string[] = []
   /** The names that were removed since `#listed` was read from the store, sorted; all of them are in `#listed`. */
   #removed: readonly string[] = []
@@ -60,14 +60,14 @@ export class EnvironIndex {
       this.#forget(name)
     }
     if (added.size + removed.size === 0) return
-    // A name that comes back after its removal, or goes after it was added, is again as the store last listed it: nothing needs to be kept for it.
+    // A name that is added again after its removal, or removed after it was added, is as the store last listed it: nothing needs to be kept for it.
     const restored = new Set([...added].filter(name => holds(this.#removed, name)))
     const dropped = new Set([...removed].filter(name => holds(this.#added, name)))
     this.#added = amend(this.#added, dropped, [...added].filter(name => !restored.has(name)))
     this.#removed = amend(this.#removed, restored, [...removed].filter(name => !dropped.has(name)))
   }
 
-  /** Called before all names are listed anew from the store. Begins to record the changes, because the listing perhaps misses them. */
+  /** Begins to record which names change. It is called before the store lists all names anew, because that listing perhaps misses such a change. */
   beginListing (): void {
     this.#meanwhile = new Map()
   }
@@ -77,7 +77,7 @@ export class EnvironIndex {
     return this.#meanwhile?.has(name) ?? false
   }
 
-  /** Replaces the listed names by those of a new listing. The changes that were recorded since it began are newer, so they are kept on top of it. */
+  /** Replaces the listed names by those of a new listing. Changes that were recorded since that listing began are newer, so the index keeps them. */
   replace (names: NameList): void {
     const meanwhile = [...this.#meanwhile ?? []]
     this.#listed = names
@@ -120,7 +120,7 @@ export class EnvironIndex {
       const dot = path.indexOf('.', skip)
       const way = dot === -1 ? path : path.slice(0, dot)
       if (removed.length === 0 || this.has(way) || this.hasBelow(way)) segments.add(way.slice(skip))
-      // A segment that ends its name takes one position in the list. The names below any other segment are skipped at once, however many they are.
+      // When the segment is the last one of its name, the loop goes on with the next name. Otherwise it skips all names below that segment at once.
       index = dot === -1 ? index + 1 : this.#listed.from(`${way}/`)
     }
     return [...segments].sort()

@@ -5,7 +5,7 @@ import { type EnvironIndex } from './environ-index.ts'
 import { missingNames, NameListBuilder } from './name-list-builder.ts'
 import { type NameList } from './name-list.ts'
 
-/** How many names the store is asked for in one round trip. */
+/** How many names the store is asked about in one round trip. */
 const BATCH = 250
 
 /**
@@ -47,8 +47,8 @@ export class EnvironListing {
   }
 
   /**
-   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them. The registry does this for the keys of
-   * a cluster's node that suddenly lists no key.
+   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them. The registry does this when a node of
+   * a Redis cluster suddenly lists no key, for the keys that belong to this node.
    */
   async keep (isKept: (key: string) => boolean): Promise<void> {
     const slices = createSlices()
@@ -74,8 +74,8 @@ export class EnvironListing {
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH)
       const exist = await this.#store.has(batch.map(name => pathToKey(name, this.#prefix)))
-      // The index has these names already, so the call changes none. But it makes the index record that they exist: so `replace` does not remove them,
-      // although the listing lacks them.
+      // The index has these names already, so the call changes none of them. But it makes the index record that they exist: so `replace` does not remove
+      // them, although the listing lacks them.
       this.#index.apply(batch.filter((name, position) => exist[position] === true && !this.#index.hasChangedMeanwhile(name)).map(name => [name, true]))
     }
     this.#names = names

@@ -122,7 +122,7 @@ export class EnvironValues {
     }
   }
 
-  /** Drops the values and the problems of every name that is not in the index. */
+  /** Drops the value and the problem of every name that is no longer the name of a shared variable. */
   forgetUnlisted (): void {
     this.forget([...this.#values.keys(), ...this.#problems.keys()].filter(name => !this.#options.isListed(name)))
   }

@@ -13,7 +13,7 @@ import { type EnvironCacheStatistics, EnvironValues } from './environ-values.ts'
 /** The greatest number of segments in a key. A deeper key is rejected, so that code that recurses over the tree of names has a bound. */
 const MAX_SEGMENTS = 32
 
-/** The most names that are listed as problems because no template can write them, and the most values that are listed because other keys hide them. */
+/** The most problems that are listed about names that no template can write, and the most about values that other keys hide. */
 const MAX_PROBLEMS = 1000
 
 /** The greatest number of values that are read in advance, before a render needs them. */
@@ -123,8 +123,8 @@ export class Environs implements EnvironSource {
   }
 
   /**
-   * Reads the values of the names that exist, a batch at a time. A failure is ignored here, because a value that cannot be used is noted as a problem
-   * of its key.
+   * Reads the values of the names that exist, a batch at a time. A failure is ignored: no render waits for these values, and a value that cannot be used
+   * is noted as a problem of its key.
    */
   async #read (names: readonly string[]): Promise<void> {
     for (let start = 0; start < names.length; start += READ_BATCH) {
@@ -181,7 +181,7 @@ export class Environs implements EnvironSource {
     else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
   }
 
-  /** After a name (`a.b.c`) was added or removed: judges anew whether keys below them hide the values of `a.b` and `a`. Only values in memory are judged. */
+  /** After a name (`a.b.c`) was added or removed: judges anew whether the values of `a.b` and `a` are hidden. Only values in memory are judged. */
   #judgeAbove (name: string): void {
     for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
       const above = name.slice(0, dot)
@@ -209,8 +209,7 @@ function noticed (key: string, diagnostic: Diagnostic): EntryProblem {
 
 /**
  * Whether a template can name the shared variable of a key.
- * @param problems where a problem is noted when the name is impossible, or when templates give it another meaning; `undefined` for a key that has
- * gone
+ * @param problems gets the key's problem when the name is impossible, or when templates give it another meaning; `undefined` for a deleted key
  */
 function isWellNamed (key: string, prefix: string, problems: Map<string, EntryProblem> | undefined): boolean {
   const reason = misnaming(key.slice(prefix.length))

@@ -14,7 +14,7 @@ const NAMES_PER_LOOK = 500
 export class NameListBuilder {
   readonly #slices = createSlices()
   #pending: string[] = []
-  /** Sorted lists, each more than twice as long as the next. */
+  /** Sorted lists, each at least twice as long as the next. */
   readonly #runs: NameList[] = []
 
   /** Adds names. A name that is added twice counts once. */
@@ -58,7 +58,7 @@ async function mergeLists (one: NameList, other: NameList, slices: Slices): Prom
   return writer.finish()
 }
 
-/** The names of `before` that are not in `after`. The comparison works in slices, so that it does not block the process. @param before sorted */
+/** Yields the names of `before` that are not in `after`. It pauses in between, so that it does not block the process. @param before sorted names */
 export async function * missingNames (before: Iterable<string>, after: NameList): AsyncGenerator<string> {
   const slices = createSlices()
   let position = 0

@@ -9,7 +9,7 @@ export function isOffered (definition: ExtensionDefinition): boolean {
 
 /**
  * The dependences of an extension on other extensions that are not registered, or not in a fitting version.
- * @param present the extensions that offer prompts
+ * @param present the registered extensions whose entries callers can use
  */
 export function missingDependences (definition: ExtensionDefinition, present: readonly ExtensionDefinition[]): Diagnostic[] {
   const missing = definition.dependences.filter(wanted => !present.some(({ name, version }) => name === wanted.name && admits(wanted.version, version)))

@@ -18,7 +18,7 @@ export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
 
-/** A dependence of one extension on another. `failStrategy` says whether the extension is unusable without the other one. */
+/** A dependence of one extension on another. When the other one is missing, the extension is `degraded` (`abort`), or only gets a warning (`ignore`). */
 export interface Dependence {
   readonly name: string
   readonly version: string | undefined

@@ -15,7 +15,7 @@ export const PLAN_LIMITS = [
 
 export type PlanLimit = typeof PLAN_LIMITS[number]
 
-/** When a person must confirm a planned change before files are written: for each diff, for deletions only, or never. The strictest is first. */
+/** When a person must confirm a planned change before files are written: always (`diff`), only when it deletes files, or never. The strictest is first. */
 export const PLAN_CONFIRMS = ['diff', 'deletions', 'none'] as const
 
 export type PlanConfirm = typeof PLAN_CONFIRMS[number]
@@ -23,7 +23,7 @@ export type PlanConfirm = typeof PLAN_CONFIRMS[number]
 /** When a planned change is committed to git: never, when its user asks for it, or once its checks have passed. */
 export type PlanCommit = 'never' | 'request' | 'passed'
 
-/** The rules for repairing a plan's work: when a check of the changed workspace fails, or the model's answer cannot be used, the model gets further rounds. */
+/** How a plan's work is repaired: when a check of the changed workspace fails, or the model's answer cannot be used, the model is asked again (a round). */
 export interface PlanRepair {
   /** The most repairs that the model gets between two messages of the user. */
   readonly rounds: number

@@ -141,7 +141,7 @@ function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagno
   return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
 }
 
-/** Warns of Go forms that Handlebars reads as paths or names. The opposite needs no warning, since no form of Handlebars parses in Go. */
+/** Warns of Go syntax that Handlebars reads as paths or names. The opposite needs no warning, since Handlebars syntax is a mistake in Go. */
 function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   const sign = findMisread(text)
   if (sign === undefined) return []
@@ -159,7 +159,7 @@ function lintMisread ({ text, where }: PromptText): Diagnostic[] {
 
 /**
  * The diagnostic of a prompt that mixes both template languages. `signs` are two places in the texts: one can only be Go, the other only Handlebars. The
- * diagnostic points at the later place, since the first is more likely in the language that the author meant.
+ * diagnostic points at the later place, since the earlier one is more likely in the language that the author meant.
  */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs

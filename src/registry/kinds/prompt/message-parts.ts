@@ -19,7 +19,7 @@ export function isTemplate (part: JsonObject, text: string, member: string): boo
   return isOwnText(part, member) || text.includes('{{')
 }
 
-/** Whether a member of a part is the text of a text part. */
+/** Whether a member of a message's part is the `text` of a part whose `type` is `text`. */
 export function isOwnText (part: JsonObject, member: string): boolean {
   return member === 'text' && part['type'] === 'text'
 }

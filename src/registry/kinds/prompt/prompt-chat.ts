@@ -21,7 +21,7 @@ export interface PromptChat {
 export interface ToolLoopSettings {
   /** The ids or function names of the tools; `undefined` for the tools that the prompt's own templates refer to. */
   readonly tools: readonly string[] | undefined
-  /** The most times that the model is called until it must have answered. */
+  /** The most calls of the model. In the last one the model is told to answer without calling tools. */
   readonly maxTurns: number
 }
 

@@ -31,8 +31,8 @@ export interface PromptEntry {
   /** A hash of the prompt alone, without the prompts that it includes. */
   readonly hash: string
   /**
-   * A hash of the fields that decide what is rendered and sent to a model. Other fields, such as the owner, are not in it: callers who insist on one
-   * revision do not care about them.
+   * A hash of the fields that decide what is rendered and sent to a model. It leaves out other fields, such as the owner: a caller who insists on one
+   * revision still gets it after these have changed.
    */
   readonly revision: string
 }

@@ -14,8 +14,8 @@ export interface PromptParameters {
   /** The names of variables without which a render is refused, unless they have a default. */
   readonly required: ReadonlySet<string>
   /**
-   * The defaults that break the schema. They are searched when the field is first read: that needs the compiled schema, and compiling all schemas would
-   * slow every start.
+   * The defaults that break the schema. They are found when this member is first read, since that needs the compiled schema: compiling the schemas of all
+   * prompts at once would slow every start.
    */
   readonly wrongDefaults: readonly Violation[]
   /** The paths of required values that the variables lack, such as `variables.user.name`. The schema is followed as far as it describes objects. */

@@ -93,7 +93,7 @@ export function stringifyRecord ({ next, labels, versions, moves, more }: Releas
   return stringifyJson({ ...more, next, labels: Object.fromEntries(labels), versions, moves })
 }
 
-/** The versions that a label stands for, the newest first. In this order, when the newest version gets more weight, no caller of it moves to an older one. */
+/** The versions that a label stands for, the newest first. In this order a caller who gets the newest version keeps it when its weight is raised. */
 export function sharesOf (target: LabelTarget): readonly LabelShare[] {
   return typeof target === 'number' ? [{ version: target, weight: WHOLE }] : target.toSorted((a, b) => b.version - a.version)
 }

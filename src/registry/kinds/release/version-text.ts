@@ -4,8 +4,8 @@ import { reject } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 
 /**
- * The names of two kinds of keys that a listing of the whole store leaves out: the old versions of prompts and the tests of prompts. The service reads
- * such a value when a request names it.
+ * The names of two kinds of keys that a listing of the whole store leaves out: the old versions of prompts and the tests of prompts. Such a value is
+ * read when a request names it, and a version also when a label or another prompt names it.
  */
 export const VERSIONS = 'versions'
 export const TESTS = 'tests'

@@ -12,7 +12,7 @@ export interface SkillOptions {
   /** The name of the operator's target (a machine) on which commands run, unless the start of the skill names another; `''`: the service chooses. */
   readonly target: string
   readonly maxSteps: number
-  /** How the model asks for a step: by calling functions, or by texts that begin with a tag. */
+  /** How the model says what the skill does next (run a command, ask the user, end): by calling a function, or by a text with a tag such as `[CMD]`. */
   readonly protocol: Protocol
   /** The longest time that one command is allowed to run, in seconds. */
   readonly timeout: number
@@ -22,10 +22,10 @@ export interface SkillOptions {
 
 export type Protocol = 'tools' | 'text'
 
-/** Who runs a skill's commands. `manual`: the user does. `approve`: the service does, each command after a person has approved it. `auto`: the service does. */
+/** Who runs a skill's commands. `manual`: the user does. `approve`: the service does, each command after a person has approved it. `auto`: the service. */
 export type Execution = 'manual' | 'approve' | 'auto'
 
-/** A parameter of a skill: whoever starts the skill is asked for its value. */
+/** A parameter of a skill. Whoever starts the skill gives its value; without a required one the start is refused. */
 export interface SkillParam {
   readonly name: string
   readonly description: string

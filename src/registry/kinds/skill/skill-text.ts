@@ -25,7 +25,7 @@ export function readSkillText (text: string): SkillText {
   if (yaml.trim() === '') return without(unusable('the front matter is empty'))
   const read = yamlToJson(yaml)
   if (read.kind !== 'text') {
-    // The line of `---` stands above the YAML, so its line numbers are one too low.
+    // A line of `---` stands above the YAML, so a line number in the YAML is one too low for the whole text.
     const place = read.kind === 'bad' && read.place !== undefined ? { line: read.place.line + 1, column: read.place.column } : {}
     return without({ ...unusable(`the front matter ${read.kind === 'bad' ? read.reason : 'is empty'}`), ...place })
   }

@@ -7,7 +7,7 @@ import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
 
 const SCHEMA = entrySchema('tests')
 
-/** The prompt by which a model judges an output, for a case that names no other. */
+/** The prompt by which a model judges an output, for a test that names no other. */
 const JUDGE = 'evaluator.judge'
 
 const NOT = 'not-'

@@ -5,8 +5,8 @@ import { TESTS } from '../release/version-text.ts'
 import { parseTests } from './test-cases.ts'
 
 /**
- * The kind of entries that are lists of tests of a prompt, stored under `shenma:tests:*` under the prompt's id. They are read from the store for each
- * request and are not in the registry's snapshots: so a change of a test changes no revision.
+ * The kind of entries that are lists of tests, one list for each prompt, stored under `shenma:tests:*` with the prompt's id. They are read from the
+ * store for each request and are not in the registry's snapshots: so a change of a test changes no revision.
  */
 export const testsKind: Kind = {
   key: TESTS,

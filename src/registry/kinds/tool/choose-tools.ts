@@ -28,7 +28,7 @@ function takenBy (owner: string, name: string): readonly Diagnostic[] {
   return reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key').diagnostics
 }
 
-/** All tools that can be called. Beside the registered ones there are those that an MCP server offers: one registration brings many tools. */
+/** The registered tools, together with those that MCP servers offer: one registration of a server brings many tools. */
 export function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
   const tools = new Map(registered)
   for (const tool of callable) {

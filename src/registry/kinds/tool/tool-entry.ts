@@ -16,7 +16,7 @@ const { fields } = entrySchema('tool')
 export interface ToolEntry {
   readonly id: string
   readonly definition: ToolDefinition
-  /** Gives the warnings about the tool at this moment. Some of them depend on the present state of the address of the tool's server. */
+  /** Gives the warnings about the tool at this moment. One of them depends on whether the address of the program that offers the tool is known. */
   diagnostics (): readonly Diagnostic[]
   readonly hash: string
 }

@@ -35,7 +35,7 @@ const MAX_MODEL_NAME = 200
 /** The name under which all pairs of a prompt and a model beyond the first MAX_PAIRS are counted together. */
 const OTHERS = '(others)'
 
-/** Counts the calls and the tokens of models, by prompt and model. */
+/** Counts the calls of models and their tokens, for each pair of a prompt and a model. */
 export class UsageCounter {
   readonly #totals = new Map<string, Writable<UsageTotals>>()
 

@@ -19,7 +19,7 @@ export interface Message {
   readonly output?: string
 }
 
-/** The place of a message in a session. A page begins with the message after this place. */
+/** The place of a message in a session: the number of its transition (recorded step), and the index of its event in that transition. */
 export interface Place {
   readonly seq: number
   readonly n: number
@@ -72,7 +72,7 @@ const [FOR_EACH, FURTHER] = [2, 4]
 
 /**
  * Reads the last messages of a session. The log is read from near its end on, rather than from the beginning.
- * @param read gives the transitions after a number
+ * @param read gives the transitions (recorded steps) after the one with a number
  * @param seq how many transitions the log has
  * @param limit how many messages are wanted; fewer are returned if they are too long for one page
  */
@@ -87,7 +87,7 @@ export async function readLastMessages (read: (after: number) => AsyncIterable<T
   }
 }
 
-/** The last messages that fit into one page, and not more than the limit. */
+/** The last messages that fit into one page, at most `limit` of them. */
 function endOf (all: readonly Message[], limit: number): readonly Message[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {

@@ -140,7 +140,7 @@ export class SessionDoor {
 
   /**
    * Gives the events of a session since a visitor's call, and then each new event, until the session waits for somebody or has ended.
-   * @param who gives the visitor with the present rights; called before each event
+   * @param who gives the visiting caller with the rights that the caller has now; called before each event
    * @throws SESSION_NOT_FOUND, as soon as the visitor may not see the session any more
    */
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {

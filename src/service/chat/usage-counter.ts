@@ -66,7 +66,7 @@ export class UsageCounter {
   }
 }
 
-/** The use of tokens that a provider has sent, in OpenAI's form; `undefined` for a value that has not that form. */
+/** Reads how many tokens a call has used, as a provider has sent it in OpenAI's form; `undefined` for a value that has not that form. */
 export function readUsage (usage: Json | undefined): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
   const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject

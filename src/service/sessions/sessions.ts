@@ -84,7 +84,7 @@ export class Sessions {
 
   /**
    * The transitions (recorded steps) of a session that come after a given one, read from the log one by one as they are asked for.
-   * @throws SESSION_NOT_FOUND before the first
+   * @throws SESSION_NOT_FOUND before the first transition
    */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
     return await this.#running.use(async ({ store, runner }) => {

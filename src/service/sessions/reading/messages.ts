@@ -34,7 +34,7 @@ export interface MessagePage {
 /** The length at which a text is cut, in UTF-16 units; both output streams of a command fit into it. */
 const MAX_TEXT = 160 * 1024
 
-/** The size of a page, in UTF-16 units. The page ends with the message that exceeds it. */
+/** The size of a page of messages, in UTF-16 units. The page ends with the message that exceeds this size. */
 const MAX_PAGE = 1024 * 1024
 
 /** The most changed files that one message names. */
@@ -119,7 +119,7 @@ export function messagesOf (transition: Transition): Message[] {
 type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
 /**
- * The message that an event of a session makes, without its place; `undefined` if it makes none.
+ * The message that an event of a session makes, without the message's place; `undefined` if the event makes none.
  * @param said the texts of the transition's messages, which agents show a second time as lines of `stdout`
  */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {

@@ -13,8 +13,8 @@ export interface ChatStream {
 }
 
 /**
- * Makes a stream of server-sent events. An expected failure becomes an error event at the end, since the client has seen a part of the
- * answer by then. When the caller has left, the stream just ends.
+ * Makes a stream of server-sent events. An expected failure (of the service or of the model's API) becomes an error event at the end, since the
+ * client has seen a part of the answer by then. When the caller has left, the stream just ends.
  */
 export function chatStream (events: AsyncIterable<Buffer>, signal: CallerSignal): ChatStream {
   return { events: Readable.from(withErrorEvent(events, signal), { objectMode: false }) }

@@ -61,7 +61,7 @@ export class CountedModels {
     return this.#byKind[operation.kind](operation)
   }
 
-  /** The models that are known by name. */
+  /** The models and aliases that the configuration names; an empty list if no model is configured. */
   list (): readonly ModelDescription[] {
     return this.#models?.models() ?? []
   }
@@ -108,7 +108,7 @@ export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUs
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
-/** The tokens that a stream has used, also one that the client left or that was cut off. They are estimated if the provider has sent no usage. */
+/** The tokens that a stream has used, also a stream that the client left or that was cut off. They are estimated if the provider has sent no usage. */
 export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }

@@ -24,7 +24,7 @@ export async function createModels (config: Config, environment: Environment, lo
   return named(variable, () => createModelClients([first, ...others], shared))
 }
 
-/** The name of the model that carries out skills; `''` if the model that answers chats carries them out, too. */
+/** The name of the model that carries out skills; `''` for the service's default model, which also answers chats. */
 export function modelOfSkills ({ AI_MODEL: model, AI_KOSMOS_MODEL_BASE_URL: url }: Config): string {
   return model === '' && url !== '' ? 'CHEAP' : model
 }

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { type CountedModels } from './counted-models.ts'
 
-/** The two calls of a model's API for programs that want an error as a return value rather than an exception. */
+/** The two calls of a model's API (chat, embeddings) for programs that use the service without HTTP. An error is returned rather than thrown. */
 export interface LlmFunctions {
   /**
    * Asks for a chat completion. The payload must have `messages`; `model` may be left out.
@@ -19,7 +19,7 @@ export interface LlmFunctionsOptions {
   readonly models: CountedModels
   readonly log: Log
   readonly caller: Caller
-  /** The model for a payload that names none; `''` for the service's default. */
+  /** The model that is put into a payload that names none; `''` leaves the payload without a model. */
   readonly defaultModel: string
   readonly defaultEmbeddingModel: string
 }
@@ -47,7 +47,7 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
   }
 }
 
-/** Adds a model to a request that names none. @param model the model's name; `''` leaves the choice to the provider */
+/** Adds a model to a request that names none. @param model the model's name; `''` adds none, so that the client of the models chooses its default */
 export function withDefaultModel (request: JsonObject, model: string): JsonObject {
   const { model: asked = null } = Object.hasOwn(request, 'model') ? request : {}
   return asked !== null || model === '' ? request : { ...request, model }

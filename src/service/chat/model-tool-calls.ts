@@ -10,7 +10,7 @@ import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ToolErrorCode } from '../../tool/call/tool-error.ts'
 import { type CountedCall } from './counted-models.ts'
 
-/** The longest arguments of a tool call that an explanation shows, in UTF-16 units. Longer ones are left out. */
+/** The longest arguments of a tool call that a `ToolStep` shows, in UTF-16 units. Longer arguments are left out. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
 
 /** One call of a tool that a model has made, after it is over. */

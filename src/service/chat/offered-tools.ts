@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 
 /** The registered tools that a chat lets its model call, as functions of OpenAI's API. */
 export interface OfferedTools {
-  /** The `tools` of the request: first the functions that the caller or the prompt's defaults declare, then the registered tools. */
+  /** The `tools` of the request to the model: first the functions that the caller or the prompt's defaults declare, then the registered tools. */
   readonly declarations: readonly Json[]
   /** The registered tools that the service calls for the model, by the name of the function that the model knows. */
   readonly byName: ReadonlyMap<string, CallableTool>

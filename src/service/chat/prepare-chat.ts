@@ -99,7 +99,7 @@ const ROLES: ReadonlySet<unknown> = new Set(['user', 'assistant', 'tool'])
 
 /**
  * Checks the messages that a caller adds to a prompt's own.
- * @throws REQUEST_INVALID that names the first one with another role
+ * @throws REQUEST_INVALID that names the first message whose role is not in `ROLES`
  */
 function checkConversation (messages: readonly JsonObject[]): readonly JsonObject[] {
   const index = messages.findIndex(message => !ROLES.has(message['role']))

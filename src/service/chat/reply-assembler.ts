@@ -38,7 +38,7 @@ export class ReplyAssembler {
     return choices.filter(isJsonObject).map(choice => this.#addChoice(choice)).includes(true)
   }
 
-  /** The messages so far, in the shape in which a whole reply has them. */
+  /** The messages as far as they have arrived, one for each choice, in the shape in which a whole reply has them. */
   messages (): JsonObject[] {
     return Array.from(this.#choices.values(), ({ content, calls, others }) => ({
       role: 'assistant',

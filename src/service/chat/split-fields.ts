@@ -1,7 +1,7 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 
-/** The fields of a request, separated into those for the model's API and those that the service itself uses. */
+/** The fields of a chat request, separated into those for the model's API and those that the service itself uses. */
 export interface SplitFields {
   /** The fields that go to the model's API. */
   readonly fields: JsonObject
@@ -11,8 +11,8 @@ export interface SplitFields {
 const MAX_FALLBACKS = 20
 
 /**
- * Separates the service's own fields of a request from those for the model's API. A caller is allowed to choose the models to fall back to, like
- * the model. Only the prompt's publisher sets the tool loop (whether the model is allowed to call tools) and the limit on input.
+ * Separates the service's own fields of a chat request from those for the model's API. A caller is allowed to choose the model, and the models to
+ * fall back to. Only the prompt's publisher sets `toolLoop` (which tools the model is allowed to call) and `maxInputTokens`.
  * @throws REQUEST_INVALID
  */
 export function splitFields (given: JsonObject): SplitFields {

@@ -10,7 +10,7 @@ import { Turns } from './turns.ts'
 /** The loop in which a model calls tools until it has an answer. */
 export interface ToolLoop {
   /**
-   * Asks the model, and calls the tools that it asks for, until it asks for none. @returns the model's last reply as it came
+   * Asks the model, and calls the tools that it asks for, until the model asks for no tool. @returns the model's last reply as it came
    * @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model
    */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>

@@ -5,8 +5,8 @@ import { type RoleOnce } from './role-once.ts'
 
 /**
  * Reads the stream of one turn of a model, and decides which frames (events) the client may get already. From the first piece of a tool
- * call on, frames are held back until it is known whose tool it is, as clients never see calls of registered tools. `[DONE]` is held back
- * until it is known that this is the last turn.
+ * call on, frames are held back until it is known whether the tool is a registered one, since clients never see calls of registered tools.
+ * `[DONE]` is held back until it is known that this is the last turn.
  */
 export class TurnReader {
   readonly #role: RoleOnce
@@ -41,7 +41,7 @@ export class TurnReader {
     return this.#assembler.messages()[0] ?? {}
   }
 
-  /** The frames that were held back, as the client gets them, if the turn has ended with `[DONE]`; an empty list if it was cut. */
+  /** The frames that were held back, as the client gets them, if the turn has ended with `[DONE]`; an empty list if its stream was cut. */
   held (): Buffer[] {
     return this.isDone ? this.#held.map(frame => this.#role.pass(frame)) : []
   }

@@ -38,14 +38,14 @@ export class Turns {
 
   /**
    * Gives those tool calls of the model's message that the service has to answer. Calls of functions that nobody has declared are among them.
-   * The list is empty if the message also calls a function that the request declares: then the caller has to answer.
+   * The list is empty if the message also calls a function that the request declares, or has a call without a name: then the caller has to answer.
    */
   callsIn (message: JsonObject): AskedCall[] {
     const calls = callsOf(message)
     return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
   }
 
-  /** Makes the tool calls of a message, and adds the message and the results to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
+  /** Makes the tool calls of a model's message, and adds this message and the results to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
   async answer (message: JsonObject, calls: readonly AskedCall[], onStep: (step: ToolStep) => void): Promise<void> {
     const { promptId, call } = this.#chat
     const { maxTurns, byName } = this.#offered

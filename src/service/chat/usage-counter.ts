@@ -35,7 +35,7 @@ const MAX_MODEL_NAME = 200
 /** The name under which all pairs of a prompt and a model beyond the first MAX_PAIRS are counted together. */
 const OTHERS = '(others)'
 
-/** Counts the calls and the tokens of models, by prompt and model. */
+/** Counts the calls of models and their tokens, for each pair of a prompt and a model. */
 export class UsageCounter {
   readonly #totals = new Map<string, Writable<UsageTotals>>()
 
@@ -66,7 +66,7 @@ export class UsageCounter {
   }
 }
 
-/** The use of tokens that a provider has sent, in OpenAI's form; `undefined` for a value that has not that form. */
+/** Reads how many tokens a call has used, as a provider has sent it in OpenAI's form; `undefined` for a value that has not that form. */
 export function readUsage (usage: Json | undefined): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
   const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject

@@ -19,11 +19,11 @@ const MAX_LOOKED_AT = 1000
 /** A prompt, or a label of a prompt (`review.short@production`), that uses the entry in question: a shared variable, a tool or another prompt. */
 export interface User {
   readonly id: string
-  /** Whether the prompt's own text uses the entry. */
+  /** Whether the prompt's own text uses the wanted variable, tool or prompt, rather than only the text of a partial (an included prompt). */
   readonly direct: boolean
-  /** The ids of the partials (prompts that are included, directly or not) whose own text uses the entry. */
+  /** The ids of the partials (prompts that are included, directly or not) whose own text uses the wanted variable, tool or prompt. */
   readonly through: readonly string[]
-  /** For a label: those of its versions that use the entry. */
+  /** For a label: those of its versions that use the wanted variable, tool or prompt. */
   readonly versions?: readonly number[]
 }
 
@@ -80,7 +80,7 @@ function usesOf (generation: Generation, used: Used, id: string): Uses {
   return usesTool(id, generation.tools.get(id)?.callable === undefined)
 }
 
-/** The prompts that use the entry themselves, and all prompts that include one of them. */
+/** The prompts in `direct`, and all prompts that include one of them, directly or not. */
 async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
   const slices = createSlices()
   const all = new Set(direct)

@@ -29,7 +29,7 @@ const MAX_DIAGNOSTICS = 200
 export interface LintRequest {
   readonly kind: Candidate['kind']
   readonly text: string
-  /** The id that the prompt would have. A template may name partials of its own module (the first part of the id) without that part. */
+  /** The id that the entry would have. A prompt's template may name partials of its own module (the first part of the id) without that part. */
   readonly id?: string | undefined
 }
 
@@ -79,7 +79,7 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
 
 /**
  * Links prompts that are checked but not stored: finds the partials (included prompts) and tools that their templates name. A partial is
- * searched among the checked prompts, then among registered prompts, then among versions that are named by number.
+ * searched among the checked prompts, then among registered prompts, then in `pinned`: the versions that templates name by number or label.
  */
 export async function linkCandidates (
   generation: Generation,
@@ -100,8 +100,8 @@ export async function linkCandidates (
 }
 
 /**
- * Finds the partials (included prompts) that the caller's token may not see, and makes an error for each. The token must allow the name as it is
- * written: a short name, without its module (the first part of the id), can later mean another prompt, which the caller must not see.
+ * Finds the partials (included prompts) that the caller's token may not see, and makes an error for each. The token must allow the name as the
+ * template writes it: a short name, without its module (the first part of the id), can later mean another prompt, which the caller must not see.
  */
 function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []

@@ -18,9 +18,9 @@ const MAX_DIAGNOSTICS = 50
 
 /** A notice: an entry (a prompt, a tool …) for which there are diagnostics (problems that its publisher should know), with the list of these. */
 export interface Notice {
-  /** The place of the entry in the listing: `entries/…`, then `extensions/…`, `prompts/…`, `releases/…`, `tools/…`, and other kinds. */
+  /** The place of the notice in the listing: `entries/` and the `key`, or a kind and the `id`, such as `prompts/review.short`. */
   readonly cursor: string
-  /** The key in the store, for an entry that cannot be served as it is stored. */
+  /** The key in the store, for a notice about the value that is stored there. Such a notice has no `id`. */
   readonly key?: string
   readonly id?: string
   readonly state: string
@@ -67,7 +67,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
 function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
-  // A shared variable `a.b` hides the value of `a` if that value is no object (VALUE_SHADOWED). A caller who sees no variable below `a` is not told of it.
+  // A shared variable `a.b` hides the value of `a` if that value is no object (VALUE_SHADOWED). A caller who sees no variable below `a` is not told of this.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))

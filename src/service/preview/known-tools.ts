@@ -7,7 +7,7 @@ import { stubTools } from '../render/stub-tools.ts'
 
 /**
  * Makes the function that answers tool calls in a preview without calling a tool: a recorded call gives its recorded result, any other call
- * the default of its tool.
+ * the default result from its tool's registration.
  */
 export function knownTools (generation: Generation, recorded: readonly RecordedCall[]): CallTool {
   const known = new Map(recorded.map(call => [toolCallKey(call.tool, call.arguments), call]))

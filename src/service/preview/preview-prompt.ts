@@ -59,7 +59,7 @@ export interface Preview {
   readonly needs?: PromptNeeds
   /** The rendered text or messages. This and all further members are left out when there is an error. */
   readonly rendered?: string | readonly RenderedMessage[]
-  /** The explanation of the render; left out if the render keeps within its budget only without it. */
+  /** The explanation of the render: what each piece of the output was made from. Left out if the render keeps within its limits only without it. */
   readonly explanation?: PlacedExplanation
   /** The bundle (the recording) of the render; only for a preview that really calls the tools. */
   readonly bundle?: Bundle
@@ -98,7 +98,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     }
   }
 
-  /** Renders the prompt with an explanation. If that exceeds the budget of a render, renders once more without explanation, unless tools are live. */
+  /** Renders the prompt with an explanation. If that is too much for one render (RENDER_BUDGET), renders again without, unless tools are really called. */
   async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
     try {
       return await render(request, candidate, true)

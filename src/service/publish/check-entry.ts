@@ -16,7 +16,7 @@ export interface Candidate extends NewEntry {
   readonly kind: Kind
 }
 
-/** Checks an entry as the registry would, and gives the diagnostics. With an error, the entry, or a prompt that an extension contains, would not run. */
+/** Checks an entry as the registry would, and gives the diagnostics. If one of them is an error, the entry, or a prompt that it contains, would not run. */
 export type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
 /** The parts of the service that are needed to check a prompt, a tool or another entry. */

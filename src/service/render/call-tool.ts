@@ -17,7 +17,7 @@ export interface ToolAnswer extends TracedAnswer {
   readonly size?: number
 }
 
-/** Calls a tool for a render. It throws only when the render must end; a failed call gives a default. */
+/** Calls a tool for a render. It throws only when the render must end; any other failed call gives the default from the tool's registration. */
 export type CallTool = (call: ToolCall, options: CallOptions) => Promise<ToolAnswer>
 
 /** Looks for the result of an equal call in the cache; `undefined` if the tool must be called. */

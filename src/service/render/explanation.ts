@@ -10,12 +10,12 @@ export interface Explanation {
   /** The version of the prompt that was rendered; left out when it is no recorded version. */
   readonly version?: number
   readonly label?: string
-  /** The number from 0 to below 100 that chose one of the label's versions: from the caller's key, else random. Left out if the label has one version. */
+  /** The number from 0 to below 100 that chose one of the label's versions: from the request's key, else random. Left out if the label has one version. */
   readonly bucket?: number
   /** The revision of the prompt, as in `GET /api/prompts/{id}`. */
   readonly revision: string
   readonly passes: ReadonlyArray<{ readonly durationMs: number }>
-  /** The calls of tools. Spans name a call by its index in this list. */
+  /** The calls of tools. A span (a piece of a message) names the calls that it was made from by their index in this list. */
   readonly calls: readonly TracedCall[]
   /** The names of the functions whose tool calls failed, so that a default, or nothing, is in the output in place of the result. */
   readonly toolDefaults: readonly string[]

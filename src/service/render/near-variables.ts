@@ -24,7 +24,7 @@ export interface Present {
   readonly body?: JsonObject | undefined
   /** The shared variables that the caller is allowed to see. */
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
-  /** Whether the prompt itself reads this path, or a path below it. Such a path is not suggested in place of a missing path. */
+  /** Whether the prompt or one of its partials reads this path, or a path below it. Such a path is not suggested in place of a missing path. */
   readonly isAskedFor: (path: string) => boolean
 }
 
@@ -55,7 +55,7 @@ function besideVariables (body: JsonObject, name: string): string | undefined {
   return holder === undefined ? undefined : `${holder}.${name}`
 }
 
-/** Finds a similar name among shared variables: among the names below a path, and in the value of a variable if that is in memory. */
+/** Finds a similar name among shared variables: among the names below a path, and in the value of a variable if this value is in memory. */
 function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined) return undefined
   const { environs } = present
@@ -66,7 +66,7 @@ function nearShared (way: string, present: Present, [name, ...others]: readonly 
   return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
 }
 
-/** Follows a path into a value, and finds a name similar to the first one that does not exist. */
+/** Follows a path into a value. At the first name of the path that does not exist there, finds a similar name that does. */
 function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
   if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)

@@ -24,9 +24,9 @@ export interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'enviro
 
 /** Three special ways to render: to record all that a render reads, to replay such a recording, and to use the defaults of tools. */
 export interface Recordings {
-  /** Renders with live tools and variables, and records everything that the result depended on as a bundle. */
+  /** Renders with live tools and variables, and gives a bundle: a recording of everything that the result depended on. */
   record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
-  /** Renders from a bundle alone, without calling a tool or reading the store. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
+  /** Renders from a bundle (a recorded render), without calling a tool or reading a variable. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
   replay (request: ReplayRequest): Promise<Rendering>
   /** Renders with the default of each tool in place of its result. No tool is called. */
   stub (request: RenderRequest): Promise<Rendering>

@@ -67,8 +67,8 @@ export interface RenderRequest {
   /** The observer of the request (for logs, metrics and traces), which learns of the render and of its tool calls. */
   readonly activity?: Activity | undefined
   /**
-   * The time at which the whole request had arrived, in ms of `performance.now()`. The time limit of the render counts from then, so it includes
-   * any wait.
+   * The time at which the whole request had arrived, in ms of `performance.now()`. The time limit of the render counts from then, so any wait
+   * before the render counts, too.
    * @default now
    */
   readonly arrivedAt?: number | undefined

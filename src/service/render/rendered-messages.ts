@@ -17,7 +17,7 @@ export function assembleMessages (prompt: Prompt, texts: readonly string[], hist
   const { messages } = prompt.entry.definition
   if (history.length > 0 || texts.length !== messages.length) return assemble(prompt, texts, history)
   const rendered: RenderedMessage[] = []
-  // Nearly all prompts consist of texts only: this is the fast way for them.
+  // In nearly all prompts, each message is a plain text: this is the fast way for them.
   for (let index = 0; index < texts.length; index++) {
     const message = messages[index] as StoredMessage
     if (message.kind !== 'text') return assemble(prompt, texts, history)

@@ -51,7 +51,7 @@ export interface ApprovalQuery {
   readonly after?: string | undefined
   /** Id of a session: only its own approvals are listed. */
   readonly session?: string | undefined
-  /** Id of a session: its approvals are listed, and those of all its descendants. */
+  /** Id of a session: its approvals are listed, and those of its descendants (sessions that it has started, directly or not). */
   readonly root?: string | undefined
 }
 
@@ -111,7 +111,7 @@ export class Approvals {
   }
 
   /**
-   * Decides about one approval of this session. `given` names the approval.
+   * Decides about one approval of the session `id`. `given` names the approval.
    * @param wanted the kind of sessions (agents, skills, plans) to which the session must belong
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
    * APPROVAL_OUTDATED

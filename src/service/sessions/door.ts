@@ -33,7 +33,7 @@ export interface Visitor {
 
 /** The state of a session after a visitor's call. */
 export interface Progress extends Settled {
-  /** The number of the session's last transition (recorded step) before the call. Transitions that the call has caused have higher numbers. */
+  /** The number of the session's last transition (recorded step) before the visitor's call. Transitions that the call has caused have higher numbers. */
   readonly after: number
   /** Whether the visitor owns the session. An approver who does not own it sees only the approvals that wait. */
   readonly isOwn: boolean
@@ -85,8 +85,8 @@ export class SessionDoor {
   }
 
   /**
-   * Sends a text or an action to a session that the visitor owns, and waits until the session waits for input again or has ended. In a skill, the
-   * text `skill:skip` skips the proposed command, and `skill:cancel` ends the skill.
+   * Sends a text or an action to a session that the visitor owns. The promise resolves when the session waits for input again or has ended, or when
+   * the visitor's patience is over. In a skill, the text `skill:skip` skips the proposed command, and `skill:cancel` ends the skill.
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
    */
   async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
@@ -112,7 +112,7 @@ export class SessionDoor {
 
   /**
    * Refuses an action that waits for approval in a session that the visitor owns.
-   * @param otherwise the input that is sent to the session instead, if nothing waits for approval
+   * @param otherwise the input that is sent to the session instead, if nothing waits for approval and `shown` names no approval
    * @param shown the approval that is refused. @default the first that waits now
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, REQUEST_INVALID, APPROVAL_DECIDED, APPROVAL_OUTDATED
    */
@@ -140,7 +140,7 @@ export class SessionDoor {
 
   /**
    * Gives the events of a session since a visitor's call, and then each new event, until the session waits for somebody or has ended.
-   * @param who gives the visitor with the present rights; called before each event
+   * @param who gives the visiting caller with the rights that the caller has now; called before each event
    * @throws SESSION_NOT_FOUND, as soon as the visitor may not see the session any more
    */
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {

@@ -68,7 +68,7 @@ export class PlanPreviews {
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
-  /** Reads the first MiB of one file before or after the change. @throws REQUEST_INVALID for a path that the change does not touch */
+  /** Reads the first MiB of one file as it is before or after the plan's change. @throws REQUEST_INVALID for a path that the change does not touch */
   async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)

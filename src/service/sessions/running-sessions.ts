@@ -14,7 +14,7 @@ import { type Lookout, lookOut } from './storage/left-behind.ts'
 export interface RunningOptions {
   /** Opens the store of sessions, and loads the engines. Called when sessions are first used. */
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
-  /** Whether the store has sessions that have not ended. It loads as little code as it can. */
+  /** Whether the store has sessions that have not ended. This function loads as little code as it can. */
   readonly isAnyOpen: () => Promise<boolean>
   /** Finishes or undoes changes of files that an earlier process began and did not finish. */
   readonly mend: () => Promise<void>
@@ -26,7 +26,7 @@ export interface RunningOptions {
   /** Closes the store and the connections to targets. Called when no session runs any more. */
   readonly close: () => Promise<void>
   readonly log: Log
-  /** Called with each transition that this process has written. */
+  /** Called with each transition (recorded step) of a session that this process has written. */
   readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
   /** Called with a session when it begins to wait for somebody, and when it has ended. */
@@ -42,8 +42,8 @@ export interface Opened {
 }
 
 /**
- * Opens the store of sessions, and loads their engines, when a session is first used. Both stay open until the process ends. Before the first use,
- * not even their code is loaded.
+ * Opens the store of sessions, and loads the engines (the rules by which sessions run), when a session is first used. The store stays open until
+ * the process ends. Before the first use, not even the code of store and engines is loaded.
  */
 export class RunningSessions {
   readonly #options: RunningOptions

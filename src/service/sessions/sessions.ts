@@ -68,7 +68,7 @@ export class Sessions {
 
   /**
    * Gives the events of a session after a transition (recorded step), and then each new event.
-   * @param who gives the follower with the present rights; called before each event
+   * @param who gives the follower with the rights that the follower has now; called before each event
    * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower is not allowed to see the session any more
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
@@ -84,7 +84,7 @@ export class Sessions {
 
   /**
    * The transitions (recorded steps) of a session that come after a given one, read from the log one by one as they are asked for.
-   * @throws SESSION_NOT_FOUND before the first
+   * @throws SESSION_NOT_FOUND before the first transition
    */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
     return await this.#running.use(async ({ store, runner }) => {

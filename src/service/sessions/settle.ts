@@ -14,7 +14,7 @@ export interface Settled {
   readonly session: Session
   /** Short lines that the session has shown to its user. */
   readonly stdout: readonly string[]
-  /** Whether the session still runs: the time for the wait is over, or the session can go on only after people have answered its child sessions. */
+  /** Whether the session still runs: the time for the wait is over, or people must answer the session's child sessions before it can go on. */
   readonly isOpen: boolean
   /** The session's children that have not ended. */
   readonly children: ReadonlyArray<Head & Below>
@@ -30,7 +30,7 @@ export interface Patience {
 
 /**
  * Waits until a session needs a person's answer or has ended. The function does not check whether the caller is allowed to see the session.
- * @param after number of the transition after which events are read
+ * @param after number of the transition (recorded step) after which events are read
  * @throws SESSIONS_UNAVAILABLE
  */
 export async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {
@@ -44,7 +44,7 @@ export async function settle (running: RunningSessions, id: string, after: numbe
   })
 }
 
-/** Passes the events of a session on until it waits for somebody or has ended, or until the events end. */
+/** Passes the events of a session on until the session waits for somebody or has ended, or until there are no more events. */
 export async function * untilSettled (events: AsyncGenerator<Followed>, running: RunningSessions, id: string): AsyncGenerator<Followed, Settled> {
   const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
   const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))

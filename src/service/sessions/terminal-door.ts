@@ -111,8 +111,8 @@ export class TerminalDoor {
 
   /**
    * Connects a client, which then gets the terminal's output, to an open terminal of this process.
-   * @param who gives the caller with the present rights
-   * @throws ROLE_MISSING, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
+   * @param who gives the caller with the rights that the caller has now
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
    */
   async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
     const { operator } = this.#options

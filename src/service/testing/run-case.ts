@@ -53,8 +53,8 @@ export function createCaseRunner (options: CaseRunnerOptions): RunCase {
 }
 
 /**
- * The environment in which the prompt of a test case is rendered: tool calls give recorded results, or else the default of the tool; `undefined`
- * for the live service.
+ * The environment in which the prompt of a test case is rendered: a tool call gives its recorded result, or else the default of the tool;
+ * `undefined` if the tools are really called.
  * @throws REQUEST_INVALID
  */
 function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {

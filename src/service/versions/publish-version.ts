@@ -46,7 +46,7 @@ export interface PublishedVersion {
   readonly version: number | undefined
   /** The number of the version that was served before; `undefined` if there was none, or if its content was not recorded as a version. */
   readonly before: number | undefined
-  /** The keys that were written. */
+  /** The keys that a publication writes: the prompt's own key, and the key of the prompt's record (list of versions). */
   readonly keys: readonly string[]
 }
 

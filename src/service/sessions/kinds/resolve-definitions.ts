@@ -12,7 +12,7 @@ import { transferName } from '../../../registry/kinds/agent/parse-child.ts'
 import { skillKind } from '../../../registry/kinds/skill/skill-kind.ts'
 import { seekProfile } from './seek-profile.ts'
 
-/** The most definitions (agents, skills, plan profiles) that one session can reach, and their most bytes in the session's log, where they are recorded. */
+/** The most definitions (agents, skills, plan profiles) that one session can reach, and the most bytes that they take together in the session's log. */
 const [MOST, MOST_BYTES] = [16, 512 * 1024]
 
 /** The most definitions that are counted: the error for too many reachable definitions names no larger number. */

@@ -41,14 +41,14 @@ export interface SkillRequest {
   readonly prompt: string
   /**
    * Where commands run: `manual` (by hand), the id of an open terminal that the caller owns, or a target (a machine).
-   * @default the skill's own, else the target that has its file, else `manual`
+   * @default the skill's own target, else the target that has the skill's file, else `manual`
    */
   readonly target?: string | undefined
   /** Who runs commands: the user, or the service with or without approval. @default the skill's own setting, else `approve` */
   readonly execution?: Execution | undefined
-  /** The most steps of the run, from 1. If the skill's own limit is lower, that limit counts. */
+  /** The most steps (questions to the model) of the run, from 1. If the skill's own limit is lower, that limit counts. */
   readonly maxSteps?: number | undefined
-  /** Whether the next step follows a message of the model at once, without waiting for input of the user. */
+  /** Whether the model is asked for its next step at once after it has written a message to the user, without waiting for the user's input. */
   readonly autoContinue: boolean
   /**
    * The skill itself, in place of its id and path. A skill that another session starts is the one that was recorded when the first session
@@ -73,7 +73,7 @@ export interface SkillKindOptions {
   readonly operator: OperatorFile
   /** Reads the texts that the system prompts of skills begin with. */
   readonly readPrompts: () => Promise<SkillPrompts>
-  /** Finds skills that are not registered. */
+  /** Finds skills that are files on a target (a machine) rather than registered. */
   readonly foreignSkills: Pick<ForeignSkills, 'find'>
   readonly terminals: TerminalTargets
   /** The model that carries out skills; empty for the service's default. */

@@ -41,7 +41,7 @@ export class Offers {
   /**
    * Finds one skill that is a file on a target.
    * @param wanted the folder of the skill, or the path of its file
-   * @returns `undefined` when there is none
+   * @returns `undefined` when there is no such skill
    * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
    */
   async skill (caller: Caller, target: string | undefined, source: SkillSource | undefined, wanted: string): Promise<SkillDefinition | undefined> {

@@ -1,7 +1,7 @@
 /** Where a skill (a SKILL.md) that is not registered is looked for: in the target's project, or in the home of a user on a remote machine. */
 export type SkillSource = 'project' | 'remote'
 
-/** The folders in which skills are searched, for each place. Of two skills with equal names, the one in the earlier folder counts. */
+/** The folders in which skills are searched, for each `SkillSource`. Of two skills with equal names, the one in the earlier folder counts. */
 export const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
   project: ['.kosmos-panel/skills', '.agents/skills', '.claude/skills'],
   remote: ['~/.config/kosmos-panel/skills']
@@ -45,7 +45,7 @@ export function isForeignPath (path: string): boolean {
   return path.includes('/')
 }
 
-/** Whether the path of a skill leads to a project, or to the home of a user. */
+/** Tells whether the path of a skill leads to a project (`project`) or to the home of a user (`remote`). */
 export function sourceOfPath (path: string): SkillSource {
   return path.startsWith('~') ? 'remote' : 'project'
 }

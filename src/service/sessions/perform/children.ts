@@ -27,8 +27,8 @@ export interface ChildrenOptions {
 }
 
 /**
- * Makes the performer that starts child sessions, and waits until each has ended. The id of a child is made from its parent and the effect that
- * asks for it. So if another process performs the effect again, it finds the child that was started before, and waits for it.
+ * Makes the performer that starts child sessions, and waits until each has ended. The id of a child is made from the ids of its parent and of the
+ * effect (an action of the parent) that asks for the child. So if another process performs the effect again, it waits for the child that is there.
  */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
   // While the store cannot be reached, the work is tried again: an outage must not make the child fail.

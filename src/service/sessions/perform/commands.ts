@@ -37,7 +37,7 @@ function notOffered (code: string, what: string): Outcome {
   return { kind: 'failure', code, message: `the operator of this service offers no ${what}` }
 }
 
-/** What a run of a command needs: the place and the time limit, the signal that ends it, and the function that publishes its output. */
+/** What a run of a command needs: its folder and time limit, the signal that ends the run, and the function that publishes the output. */
 interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> {
   readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
 }

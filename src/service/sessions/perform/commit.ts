@@ -56,7 +56,7 @@ async function commit (git: Git, { paths, message }: CommitEffect, name: string)
   const made = await git(['commit', '--only', '--quiet', '--cleanup=whitespace', '-F', '-', '--', ...known], `${message}\n\nSession: ${name}\n`)
   const hash = await findCommit(git, name) ?? (isGood(made) ? (await git(['rev-parse', 'HEAD'])).stdout.trim() : undefined)
   if (hash !== undefined) return { kind: 'result', result: { hash } }
-  // There is no commit: the new files are taken out of git's index again.
+  // Git has made no commit, so the new files are taken out of git's index again.
   if (fresh.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', '-r', '--', ...fresh])
   return failed('COMMIT_FAILED', printed(made))
 }

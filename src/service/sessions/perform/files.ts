@@ -84,7 +84,7 @@ async function readTarget (executors: Executors, target: string, requests: reado
   return { kind: 'result', result: { files } }
 }
 
-/** Turns the refusal to touch a file (a path outside of the workspace, say) into a failure of the effect. @throws any other error unchanged */
+/** Turns the refusal to touch a file (outside of the workspace, say) into a failure of the session's action. @throws any other error unchanged */
 function refusalOf (error: unknown): Outcome {
   if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
   throw error

@@ -28,7 +28,7 @@ export class LiveAnswer {
     this.begin()
   }
 
-  /** Begins a new attempt to get the answer. Followers are told to drop the text of the attempt before. */
+  /** Begins a new attempt to get the answer. The session's followers are told to drop the text of the attempt before. */
   begin (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -9,11 +9,11 @@ import { refusalOf } from '../rules/session-rights.ts'
 
 /** The observer of the work on one effect (an action of a session), for logs, metrics and traces. */
 export interface EffectActivity extends Activity {
-  /** Reports that the work on the effect has ended. @param outcome `ok`, or a stable code */
+  /** Reports that the work on the effect has ended. @param outcome `ok`, or the code of the failure */
   end (outcome: string): void
 }
 
-/** The receiver of facts about sessions, from which metrics and traces are made. */
+/** Is told what sessions do, so that metrics and traces can be made from this. */
 export interface SessionObserver {
   beginEffect (session: Session, effect: ActiveEffect): EffectActivity
   /** Called with each transition (recorded step) of a session that this process has written. */
@@ -30,7 +30,7 @@ export interface Performing<E extends ActiveEffect> {
   /** The signal that is aborted when nobody wants the outcome any more. */
   readonly signal: AbortSignal
   readonly activity: EffectActivity | undefined
-  /** Sends a piece of the outcome to those who follow the session. It is not stored. */
+  /** Sends a piece of the outcome to the clients that follow the session. The piece is not stored. */
   readonly publish: (live: JsonObject) => void
 }
 

@@ -24,7 +24,7 @@ interface Opened {
 
 /**
  * Makes the live event about a child session: its state, and what it waits for. The followers of all sessions above get it.
- * @param effect the effect of the parent that has started the child
+ * @param effect the effect (an action of the parent) that has started the child
  */
 export async function tellOfChild (opened: Opened, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
   const { id, start: { definition, parent }, status } = child

@@ -59,7 +59,7 @@ async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   return heads.reverse()
 }
 
-/** Among the session `root` and all its descendants, gives the sessions in which something waits for a person, the oldest first. */
+/** Gives the session `root`, whether or not something waits there, then those of its descendants that wait for a person, the oldest first. */
 export async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
   if (!isSessionId(root)) return []
   const heads: Head[] = []

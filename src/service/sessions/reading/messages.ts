@@ -19,7 +19,7 @@ export interface Message {
   readonly output?: string
 }
 
-/** The place of a message in a session. A page begins with the message after this place. */
+/** The place of a message in a session: the number of its transition (recorded step), and the index of its event in that transition. */
 export interface Place {
   readonly seq: number
   readonly n: number
@@ -34,7 +34,7 @@ export interface MessagePage {
 /** The length at which a text is cut, in UTF-16 units; both output streams of a command fit into it. */
 const MAX_TEXT = 160 * 1024
 
-/** The size of a page, in UTF-16 units. The page ends with the message that exceeds it. */
+/** The size of a page of messages, in UTF-16 units. The page ends with the message that exceeds this size. */
 const MAX_PAGE = 1024 * 1024
 
 /** The most changed files that one message names. */
@@ -72,7 +72,7 @@ const [FOR_EACH, FURTHER] = [2, 4]
 
 /**
  * Reads the last messages of a session. The log is read from near its end on, rather than from the beginning.
- * @param read gives the transitions after a number
+ * @param read gives the transitions (recorded steps) after the one with a number
  * @param seq how many transitions the log has
  * @param limit how many messages are wanted; fewer are returned if they are too long for one page
  */
@@ -87,7 +87,7 @@ export async function readLastMessages (read: (after: number) => AsyncIterable<T
   }
 }
 
-/** The last messages that fit into one page, and not more than the limit. */
+/** The last messages that fit into one page, at most `limit` of them. */
 function endOf (all: readonly Message[], limit: number): readonly Message[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {
@@ -119,7 +119,7 @@ export function messagesOf (transition: Transition): Message[] {
 type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
 /**
- * The message that an event of a session makes, without its place; `undefined` if it makes none.
+ * The message that an event of a session makes, without the message's place; `undefined` if the event makes none.
  * @param said the texts of the transition's messages, which agents show a second time as lines of `stdout`
  */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {

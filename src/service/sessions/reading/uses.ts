@@ -5,7 +5,7 @@ import { type Fact, type Transition } from '../../../session/model.ts'
 export interface Use {
   /** The kind of the effects (actions) that used it: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
   readonly kind: string
-  /** The purpose for which a model was asked, the id of a tool, or the name of a check, a target or a workspace. */
+  /** The purpose for which a model was asked, the id of a tool, or the name of a check, a target, a workspace or a definition such as `agents/helper`. */
   readonly name: string
   readonly calls: number
   readonly failures: number
@@ -15,7 +15,7 @@ export interface Use {
 /** The most things (models, tools, targets …) whose use is listed; an ordinary session uses far fewer. */
 const MAX_USES = 500
 
-/** The members of a recorded effect (an action) that can name what was used. The first of these members that the effect has counts. */
+/** The members of a recorded effect (an action) that can name what the effect used. The first of these members that the effect has counts. */
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
 /** Counts what a session has used, in the order of first use. @param log all transitions of the session */

@@ -12,10 +12,10 @@ interface OrphanServices {
 }
 
 /**
- * Ends a child session if a session above it has ended. A crash in the middle of a cancel can leave such children, so every child checks all
- * sessions above it before it does something.
+ * Ends a child session if a session above it has ended or exists no more. A crash in the middle of a cancel can leave such children, so this is
+ * checked before each action of a child.
  * @param signal ends the check when nobody waits for the result
- * @returns whether a session above the child has ended
+ * @returns whether a session above the child has ended or exists no more
  */
 export async function stopOrphan (services: OrphanServices, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
   const { store, runner } = services

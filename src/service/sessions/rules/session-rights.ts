@@ -54,7 +54,7 @@ export function isApprover (caller: Caller, { start }: Session): boolean {
   return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
 }
 
-/** Whether a session belongs to the caller. To an admin, all sessions belong. @param session of which only the owner counts */
+/** Whether a session belongs to the caller. An admin counts as an owner of every session. @param session of which only the owner is read */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }

@@ -9,7 +9,7 @@ export function requireTerminalRole ({ name, roles }: Caller): void {
   if (!roles.has('terminal')) throw roleMissing(name, 'terminal', [...roles])
 }
 
-/** Finds the target on which a caller may use terminals (shells for a person). @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
+/** Finds a target by its name, if the caller may use terminals (shells for a person) there. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
 export function targetForTerminal (operator: OperatorFile, caller: Caller, name: string): Target {
   requireTerminalRole(caller)
   const { targets } = operatorFor(operator, caller)

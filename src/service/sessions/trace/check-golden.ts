@@ -10,7 +10,7 @@ import { type Golden } from './golden.ts'
 /** The file of the JSON schema for each version of a plan's answer. */
 const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }
 
-/** The version of the protocol of plans that this service uses, and the hash of its JSON schema. @param version 1 or 2 */
+/** The version of a JSON schema for a plan's answers, and the hash that this schema has in this service now. @param version 1 or 2 */
 export function protocolOfNow (version: 1 | 2 = 1): Golden['protocol'] {
   const file = fileOf(version)
   return { schema_version: readPublishedSchema<{ readonly x_schema_version: number }>(file).x_schema_version, schema_hash: hashOfPublishedSchema(file) }
@@ -22,8 +22,8 @@ function fileOf (version: number): 'plan-response' | 'plan-response-2' {
 
 /**
  * Lists what is wrong with a golden trace (a recorded plan that serves as a test case): a wrong form, a schema that has changed without a
- * new version, or an answer that is judged differently now than when it was recorded. For traces of other versions only the form is
- * checked.
+ * new version, or an answer that is judged differently now than when it was recorded. For traces of other versions of the schema only the form
+ * is checked.
  */
 export function checkGolden (value: Json, now?: Golden['protocol']): string[] {
   const violations = compileSchema(readPublishedSchema<Json>('golden-trace')).validate(value, 'golden')

@@ -17,8 +17,8 @@ export interface Golden {
     readonly validation_outcome: 'ok' | 'error'
     readonly error_code: Json
     /**
-     * The state of the plan. This member and the next two exist only with version 2 of the schema. `mended` has the codes of faults that
-     * the model had to correct, `check_rounds` how often a check has failed.
+     * The state of the plan. This member and the next two exist only with version 2 of the answer's schema. `mended` has the codes of faults that
+     * the model had to correct, `check_rounds` the number of times that a check has failed.
      */
     readonly state?: string
     readonly mended?: readonly string[]
@@ -65,7 +65,7 @@ function modelOf (answer: Json): Json {
   return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
 }
 
-/** The JSON in a model's answer; null if it has none of the right form. */
+/** The JSON in a model's answer; null if the answer has no JSON of the right form. */
 function jsonOf (answer: Json, version: number): Json {
   const reply = parsePlan(textOf(answer), version)
   return isProblem(reply) ? null : reply.json

@@ -7,13 +7,13 @@ import { traceIdOf } from './trace.ts'
 /** The log level of the service for each level of a line that a session logs. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
 
-/** Members of a session's line whose texts come from the service itself. So they are logged even if words of users and models are not. */
+/** Members of a line that a session logs, whose texts come from the service itself. They are logged even if words of users and models are not. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
 /** The longest text that is logged from the members in PLAIN, in UTF-16 units. A longer text is left out, since a user or a model perhaps wrote it. */
 const MAX_PLAIN = 200
 
-/** Members of a session's line that become fields of their own in the log, and are not repeated in `data`. */
+/** Members of a line that a session logs, which become fields of their own in the service's log and are not repeated in its field `data`. */
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
 /**

@@ -9,7 +9,7 @@ import { maskJson, maskSecrets } from './mask-secrets.ts'
 
 /**
  * The trace of a plan: a record of what happened while the plan was made and carried out. The operator can store traces, so a trace contains
- * neither contents of files nor words of the user.
+ * neither contents of files nor words of the user, except in `raw_content`.
  */
 export interface Trace {
   readonly trace_id: string
@@ -30,7 +30,7 @@ export interface Trace {
 /** The most events of one trace. A longer session's trace has only the first events. */
 const MAX_EVENTS = 1000
 
-/** Members of a logged line that are not repeated in the data of a trace's event. */
+/** Members of a line that a session logs, which are not copied into the trace's event. `event` is put there in any case, the others are left out. */
 const OF_THE_LINE = new Set(['prefix', 'level', 'text', 'trace_id', 'event'])
 
 /** The id of a plan's trace: the id of its session, written as a UUID. */
@@ -48,7 +48,7 @@ export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return engine === PLAN.name
 }
 
-/** Makes the trace of a plan from the log of its session. The trace is stored nowhere. */
+/** Makes the trace of a plan from the log of its session. @param keepsRaw whether the trace contains the model's answers */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
   const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)

@@ -21,13 +21,13 @@ export interface TracesOptions {
   readonly provider: string
 }
 
-/** A page of traces. It may have fewer than its limit, even none, although there are further pages. */
+/** A page of traces. It may have fewer traces than the limit, even none, although there are further pages. */
 export interface TracePage {
   readonly traces: ReadonlyArray<{ readonly id: string, readonly head: Head }>
   readonly next?: string | undefined
 }
 
-/** Gives callers the traces of those plans that they are allowed to see. Traces are made from the logs of sessions, and stored nowhere. */
+/** Gives callers the traces of those plans that they are allowed to see. Each trace is made from the log of its session whenever it is asked for. */
 export class Traces {
   readonly #options: TracesOptions
 
@@ -35,7 +35,7 @@ export class Traces {
     this.#options = options
   }
 
-  /** Lists the traces of a caller's plans. @throws REQUEST_INVALID for a cursor that no page has given */
+  /** Lists the traces of the plans that the caller is allowed to see. @throws REQUEST_INVALID for a cursor that no page has given */
   async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }): Promise<TracePage> {
     const { heads, next } = await this.#options.logs.list(caller, query)
     return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }

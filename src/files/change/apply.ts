@@ -21,7 +21,7 @@ export interface ApplyOptions {
    */
   readonly effect: string
   readonly change: JsonObject
-  /** When it aborts, the call no longer waits for other changes of the workspace. A change that has begun is finished all the same. */
+  /** An abort ends the wait for other changes of the same workspace. A change that has begun is finished all the same. */
   readonly signal: AbortSignal
 }
 

@@ -243,7 +243,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     this.outbox.show(this.state.setting.help)
   }
 
-  /** Shows and logs the outcome of a step, and stores the outcome's code. If its row in `ROWS` has `toHistory`, the text joins the dialogue's messages. */
+  /** Shows and logs the outcome of a step, and stores its code. If the outcome has `toHistory` in `ROWS`, the text joins the dialogue's messages. */
   protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)

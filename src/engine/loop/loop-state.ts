@@ -11,7 +11,7 @@ export interface LoopCall {
   readonly name: string
   /** Whether the model asked by the older field `function_call` instead of `tool_calls`. */
   readonly isOlder?: true
-  /** The id of the effect that performs the call; `undefined` for a call that was refused at once. */
+  /** The id of the effect (tool call or child session) that performs the call; `undefined` for a call that was refused at once. */
   readonly effect: string | undefined
   /** The content of the message that gives the model the result; `undefined` until the call has ended. */
   readonly content: string | undefined
@@ -53,7 +53,7 @@ export interface LoopState extends DialogueState {
   readonly summary: Summary | undefined
   /** Whether a summary was asked for since the user's last message. */
   readonly hasCompacted: boolean
-  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown. After a summary or a handover it is 0 too. */
+  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown, and after a summary, a handover or `clear`. */
   readonly lastInput: number
   /** The last answer as a JSON value, for an agent whose answers have to fit a schema. */
   readonly value: Json | undefined

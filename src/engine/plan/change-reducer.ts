@@ -254,7 +254,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.giveUp()
   }
 
-  /** Ends a session whose goal needs no change. A session that has made changes before stays open, so that its user can undo or redo them. */
+  /** Ends a session whose goal needs no change. In schema 2, a session with earlier changes stays open, so that its user can undo or redo them. */
   protected nothingToDo (): Next<PlanState> {
     const { setting: { schemaVersion }, applied, undone } = this.state
     return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()

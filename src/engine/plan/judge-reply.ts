@@ -8,7 +8,7 @@ import { validateActions } from './validate-plan.ts'
 
 /**
  * The beginning of an answer's `summary` by which the model says that nothing has to change. An answer in mode APPLY without this beginning needs
- * actions or a memory patch.
+ * actions, a memory patch, or requests to read more.
  */
 export const NO_CHANGES = 'NO_CHANGES:'
 

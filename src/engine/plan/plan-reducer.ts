@@ -180,7 +180,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
 
   /**
    * Asks the model to repair a rejected answer. In schema 1, the second rejected answer to a message of the user ends the plan. In schema 2,
-   * the plan profile limits the number of repairs.
+   * the plan's settings limit the number of repairs.
    */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })

@@ -40,7 +40,7 @@ export class Outbox {
     return this.#moment.at
   }
 
-  /** The id of the next notice, unique among the events of all sessions. */
+  /** The id of the next notice (event for the session's clients), unique among the events of all sessions. */
   get noticeId (): string {
     const { session, seq, notices } = this.#moment
     return `${session}:${seq}.${notices + this.notices.length}`

@@ -8,7 +8,7 @@ export type Ended =
   /** `isSpent`: the service refused the effect, because the session has used up its budget. */
   | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
-/** The message about an interrupted effect, of which nobody knows whether it was done. @param reason what is known about the end, without a full stop */
+/** The message about an interrupted tool call or command that perhaps was done. @param reason what is known about its end, without a full stop */
 export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }

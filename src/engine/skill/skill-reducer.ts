@@ -14,7 +14,7 @@ import { type ReadableReply } from './parse-skill-response.ts'
 import { type SkillState } from './skill-state.ts'
 import { SkillTurn } from './skill-turn.ts'
 
-/** The time limit for reading the target's knowledge file, in ms. */
+/** The time limit for reading the knowledge file, a text on the target (the machine where commands run), in ms. */
 const READ_TIMEOUT = 5000
 
 const SECOND = 1000

@@ -64,7 +64,7 @@ export interface SkillState {
   readonly awaited: Awaited
   /** How the model replies now. It is `text`, too, after the model or its provider has not accepted functions. */
   readonly protocol: Protocol
-  /** The text of the target's knowledge file; empty when the target has none. */
+  /** The text of the knowledge file, which tells models about the target (the machine where commands run); empty when the target has none. */
   readonly knowledge: string
   readonly system: string
   /**

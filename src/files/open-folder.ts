@@ -9,8 +9,8 @@ export const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
 const OPENING = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * An open folder, for safe operations on its entries. On Linux each operation reaches the folder that was opened, even if its path leads to
- * another place by then, so nobody can put a link in its place. On other systems each path is checked again after it was opened.
+ * An open folder, for safe operations on its entries. On Linux each operation reaches the folder that was opened, even if somebody has put a
+ * link or another folder at the folder's path since. On other systems each path is checked again after it was opened.
  */
 export class OpenFolder {
   readonly #handle: FileHandle
@@ -38,12 +38,12 @@ export class OpenFolder {
     return await OpenFolder.open(this.at(name))
   }
 
-  /** The path of an entry of this folder, for one call of the file system while the folder is open. */
+  /** The path by which the file system reaches an entry of this folder. It is valid only while the folder is open. */
   at (name: string): string {
     return join(this.#path, name)
   }
 
-  /** The path of this folder itself, for one call of the file system while the folder is open. */
+  /** The path by which the file system reaches this folder itself. It is valid only while the folder is open. */
   get path (): string {
     return this.at('.')
   }
@@ -64,7 +64,7 @@ export class OpenFolder {
 
 /** Checks that a path still names the file or folder that was opened. @throws Error with the code ELOOP when somebody has put something else there */
 export async function assertSame (handle: FileHandle, path: string): Promise<void> {
-  // On Linux the path begins at an open folder, and a link as its last part is not followed, so it cannot have led elsewhere.
+  // On Linux the path begins at an open folder, and a link as the last part of the path is not followed. So nothing else can have been opened.
   if (HAS_DESCRIPTORS) return
   const [opened, named] = await Promise.all([handle.stat(), lstat(path)])
   if (opened.ino !== named.ino || opened.dev !== named.dev) throw Object.assign(new Error(`${path} was exchanged while it was opened`), { code: 'ELOOP' })

@@ -1,7 +1,7 @@
 /** A path in a workspace in its normal form (relative, with `/`), or the reason why it is invalid. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
-/** The whitelist says, by their names, which files of a workspace are allowed to be written. Capital and small letters are the same in it. */
+/** A whitelist: the rule by which the names of a file and of its folders decide whether the file may be written. Capital and small letters are equal. */
 export interface Whitelist {
   /** The allowed endings of file names, such as `.ts`. */
   readonly allowed_extensions: readonly string[]
@@ -79,7 +79,7 @@ export function isWhitelisted (path: string, whitelist: Whitelist): boolean {
   return !isForbidden(path, whitelist) && (extensions.some(extension => name.endsWith(fold(extension))) || names.some(each => name === fold(each)))
 }
 
-/** Whether a path of a file or folder has a name that the whitelist forbids. */
+/** Whether a path of a file or folder has a name, or begins with a text, that the whitelist forbids. */
 export function isForbidden (path: string, { forbidden_paths: patterns, forbidden_prefixes: prefixes }: Whitelist): boolean {
   const names = path.split('/').map(fold)
   return prefixes.some(prefix => path.startsWith(prefix)) || patterns.map(patternOf).some(pattern => names.some(name => pattern.test(name)))

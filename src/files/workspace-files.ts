@@ -27,7 +27,7 @@ export const ABSENT: Now = { mark: null, mode: 0, size: 0 }
 export interface Spot {
   readonly folder: OpenFolder
   readonly name: string
-  /** The path of the file or folder, for one call of the file system while the parent is open. */
+  /** The path by which the file system reaches the file or folder. It is valid only while `folder` is open. */
   readonly at: string
 }
 
@@ -36,7 +36,7 @@ export interface WorkspaceFilesOptions {
   readonly root: string
   /** The absolute paths of the service's own folders. Nobody is allowed to read them, even when they are inside the workspace. */
   readonly hidden?: readonly string[]
-  /** The rule that says, by their names, which files are allowed to be written. @default `DEFAULT_WHITELIST` */
+  /** The rule by which the names of a file and of its folders decide whether the file may be written. @default `DEFAULT_WHITELIST` */
   readonly whitelist?: Whitelist
 }
 
@@ -53,7 +53,7 @@ export class WorkspaceFiles {
     this.#options = options
   }
 
-  /** The rule that says, by their names, which files of the workspace are allowed to be written. */
+  /** The rule by which the names of a file and of its folders decide whether the file may be written. */
   get whitelist (): Whitelist {
     return this.#options.whitelist ?? DEFAULT_WHITELIST
   }

@@ -17,10 +17,10 @@ export class LockLost extends Error {
 
 /**
  * Runs `use` while no other call of `whileLocked`, in this process or another, changes files of the workspace. If a process is killed while it
- * has the lock, the others wait until the lock was not refreshed for `STALE_MS`.
+ * has the lock, a waiting call gets the lock `STALE_MS` after the process has last refreshed it.
  * @param folder the folder of the workspace's journal
  * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
- * @param signal when it aborts, the wait for the lock ends
+ * @param signal ends the wait for the lock by an abort
  * @throws FileRefusal WORKSPACE_BUSY when the signal has ended the wait
  */
 export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {

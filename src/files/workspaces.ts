@@ -30,7 +30,7 @@ export interface Asker {
   readonly session?: string
   /** The user, by the name of the user's access token; empty where the service uses no tokens. */
   readonly owner: string
-  /** When it aborts, a search and the wait for a lock end. */
+  /** An abort ends a running search, and the wait for the lock of a workspace. */
   readonly signal: AbortSignal
 }
 

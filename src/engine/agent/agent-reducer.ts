@@ -16,7 +16,10 @@ import { chosenOf, findProblem, textOf } from './validate-params.ts'
 /** The length to which an answer of the model that is neither yes nor no is cut in log lines, in code points. */
 const MAX_SHOWN_ANSWER = 200
 
-/** The reducer (the rules) of agents that work in steps. An instance takes one fact: it computes the next state, the effects and the notices. */
+/**
+ * The reducer (the rules) of agents that work in steps. An instance takes one fact (an entry of the session's log, such as a message or the end of a tool
+ * call), and computes the session's next state, the effects (tool calls, model requests) to begin, and the notices for clients.
+ */
 export class AgentReducer extends Dialogue<AgentState> {
   /** Handles the result or failure of a model request or tool call. It changes nothing when the dialogue does not wait for this one. */
   end (effect: string, ended: Ended): Next<AgentState> {
@@ -83,7 +86,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     return this.goOn()
   }
 
-  /** Begins the next step of a turn: removes the corrections of the previous step, so that the model does not read them. */
+  /** Begins the next step of a turn. The rejected answers of the previous step, and the requests to correct them, are not sent to the model any more. */
   #beginStep (): void {
     this.state = { ...this.state, repaired: 0, corrections: [] }
   }
@@ -187,7 +190,7 @@ export class AgentReducer extends Dialogue<AgentState> {
       return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // An argument replaces a member of the result with the same name: a tool can report fewer items than were asked for.
+    // In the shown text `{{count}}` is the argument of the call, even if the result has a member `count`, which may be smaller than what was asked for.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
@@ -240,7 +243,7 @@ export class AgentReducer extends Dialogue<AgentState> {
     this.outbox.show(this.state.setting.help)
   }
 
-  /** Shows and logs the outcome of a step, and stores the outcome's code. If its row in `ROWS` says so, the shown text becomes a message of the dialogue. */
+  /** Shows and logs the outcome of a step, and stores its code. If the outcome has `toHistory` in `ROWS`, the text joins the dialogue's messages. */
   protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: Row = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)

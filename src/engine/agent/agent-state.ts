@@ -27,7 +27,7 @@ export interface AgentState extends DialogueState {
   readonly codes: Readonly<Partial<Record<Step, number>>>
 }
 
-/** The result of a session with an agent, as programs read it: the state after the last turn. */
+/** The result of a session with an agent, which a program gets by the API: the state after the last turn. */
 export interface AgentResult {
   readonly last_state: Step
   readonly codes: AgentState['codes']

@@ -22,7 +22,10 @@ const SECOND = 1000
 /** The fields that every message about a failed turn of a free agent has in common. */
 const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
-/** The reducer (the rules) of free agents. An instance takes one fact: it computes the next state, the effects and the notices. */
+/**
+ * The reducer (the rules) of free agents. An instance takes one fact (an entry of the session's log, such as a message or the end of a tool
+ * call), and computes the session's next state, the effects (tool calls, model requests) to begin, and the notices for clients.
+ */
 export class LoopReducer extends Dialogue<LoopState> {
   /** Handles the end of an effect: the model's answer, or the result of a call for which the dialogue waits. */
   end (effect: string, ended: Ended): Next<LoopState> {
@@ -58,7 +61,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(turn)
   }
 
-  /** Asks the model. @param turn the number of this request since the user spoke; repairs of an answer do not count */
+  /** Asks the model for its next answer or function calls; a history that is too long is summarised first. @param turn number of this turn, from 1 */
   #askModel (turn: number): Next<LoopState> {
     const { setting: { maxTurns, model, stream, returns, history: { compact } }, tools } = this.state
     const sent = this.#history()
@@ -75,7 +78,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#send('turn', turn, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
   }
 
-  /** Asks the model to repeat its answer in the form of the schema, after an answer that did not fit it. */
+  /** Asks the model to repeat an answer that did not fit the agent's JSON Schema, now in the form that the schema demands. */
   #close (content: string, problem: string): Next<LoopState> {
     const { setting: { model, returns = {} }, turn, corrections } = this.state
     const wrong = [
@@ -110,7 +113,10 @@ export class LoopReducer extends Dialogue<LoopState> {
     return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
   }
 
-  /** Asks the model to summarise the messages before the last turns. @returns `undefined` when there is nothing to summarise, or it was tried already */
+  /**
+   * Asks the model to summarise the messages before the last turns.
+   * @returns `undefined` when there is nothing to summarise, the agent's settings exclude summaries, or one was asked for since the user's last message
+   */
   #compact (turn: number, keep: number): Next<LoopState> | undefined {
     const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
     if (compact === false || most !== undefined || hasCompacted) return undefined
@@ -127,7 +133,7 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Stores the summary that the model wrote, and asks the model for its answer. If the model gave no summary, the dialogue continues without one. */
+  /** Stores the summary that the model wrote, if it wrote one. Then asks the model to answer the user. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const message = 'failure' in ended ? undefined : messageOf(ended.value)
     const text = message === undefined ? '' : contentOf(message).trim()
@@ -168,7 +174,10 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.#close(content, String(problem))
   }
 
-  /** Shows the user the model's answer. @param effect id of the request to the model; by it, a client knows an answer that it has shown while it grew */
+  /**
+   * Shows the user the model's answer.
+   * @param effect id of the request to the model. A client that has shown the answer piece by piece recognises the whole answer by this id
+   */
   #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
     this.outbox.notice('stdout', { text: content, effect })
     this.outbox.notice('message', { role: 'assistant', content, effect, ...more })

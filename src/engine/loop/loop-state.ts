@@ -11,7 +11,7 @@ export interface LoopCall {
   readonly name: string
   /** Whether the model asked by the older field `function_call` instead of `tool_calls`. */
   readonly isOlder?: true
-  /** The id of the effect that performs the call; `undefined` for a call that was refused at once. */
+  /** The id of the effect (tool call or child session) that performs the call; `undefined` for a call that was refused at once. */
   readonly effect: string | undefined
   /** The content of the message that gives the model the result; `undefined` until the call has ended. */
   readonly content: string | undefined
@@ -39,7 +39,7 @@ export interface LoopState extends DialogueState {
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
   /** All messages of the dialogue in the form of the model's API, without the system message. */
   readonly messages: readonly JsonObject[]
-  /** The number of requests to the model since the user's last message. */
+  /** The number of the current turn. It counts requests to the model since the user's last message or a later handover, without repairs and summaries. */
   readonly turn: number
   /**
    * The running request to the model, if any. Its purpose: `turn` asks for an answer, `close` for the same answer in the right JSON,
@@ -53,7 +53,7 @@ export interface LoopState extends DialogueState {
   readonly summary: Summary | undefined
   /** Whether a summary was asked for since the user's last message. */
   readonly hasCompacted: boolean
-  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown, or tells nothing about the next request. */
+  /** The size of the last request in tokens, as the provider counted it; 0 when it is unknown, and after a summary, a handover or `clear`. */
   readonly lastInput: number
   /** The last answer as a JSON value, for an agent whose answers have to fit a schema. */
   readonly value: Json | undefined
@@ -61,7 +61,7 @@ export interface LoopState extends DialogueState {
   readonly calls: readonly LoopCall[]
 }
 
-/** The result of a session with a free agent, as programs read it: the state after the last turn. */
+/** The result of a session with a free agent, which a program gets by the API: the state after the last turn. */
 export interface LoopResult {
   readonly last_state: LoopState['step']
   readonly messages: readonly JsonObject[]

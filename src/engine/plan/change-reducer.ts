@@ -43,7 +43,7 @@ export abstract class ChangeReducer extends TurnBack {
     }
   }
 
-  /** Continues after a person has approved the effect for which the plan waits: a change with deletions, or a commit. */
+  /** Continues after a person has approved what the plan waits to do: a change that deletes something, or a git commit. */
   allow (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -106,8 +106,8 @@ export abstract class ChangeReducer extends TurnBack {
   }
 
   /**
-   * Whether a change has to wait until the user consents to its diff. The repair of an applied change waits only if it touches a file whose
-   * diff the user has not agreed to, or if `repair.confirm` is set.
+   * Whether a change has to wait until the user consents to its diff; never unless the plan's setting has `confirm: diff`. The repair of an
+   * applied change waits only if it touches a file whose diff the user has not agreed to, or if `repair.confirm` is set.
    */
   #waitsForUser (paths: readonly string[]): boolean {
     const { setting: { confirm, repair }, agreed, hasApplied } = this.state
@@ -254,7 +254,7 @@ export abstract class ChangeReducer extends TurnBack {
     return this.giveUp()
   }
 
-  /** Ends a goal that needs no change. If the session has made changes before, it goes on, so that the user can still undo or redo them. */
+  /** Ends a session whose goal needs no change. In schema 2, a session with earlier changes stays open, so that its user can undo or redo them. */
   protected nothingToDo (): Next<PlanState> {
     const { setting: { schemaVersion }, applied, undone } = this.state
     return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()

@@ -9,7 +9,7 @@ export interface Preview {
   readonly files: readonly JsonObject[]
   /** How many files of the change are not in `files`. */
   readonly more: number
-  /** Every path that the change touches, with its state before the change. */
+  /** Every path that the change touches, with the state of the path before and after the change. */
   readonly shown: readonly JsonObject[]
   /** The paths that the change does not touch, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]

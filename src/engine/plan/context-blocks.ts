@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { applyDiet, type Diet, type DietBlock } from './diet.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** The longest reason why a text could not be read that the model is told, in UTF-16 units. */
+/** The model is told why a text could not be read. This is the length to which that reason is cut, in UTF-16 units. */
 const MAX_REASON = 300
 
 /** The beginning of the mark that a text has in place of a part that the service has cut out. */

@@ -8,7 +8,7 @@ const UNUSED = { hits: 0, misses: 0 } as const
 /** The hits and misses of an empty cache. */
 export const NO_CACHE: CacheStats = { env: UNUSED, logs: UNUSED, read: UNUSED, search: UNUSED }
 
-/** Brings the model's request to read something into its normal form, or says why the model is not allowed to read it. */
+/** Makes a copy of the model's read request with its path in normal form (`./a\b/` becomes `a/b`), or says why the model is not allowed to read it. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
   if (request.type !== 'read_file' && request.type !== 'list') return { request: { ...request } }
   if (request.path === undefined || request.path === '.') return { request: withoutPath(request) }
@@ -34,9 +34,9 @@ export function keyOf (request: JsonObject): string {
 export interface LookedUp {
   /** The key of each request, in order, and whether the request was in the cache. */
   readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
-  /** The requests that were not in the cache and have to be read, each once. */
+  /** The requests whose texts are not in the cache, so that the workspace is asked for them. A request that came twice is listed once. */
   readonly missed: readonly JsonObject[]
-  /** The hits and misses of the cache, including those of `requests`. */
+  /** The counts of the cache's hits and misses since the user's last message, with `requests` counted in. */
   readonly cache: CacheStats
 }
 
@@ -66,7 +66,7 @@ function countedAs ({ type }: JsonObject): keyof CacheStats {
   return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
 }
 
-/** For each request, the block of `result` that answers it; `undefined` where `result` has none. The answers are in the order of the requests. */
+/** For each read request, the block that answers it in the workspace's `result`; `undefined` where there is none. Keeps the order of the requests. */
 export function answersTo (requests: readonly JsonObject[], result: Json): Array<JsonObject | undefined> {
   const blocks = isJsonObject(result) && Array.isArray(result['blocks']) ? (result['blocks'] as readonly Json[]).filter(isJsonObject) : []
   const left = new Set(blocks)

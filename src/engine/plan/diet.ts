@@ -1,7 +1,7 @@
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { type PlanLimits } from './plan-setting.ts'
 
-/** The kinds of blocks in a context. The blocks of the last kind are cut first; a `file`, which the model asked for, is cut last. */
+/** The kinds of blocks in the context that a plan's model reads. In a context that is too long `search` is cut first, `file` (the model asked for it) last. */
 const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
 
 /** A block of context (a file or another text that the model reads). Its head is never cut; its body is cut where the context is too long. */
@@ -32,7 +32,7 @@ export const LEAST_OF_A_FILE = 4096
 /** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */
 export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
 
-/** The shortest body to which a block is cut, in UTF-16 units. A block that would become shorter is left out. */
+/** The shortest body to which a block that is no `file` is cut, in UTF-16 units. A block that would become shorter is left out. */
 const LEAST_OF_A_BLOCK = 200
 
 /**

@@ -6,7 +6,10 @@ import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-
 import { type PlanState } from './plan-state.ts'
 import { validateActions } from './validate-plan.ts'
 
-/** The beginning of a summary when nothing has to change. An answer without actions and without this beginning is a mistake. */
+/**
+ * The beginning of an answer's `summary` by which the model says that nothing has to change. An answer in mode APPLY without this beginning needs
+ * actions, a memory patch, or requests to read more.
+ */
 export const NO_CHANGES = 'NO_CHANGES:'
 
 /** The most files that an error message names to the model, which wanted to change them without having read them. */
@@ -33,8 +36,8 @@ export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 
 }
 
 /**
- * Judges a model's answer: its JSON has the right form, it changes files only if the user wants changes (mode APPLY), its paths are allowed,
- * and it keeps the plan's limits.
+ * Checks that a model's answer has JSON of the right form, that it changes files only if the user wants changes (mode APPLY), that its paths
+ * are allowed, and that it keeps the plan's limits.
  */
 export function judgeReply (text: string, state: JudgedBy): Judged {
   const reply = parsePlan(text, state.setting.schemaVersion)

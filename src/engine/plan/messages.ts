@@ -4,8 +4,8 @@ import { type PlanProblem } from './parse-plan.ts'
 import { type PlanMode } from './route-mode.ts'
 
 /**
- * The texts that a plan sends to the model, in one language. Schema 1 and 2 are the versions of the model's answer; the Russian texts of
- * schema 1 must not change by a letter.
+ * The texts that a plan sends to the model, in one language. Schema 1 and schema 2 are two versions of the form of the model's answer. The
+ * Russian texts of schema 1 must not change by a letter.
  */
 interface Messages {
   /** The rules for every answer of the model. @param version of the schema */

@@ -45,7 +45,7 @@ function outcomeOf ({ step, child, error }: PlanState): 'open' | 'completed' | '
   return OUTCOMES[step] ?? (child !== 'over' ? 'open' : error === undefined ? 'completed' : 'failed')
 }
 
-/** The steps in which a plan in the mode APPLY can change files, by a change, an undo or a redo. */
+/** The steps in which a plan in the mode APPLY can write files, for a change, an undo or a redo. */
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {

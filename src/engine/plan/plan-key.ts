@@ -6,7 +6,7 @@ import { type PlanSetting } from './plan-setting.ts'
 import { type ChangedPath, type PlanStep } from './plan-state.ts'
 import { type PlanMode } from './route-mode.ts'
 
-/** The result of a plan, as programs read it. */
+/** The result of a plan, which a program gets by the API. */
 export interface PlanResult {
   readonly ok: boolean
   readonly state: PlanStep

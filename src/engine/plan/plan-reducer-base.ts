@@ -36,7 +36,7 @@ export abstract class PlanReducerBase {
     return this.listen()
   }
 
-  /** Whether the model can still be asked to repair its last answer or change. The plan profile limits the number of repairs. */
+  /** Whether the model can still be asked to repair its last answer or change. The plan's settings limit the number of repairs. */
   protected get mayRepair (): boolean {
     return this.state.used < this.state.setting.repair.rounds
   }

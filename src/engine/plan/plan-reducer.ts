@@ -22,7 +22,7 @@ import { routeMode } from './route-mode.ts'
 /** The longest time for a read from the workspace, and for storing preferences in the memory, in ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
-/** The largest number of requests in one answer of the model that the service reads. The limits of the context would drop further texts anyway. */
+/** The most texts that the service reads from the workspace for one answer of the model. The limits of the context would drop further texts anyway. */
 const MAX_REQUESTS = 16
 
 /** The most lines of a file that are read when the file is read again. One read returns no more than this. */
@@ -31,7 +31,10 @@ const MAX_LINES = 5000
 /** Finds the words by which the model's API says that it does not support `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
-/** The reducer (the rules) of a plan. An instance takes one fact: it computes the next state, the effects and the notices. */
+/**
+ * The reducer (the rules) of a plan. An instance takes one fact (an entry of the session's log, such as a message of the user or the end of
+ * a check), and computes the plan's next state, the effects (reads, changes, model requests) to begin, and the notices for clients.
+ */
 export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   /**
    * Begins a cycle, which is the service's work on one message of the user: reads the memory and the files that the user's words mention,
@@ -107,7 +110,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** Takes the end of the effect for which the plan waits. */
+  /** Handles the result or failure of the effect (model request, read, change, check, commit) for which the plan waits. */
   end (effect: string, ended: Ended): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -177,7 +180,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
 
   /**
    * Asks the model to repair a rejected answer. In schema 1, the second rejected answer to a message of the user ends the plan. In schema 2,
-   * the plan profile limits the number of repairs.
+   * the plan's settings limit the number of repairs.
    */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
@@ -299,7 +302,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 }
 
-/** Makes a read of one request, without alternative requests. */
+/** Wraps one request as a read that has no alternative requests. */
 function reading (request: JsonObject): PendingRead {
   return { header: undefined, requests: [request] }
 }

@@ -4,7 +4,7 @@ import { type PlanAction } from './parse-plan.ts'
 import { type PlanResult } from './plan-key.ts'
 import { type CacheStats, type PlanState } from './plan-state.ts'
 
-/** The result of a plan, as programs read it. */
+/** Makes the result of a plan, which a program gets by the API. */
 export function describePlan (state: PlanState): PlanResult {
   const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held } = state
   const { traceId, schemaVersion, schemaHash } = state.setting

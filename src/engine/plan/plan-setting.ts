@@ -12,7 +12,7 @@ export interface PlanSetting {
   /** The id that the plan's log lines have in common. */
   readonly traceId: string
   readonly workspace: string
-  /** The instructions for the model in the plan profile; empty when there is no profile. */
+  /** The operator's instructions for the model, from the plan profile; empty when there is no profile. */
   readonly prompt: string
   /** The names of the checks (commands that the operator has set up for the workspace) that run after a change, in this order. */
   readonly checks: readonly string[]
@@ -43,7 +43,7 @@ export interface PlanSetting {
 /** The limits of a plan and of its context, by name. */
 export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
-/** The limits of plans without a plan profile. A profile can only make them tighter. Names with `chars` count UTF-16 units. */
+/** The limits of plans without a plan profile (settings of the operator). A profile can only make them tighter. Names with `chars` count UTF-16 units. */
 export const DEFAULT_LIMITS: PlanLimits = {
   max_actions: MAX_ACTIONS,
   max_file_bytes: MAX_CONTENT_BYTES,

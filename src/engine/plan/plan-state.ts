@@ -10,7 +10,7 @@ import { type PlanMode } from './route-mode.ts'
 /** The step in which a plan is. Users and programs see these words. */
 export type PlanStep = 'draft' | 'planning' | 'planned' | 'applying' | 'awaiting_confirmation' | 'applied' | 'undone' | 'no_changes' | 'rejected' | 'failed'
 
-/** The purpose of the effect that a plan waits for. */
+/** The purpose of the effect (a request to the model or to the workspace) that a plan waits for. */
 export type PlanPurpose = 'context' | 'model' | 'remember' | 'accept' | 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'
 
 /** A text that the service has read for the model since the user's last message. `key` names the request for the text (`keyOf`). */
@@ -22,7 +22,7 @@ export interface ContextEntry {
 
 /** One thing that the service has to read, such as a file. */
 export interface PendingRead {
-  /** The header of the block when the user's words made the service read it; `undefined` for all other reads. */
+  /** The header under which the model gets the text, if the user's words made the service read the text; `undefined` for all other reads. */
   readonly header: AutoRequest['header'] | undefined
   /** Alternative requests, such as several paths of one file. Only the result of the first request whose file exists is used. */
   readonly requests: readonly JsonObject[]
@@ -101,15 +101,15 @@ export interface PlanState {
   readonly changes: readonly string[]
   /** The number of changes of the goal that were taken back. */
   readonly reversed: number
-  /** What an undo or redo has still to do, and the conflicts so far; `undefined` while no undo or redo runs. */
+  /** The changes that a running undo or redo has not reached yet, and the conflicts so far; `undefined` while none runs. */
   readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined
   /** Whether a change was already applied for the present goal. The first change of a goal begins new lists `applied` and `changes`. */
   readonly hasApplied: boolean
-  /** The hash of the changes that the model wrote before its last repair. If the repair is equal, the model repeats itself. */
+  /** The hash of the changes whose check failed last. If the model's next changes have the same hash, the service asks for no further repair. */
   readonly lastActions: string
   /** The check that the user wants to pass. It runs before the model is asked; if it fails, its output becomes the `report`. */
   readonly fix: string | undefined
-  /** The files of `bases` that the model has been shown in full. */
+  /** The paths of the files that the model has been shown in full; each is a key of `bases`. */
   readonly whole: readonly string[]
   /** Whether the model's API has refused a request with a schema for the answer. Later requests are then sent without a schema. */
   readonly isFormatRefused: boolean
@@ -118,7 +118,7 @@ export interface PlanState {
   /** The plan that the user can have carried out, as the model wrote it, and the context that the model had read. */
   readonly plan: { readonly json: string, readonly context: string } | undefined
   readonly awaits: { readonly effect: string, readonly purpose: PlanPurpose } | undefined
-  /** The change that is being shown or made, and whether a person is asked to approve it; `undefined` before the first change. */
+  /** The change that was last shown or made, and whether a person has to approve its deletions; `undefined` before the first change. */
   readonly change: { readonly wish: JsonObject, readonly isAsked: boolean } | undefined
   readonly check: number
   /** The message about the last failed check, which the user gets when the plan gives up the repair; `undefined` while no check has failed. */

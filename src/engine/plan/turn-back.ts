@@ -11,10 +11,10 @@ import { PlanReducerBase } from './plan-reducer-base.ts'
 /** The time limit for a change of files, in ms. */
 const APPLY_TIMEOUT = 120_000
 
-/** The longest time that a commit is allowed to take, in ms. It is long, since git hooks sometimes run all tests. */
+/** The longest time that the git commit of a plan's changes is allowed to take, in ms. It is long, since git hooks sometimes run all tests. */
 const COMMIT_TIMEOUT = 600_000
 
-/** The number of characters of a commit's hash that users are shown. */
+/** The number of characters of a git commit's hash that users are shown. */
 const HASH_LENGTH = 10
 
 /** The most conflicts (paths that somebody else has changed) that a message names. The plan's result lists all of them. */
@@ -28,7 +28,7 @@ export abstract class TurnBack extends PlanReducerBase {
   /** Asks for the preview of a change. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
 
-  /** Takes back all changes of the goal, the newest first. */
+  /** Undoes all changes of the goal, the newest first. @param paths the only paths to undo; all when left out */
   protected takeBack (purpose: 'rollback' | 'undo', paths?: readonly string[]): Next<PlanState> {
     const { changes } = this.state
     const own = paths === undefined ? {} : { paths: [...paths] }
@@ -49,7 +49,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
-  /** Begins to take back, or to redo, the next change of the goal; `undefined` when no change is left. */
+  /** Begins to undo, or to redo, the next change of the goal; `undefined` when no change is left. */
   #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
     const [next, ...left] = this.state.turning?.left ?? []
     this.state = { ...this.state, turning: next === undefined ? undefined : { left, conflicts } }
@@ -57,7 +57,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(next) : this.change(purpose, next, false)
   }
 
-  /** Handles the result of undoing a change whose check failed. */
+  /** Handles the result of undoing one change, when the service undoes the goal's changes because a check failed. */
   protected rolledBack (ended: Ended): Next<PlanState> {
     const { checkFailed = '', applied, turning } = this.state
     const conflicts = [...turning?.conflicts ?? [], ...'failure' in ended ? [] : conflictsIn(ended.value)]
@@ -126,7 +126,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.listen()
   }
 
-  /** Commits what was changed for the goal. @param message of the commit; if it is empty, the summary of the change is the message */
+  /** Commits the goal's changes to git. @param message of the commit; if it is empty, the summary of the last change is the message */
   protected commit (message: string): Next<PlanState> {
     const { setting: { workspace }, applied, done } = this.state
     this.goTo('applying')
@@ -135,7 +135,7 @@ export abstract class TurnBack extends PlanReducerBase {
     return this.wait('commit', this.outbox.commit({ workspace, paths, message: commitMessage(message === '' ? done : message), timeout: COMMIT_TIMEOUT }))
   }
 
-  /** Handles the result of a commit. After a failed commit the plan only has an error more. */
+  /** Handles the result of a git commit. A failed commit is reported as an error, and the plan waits for its user as after a good one. */
   protected committed (ended: Ended): Next<PlanState> {
     const hash = 'value' in ended && isJsonObject(ended.value) ? ended.value['hash'] : undefined
     if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })

@@ -26,7 +26,7 @@ export interface OfferedChild {
     readonly parameters: Readonly<Record<string, ChildParameter>>
     /** The Handlebars template that makes the text of the child's task from the values of the parameters. */
     readonly input: string
-    /** The budget of the child session. @default a part of what the parent session has not spent yet */
+    /** The child session's budget of steps and tokens. @default a part of what is left of the parent session's budget */
     readonly budget?: Spent
     readonly place?: string
   }

@@ -24,8 +24,8 @@ export interface Row {
 }
 
 /**
- * The table of the outcomes of an agent's steps, then those of a free agent: what the user is shown and what is logged. Which step
- * follows an outcome is decided elsewhere, by `AgentReducer` and `LoopReducer`.
+ * What the user is shown, and what is logged, for each outcome of a step: first the outcomes of agents that work in steps, then those of free
+ * agents. `AgentReducer` and `LoopReducer` decide which step follows.
  */
 export const ROWS = {
   budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },

@@ -17,7 +17,10 @@ export const MAX_MESSAGE = 4000
 /** The mark that stands for the words of users, models and tools in brief log lines. */
 const LEFT_OUT = '…'
 
-/** An outbox gathers the effects (model calls, tool calls …) and notices (events for followers) that an engine asks for while it takes one fact. */
+/**
+ * An outbox gathers what an engine asks for while it handles one fact (an entry of the session's log): effects, such as model calls and tool calls,
+ * and notices, which are events for the clients that follow the session.
+ */
 export class Outbox {
   readonly effects: Effect[] = []
   readonly notices: Notice[] = []
@@ -37,7 +40,7 @@ export class Outbox {
     return this.#moment.at
   }
 
-  /** The id of the next notice, unique among the events of all sessions. */
+  /** The id of the next notice (event for the session's clients), unique among the events of all sessions. */
   get noticeId (): string {
     const { session, seq, notices } = this.#moment
     return `${session}:${seq}.${notices + this.notices.length}`
@@ -84,7 +87,7 @@ export class Outbox {
     return this.#add(id => ({ ...effect, id, kind: 'child' }))
   }
 
-  /** Makes the session wait for its user's next input. The waiting is an effect, too. */
+  /** Adds an effect by which the session waits for its user's next input. */
   wait (): string {
     return this.#add(id => ({ id, kind: 'wait' }))
   }

@@ -8,18 +8,21 @@ export type Ended =
   /** `isSpent`: the service refused the effect, because the session has used up its budget. */
   | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
-/** The message about an interrupted effect, of which nobody knows whether it was done. @param reason what is known about the end, without a full stop */
+/** The message about an interrupted tool call or command that perhaps was done. @param reason what is known about its end, without a full stop */
 export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
 
-/** A reducer holds the rules of a dialogue. Each method takes one fact of the session, and computes the new state, and the effects and notices that follow. */
+/**
+ * A reducer holds the rules of a dialogue. `hear` and `end` take one fact (an entry of the session's log), and compute the session's new state,
+ * the effects (model requests, tool calls) to begin, and the notices for clients.
+ */
 export interface Reducer<S> {
   /** Handles a message or an action of the user. */
   hear (text: string, action?: Action): Next<S>
   /** Handles the end of an effect: the answer to a model request, or the result of a tool call. */
   end (effect: string, ended: Ended): Next<S>
-  /** The state, the effects and the notices so far; unchanged when the fact does not concern the dialogue. */
+  /** The state, effects and notices that `hear` or `end` has computed; the old state alone when the fact does not concern the dialogue. */
   next (): Next<S>
 }
 

@@ -10,7 +10,7 @@ export const MAX_CALLS = 10
 export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
   /** The reply that the call means, or the problem with the call. */
   readonly says: ReadableReply | { readonly type: 'WRONG', readonly problem: string }
-  /** The result that the model is told; absent until the call was carried out. */
+  /** The result that the model is told: what the call led to, or why it was not carried out; absent until then. */
   readonly result?: string
 }
 

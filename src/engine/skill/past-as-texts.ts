@@ -3,7 +3,7 @@ import { callsOf, contentOf } from '../shared/choice.ts'
 import { NO_ANSWER } from '../shared/sent-history.ts'
 import { parseSkillCalls } from './parse-skill-calls.ts'
 
-/** The message, in the role of the user, by which the service lets the model go on after its text with the tag `[MESSAGE]` was shown. */
+/** The message, in the role of the user, that the model gets after its text with the tag `[MESSAGE]` was shown: the model is to reply with the next step. */
 export const MESSAGE_SEEN = '[Continue after informational message]'
 
 /**

@@ -18,7 +18,7 @@ function fromUser (messages: readonly JsonObject[], start: number): readonly Jso
   return messages.slice(messages.findIndex(({ role }, index) => index >= start && role === 'user'))
 }
 
-/** The first message, and the last messages. These begin with an answer of the model, so that no result stands without its call. */
+/** The first message, and the last messages from an answer of the model on, so that no result stands without its call. */
 function withWholeCalls (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
   const answer = messages.findLastIndex(({ role }, index) => index <= start && role === 'assistant')
   return answer < 0 ? messages : [...messages.slice(0, 1), ...messages.slice(answer)]

@@ -8,7 +8,7 @@ import { type Action } from '../../session/model.ts'
 const SHOWN_LINES = 7
 
 /**
- * The engine of skills. A skill is a SKILL.md, carried out step by step: the model replies with commands, questions or messages, and
+ * The engine of skills. A skill is a file SKILL.md with instructions, carried out step by step: the model replies with commands, questions or messages, and
  * people decide about its commands.
  */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {

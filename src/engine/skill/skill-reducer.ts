@@ -14,12 +14,15 @@ import { type ReadableReply } from './parse-skill-response.ts'
 import { type SkillState } from './skill-state.ts'
 import { SkillTurn } from './skill-turn.ts'
 
-/** The time limit for reading the target's knowledge file, in ms. */
+/** The time limit for reading the knowledge file, a text on the target (the machine where commands run), in ms. */
 const READ_TIMEOUT = 5000
 
 const SECOND = 1000
 
-/** The rules of a skill's session. An instance takes one fact (an input, the end of an effect), and computes the next state, effects and notices. */
+/**
+ * The rules of a skill's session. An instance takes one fact (an input of the user, or the end of a model request, a command or a read), and
+ * computes the session's next state, the effects to begin, and the notices for clients.
+ */
 export class SkillReducer extends SkillTurn {
   start (): Next<SkillState> {
     const { setting: { target } } = this.state
@@ -144,7 +147,7 @@ export class SkillReducer extends SkillTurn {
     return this.#ended(result, textOf(result['cwd']), effect)
   }
 
-  /** Handles the result of a command that the client ran. The folder of the skill stays as it is, whatever the client reports. */
+  /** Handles the result of a command that the client ran. The working folder in the skill's state stays as it is, whatever the client reports. */
   #reported (result: JsonObject): Next<SkillState> {
     return this.#ended(result, this.state.cwd)
   }

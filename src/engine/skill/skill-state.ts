@@ -13,8 +13,8 @@ export interface SkillSetting {
   readonly description: string
   readonly body: string
   /**
-   * How the model shall reply: by function calls, or by texts with tags such as `[CMD]`. The session changes to texts when the model's
-   * provider does not accept functions.
+   * How the model is to ask for the next step of the skill (run a command, ask the user, end): by function calls, or by texts with tags such
+   * as `[CMD]`. The session changes to texts when the model or its provider does not accept functions.
    */
   readonly protocol: Protocol
   /** The service's instructions at the beginning of the system prompt, for a model that replies by texts with tags. */
@@ -64,7 +64,7 @@ export interface SkillState {
   readonly awaited: Awaited
   /** How the model replies now. It is `text`, too, after the model or its provider has not accepted functions. */
   readonly protocol: Protocol
-  /** The text of the target's knowledge file; empty when the target has none. */
+  /** The text of the knowledge file, which tells models about the target (the machine where commands run); empty when the target has none. */
   readonly knowledge: string
   readonly system: string
   /**
@@ -93,7 +93,7 @@ export interface SkillStart {
   readonly skill: SkillSetting
 }
 
-/** The result of a skill's session, as programs read it. */
+/** The result of a skill's session, which a program gets by the API. */
 export interface SkillResult extends
   Pick<SkillSetting, 'name' | 'description' | 'terminal' | 'target' | 'maxSteps'>,
   Pick<SkillState, 'messages' | 'step' | 'pendingCommand' | 'text'> {

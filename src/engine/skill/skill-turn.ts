@@ -22,7 +22,7 @@ const REPAIR = 'Your response did not start with a format tag. Answer again, and
 
 const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls of run_command, ask_user, tell_user or finish. What is wrong: '
 
-/** The part of a skill's rules that talks to the model, by function calls or by tagged texts: it asks the model, and carries out the answer. */
+/** The part of a skill's rules that talks to the model: it asks for the next step, and reads the answer, which has function calls or a tag such as `[CMD]`. */
 export abstract class SkillTurn {
   protected readonly outbox: Outbox
   protected state: SkillState
@@ -35,7 +35,7 @@ export abstract class SkillTurn {
   /** Carries out a reply of the model: runs the command, asks the question, shows the message, or ends. */
   protected abstract follow (reply: ReadableReply): Next<SkillState>
 
-  /** The state, the effects (model calls, commands) and the notices that follow from the fact. */
+  /** The state, the effects (model calls, commands) and the notices that follow from the session's new log entry. */
   next (): Next<SkillState> {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
@@ -77,8 +77,9 @@ export abstract class SkillTurn {
   }
 
   /**
-   * Tells the model what its reply led to, such as the output of the command. If its answer has further function calls, they come first.
-   * @param goesOn whether the next function call of the same answer is carried out; otherwise it is not run
+   * Tells the model what its reply led to, such as the output of a command. For an answer with several function calls, the results are told
+   * together, once each call has one.
+   * @param goesOn whether the remaining function calls of the answer are carried out; otherwise the model is told that they were not run
    */
   protected tell (text: string, goesOn = false): Next<SkillState> {
     const { calls } = this.state
@@ -180,7 +181,7 @@ export abstract class SkillTurn {
     return this.next()
   }
 
-  /** Writes an event for the session's log lines. */
+  /** Reports an event of the skill, such as `skill_start`, as a log line to the clients that follow the session. */
   protected log (event: string, data: JsonObject): void {
     const { step, setting: { name, target } } = this.state
     const of = {

@@ -7,7 +7,7 @@ import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-ke
 export interface TerminalSession {
   readonly target: string
   readonly at: string
-  /** The id of the effect that runs the shell. */
+  /** The id of the session's effect that runs the shell. */
   readonly shell: string
   readonly word: 'open' | 'done' | 'failed'
   readonly reason: string

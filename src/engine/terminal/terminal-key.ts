@@ -11,7 +11,7 @@ export interface TerminalStart {
   }
 }
 
-/** The result of a terminal's session, as programs read it. */
+/** The result of a terminal's session, which a program gets by the API. */
 export interface TerminalResult {
   readonly target: string
   readonly at: string

@@ -16,12 +16,12 @@ export interface ApplyOptions {
   readonly journal: string
   readonly session: string
   /**
-   * The number (`seq.n`) of the session's effect that asks for the change. A change is carried out only once for each effect, even if it is
-   * asked for several times.
+   * The number of the session's effect (operation of the session) that asks for the change, as `seq.n`: the number of the entry in the
+   * session's log, and of the effect in that entry. A change is carried out only once for each effect, even if it is asked for several times.
    */
   readonly effect: string
   readonly change: JsonObject
-  /** When it aborts, the call no longer waits for other changes of the workspace. A change that has begun is finished all the same. */
+  /** An abort ends the wait for other changes of the same workspace. A change that has begun is finished all the same. */
   readonly signal: AbortSignal
 }
 

@@ -66,7 +66,7 @@ export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): P
   }))))
 }
 
-/** Removes the temporary files that steps, or their reverse, have left after a crash. */
+/** Removes the temporary files that a crash has left, while the steps were carried out or taken back. */
 export async function removeTemporary (steps: readonly Step[], { files, tag }: Work): Promise<void> {
   for (const { path } of steps.filter(step => writesFile(step) || isFile(step.before))) {
     await files.within(path, spot => rm(temporaryOf(spot, tag), { force: true })).catch(() => {})

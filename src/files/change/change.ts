@@ -5,9 +5,9 @@ import { parseShown, type Shown } from './shown.ts'
 import { type Bases } from './survey.ts'
 
 /**
- * A change of files in a workspace: actions to do, or an undo or redo of earlier changes. `shown` is the list of the change that a person
- * has agreed to; the change is only done if everything is still as in this list. It is `undefined` for a change to which nobody had to
- * agree.
+ * A change of files in a workspace: actions to do, or an undo or redo of earlier changes. `shown` is the state of each path when the change
+ * was shown to the person who agreed to it; the change is only done if the paths are still in this state. `shown` is `undefined` for a change
+ * to which nobody had to agree.
  */
 export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }

@@ -16,7 +16,7 @@ export interface ShownDiff {
 }
 
 /**
- * Makes the unified diff of a file. A long diff is cut, with a mark. When too many lines differ, it only has their number.
+ * Makes the unified diff of a file. A long diff is cut, with a mark. When too many lines differ, the diff only says how many lines both texts have.
  * @param before the old text; `undefined` for a new file
  * @param after the new text; `undefined` for a deleted file
  */

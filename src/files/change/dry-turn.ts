@@ -14,7 +14,7 @@ export interface DryTurn {
 
 /**
  * Computes which files an undo or a redo of several changes would change, without writing. If several changes have touched the same path,
- * the change that is undone first decides whether the path would be restored or has a conflict.
+ * one of them decides whether the path would be restored or has a conflict: for an undo the newest change, for a redo the oldest.
  * @param entries changes of the session, the oldest first
  * @param paths only these paths, and what is below them
  */

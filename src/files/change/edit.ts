@@ -71,7 +71,12 @@ function matchesOf (text: string, search: string): Match[] {
   return matches
 }
 
-/** The end of a match. @param from end of the first line @param lines that have to follow there @returns `undefined` when they do not follow */
+/**
+ * The end of the place where a search text occurs, whose first line was found already.
+ * @param from index in `text` behind that first line
+ * @param lines further lines of the search text
+ * @returns `undefined` when these lines do not follow at `from`
+ */
 function endOfMatch (text: string, from: number, lines: readonly string[]): number | undefined {
   let end = from
   for (const line of lines) {

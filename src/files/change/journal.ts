@@ -23,12 +23,12 @@ export interface Entry {
   /** When the change began, in ms since 1970. */
   readonly at: number
   readonly kind: 'do' | 'undo' | 'redo'
-  /** The id of the change that this one undoes or redoes. */
+  /** For an undo, the id of the change that was undone; for a redo, the id of the undo that was taken back. */
   readonly of?: string
   /** The id of the change in whose folder the old and new contents of the files are: for an undo or a redo, the original change. */
   readonly source: string
   readonly steps: readonly Step[]
-  /** The paths that were left out, since somebody else had changed them. */
+  /** The paths that the undo or redo left as they were, since somebody else had changed them. */
   readonly conflicts: readonly Conflict[]
   /** Where the contents are in the file `images`, which is in the folder of `source`: offset and length in bytes, by SHA-256. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
@@ -51,8 +51,8 @@ export interface EndedEntry extends Entry {
 
 /**
  * The journal of a workspace: all that the service needs to finish changes of files after a crash, or to undo them. Each change has a
- * folder with its steps, and the contents of files before and after. That is on the disk before the first file is changed. When the
- * change has ended, its folder is renamed.
+ * folder with its steps, and the contents of files before and after. This folder is on the disk before the first file of the workspace is
+ * changed, and is renamed when the change has ended.
  */
 export class Journal {
   /** The absolute path of the journal's folder. */

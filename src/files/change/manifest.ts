@@ -26,7 +26,7 @@ export interface Wanted {
   readonly foldsCase: boolean
   /** Whether the update of a file is refused when the model has not read the file. */
   readonly needsBases: boolean
-  /** The rule that says, by their names, which files the change is allowed to write. */
+  /** The rule by which the names of a file and of its folders decide whether the change is allowed to write or delete the file. */
   readonly whitelist: Whitelist
 }
 
@@ -86,7 +86,7 @@ function foldersBefore (path: string, { now }: Wanted): Step[] {
   })
 }
 
-/** The steps that delete the content of a folder. One entry that the change is not allowed to delete makes them impossible. */
+/** The steps that delete all that is in a folder. @throws FileRefusal when it holds too much, or one entry that the change is not allowed to delete */
 function contentOf (folder: string, wanted: Wanted): Step[] {
   const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
   const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)

@@ -24,7 +24,7 @@ export interface Planned {
   readonly actions: readonly Action[]
   /** The paths that an undo or a redo does not restore, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
-  /** The change that is undone or redone. */
+  /** For an undo, the change to undo; for a redo, the undo that the redo takes back. */
   readonly of?: EndedEntry
 }
 

@@ -9,7 +9,7 @@ export const ORDER: readonly ActionKind[] = ['CREATE_DIR', 'CREATE_FILE', 'UPDAT
 /** A step of a change: it brings one path from the state `before` into the state `after`. An undo carries out the reverse steps. */
 export interface Step {
   readonly kind: ActionKind
-  /** The path in the workspace, without links. */
+  /** The path in the workspace, with all symbolic links resolved. */
   readonly path: string
   readonly before: Mark
   readonly after: Mark

@@ -57,7 +57,7 @@ async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: st
   }
 }
 
-/** The SHA-256 that a file had when it was read, under any spelling of its path. */
+/** The SHA-256 that a file had when it was read. @param named the path as the model wrote it @param path the same path with all links resolved */
 export function baseOf (bases: Bases, named: string, path: string): string | undefined {
   const normal = normalisePath(named)
   const name = [named, 'path' in normal ? normal.path : named, path].find(each => Object.hasOwn(bases, each))

@@ -5,7 +5,7 @@ import { type Conflict, conflictOf } from './conflict.ts'
 import { type EndedEntry } from './journal.ts'
 import { foldersOf, isAtOrBelow, reversed, type Step } from './step.ts'
 
-/** The steps that undo or redo a change. */
+/** The steps that undo a change, or that redo a change by taking back its undo. `of` is the change or the undo. */
 export interface Reversal {
   readonly of: EndedEntry
   readonly steps: readonly Step[]
@@ -30,7 +30,7 @@ export async function undoOf (entries: readonly EndedEntry[], paths: readonly st
   throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
 }
 
-/** Finds the change to redo: the one that was undone last, as long as nothing was changed since. @throws FileRefusal NOTHING_TO_REDO */
+/** Finds the undo to take back: the session's latest undo that was not redone, if no change of files came after it. @throws FileRefusal NOTHING_TO_REDO */
 export async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const last = undoneIn(entries).at(-1)
   if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
@@ -92,8 +92,8 @@ async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Pr
 }
 
 /**
- * Leaves out the steps with conflicts. When the caller names no paths, one conflict prevents all steps; but in an undo, a folder that is
- * not empty just stays.
+ * Leaves out the steps with conflicts. When the caller names no paths, one conflict prevents all steps, with an exception: a folder that an undo
+ * cannot remove, since it is not empty, just stays.
  */
 function chosen ({ of, steps, conflicts }: Reversal, paths: readonly string[] | undefined): Reversal {
   const stays = conflicts.some(({ reason }) => reason !== 'filled' || of.kind !== 'do')

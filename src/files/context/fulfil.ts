@@ -25,7 +25,7 @@ export interface ContextPlace extends MemoryPlace {
   readonly session: string
   /** The paths of the log files that the operator lets models read, by the operator's names for them. */
   readonly logs: ReadonlyMap<string, string>
-  /** When it aborts, a running search ends, and returns what it has found so far. */
+  /** An abort ends a running search, which returns what it has found so far. */
   readonly signal: AbortSignal
 }
 

@@ -17,7 +17,7 @@ export interface Preview extends Page {
   readonly conflicts: readonly JsonObject[]
 }
 
-/** Computes what a change would do, without writing. @throws FileRefusal as the change itself would */
+/** Computes what a change would do, without writing. @throws FileRefusal when the change would be refused */
 export async function preview (place: ChangePlace, given: JsonObject): Promise<Preview> {
   const change = parseChange(given)
   const { steps, actions, conflicts } = await planned(change, place)

@@ -22,9 +22,8 @@ export interface Range {
 /**
  * Reads a range of lines of a text file for a model.
  * @param start number of the first line, from 1
- * @param end number of the last line, included
- * @param most largest length of the text, in UTF-16 units; a longer text is cut, with a mark. If `most` is given, the default range is the
- * longest one. By default the length has no limit
+ * @param end number of the last line, included. By default `DEFAULT_LINES` lines are read, or `MAX_LINES` when `most` is given
+ * @param most largest length of the text, in UTF-16 units; a longer text is cut, with a mark. By default the length has no limit
  * @throws FileRefusal
  */
 export async function readRange (

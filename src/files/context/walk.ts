@@ -14,7 +14,7 @@ const MAX_SORTED = 2000
 export interface Found {
   /** The path of the file, relative to the workspace. */
   readonly path: string
-  /** The path for one synchronous call of the file system, valid until the walk goes on. */
+  /** The path by which the file system reaches the file, for a synchronous call. It is valid until the walk goes on to the next file. */
   readonly at: string
 }
 

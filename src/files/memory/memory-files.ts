@@ -61,7 +61,7 @@ export async function readMemory (place: MemoryPlace): Promise<Memory> {
 /**
  * Stores the fields of a patch in memory (preferences for later sessions); names are dotted, such as `user.preferred_style`, and `null`
  * removes a field. A name that is not allowed is dropped. A repeat of the same patch changes nothing.
- * @param journal folder of the workspace's journal, whose lock keeps others from changing files meanwhile
+ * @param journal folder of the workspace's journal, whose lock keeps other calls from changing the workspace's files or its memory meanwhile
  * @throws FileRefusal MEMORY_UNUSABLE for a file that has another form, which stays as it is; ERR_CONTENT_TOO_LARGE
  */
 export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {

@@ -16,7 +16,7 @@ export interface Beside {
 export interface Writer extends Position, Beside {
   /** The names of the members that lead from the value whose provenance is known (`Piece.from`) to the value that is printed. */
   readonly names: readonly string[]
-  /** The number of spans that one piece becomes: one for its text, and one each for the texts before and after it. */
+  /** The number of spans (parts of the explained output) that one piece becomes: one for its text, and one each for the texts before and after it. */
   readonly spans: number
 }
 

@@ -29,7 +29,7 @@ const NO_MORE: More = { origins: [], members: undefined }
  * the provenance of the value that contains it, and a path is built from these links when somebody asks for it.
  */
 export class Provenance {
-  /** The source from which the value was read. It is set only while the value is unchanged, so that the value's members lie below it in the same source. */
+  /** The source from which the value was read. It is set only for an unchanged value, of which each member lies in the same source, below the value's path. */
   readonly source: Source | undefined
   /** The provenance of the value that contains this one; `undefined` at the beginning of the path. */
   readonly holder: Provenance | undefined

@@ -30,7 +30,7 @@ export function compileOperands (context: Context, args: readonly Operand[], pip
   }
 }
 
-/** Evaluates all arguments in Go's order, and gives their values in the order of the call. The values can still be lazy or absent. */
+/** Evaluates all arguments, the piped one first as in Go, and gives their values in the order of `all`. `settleAll` makes the lazy and absent ones usable. */
 export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: GoValue): GoValue[] {
   const values = new Array<GoValue>(all.length)
   const last = all.length - 1

@@ -14,7 +14,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
-  // The template's text before the next statement, with its place. Only an explanation needs it, because it reports each text of the source separately.
+  // The template's text before the next statement, with its place. It is needed only when the render is explained: then each text of the source is reported.
   let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
@@ -27,7 +27,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
       text += node.text
       if (isTraced) before = literalOf(context, node)
     } else if (isPrinting(node)) {
-      // A statement that prints also reports the texts beside it.
+      // When the render is explained, a statement that prints also reports the texts beside it.
       const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
       const after = last?.type === 'text' ? literalOf(context, last) : undefined
       push(compilePrinting(context, node, { before, after }), true)

@@ -85,7 +85,7 @@ class Finder {
     return new Map([...this.#calls].map(([node, calls]) => [node, [...calls.values()]]))
   }
 
-  /** Walks a body. @param dot the path of the argument with which it is called; `undefined` when it is not known */
+  /** Walks a body. @param dot the path of the argument with which the body is called; `undefined` when that path is not known */
   body (name: string | undefined, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
     const key = JSON.stringify([name, dot])
@@ -101,8 +101,8 @@ class Finder {
   }
 
   /**
-   * Whether a body calls itself, directly or through others, with the same argument or a part of it. Such calls would never end, because a tree of
-   * values has no deepest level.
+   * Whether a body calls itself, directly or through others, with the same argument or a part of it. Walking such calls would never end: the values are
+   * not known here, so nothing tells how deep they nest.
    */
   #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))

@@ -81,7 +81,7 @@ export function writeRoundTraced (machine: Machine, header: Header, body: List, 
   return text
 }
 
-/** The origin of an element of a `range`. In a range over a number the elements are no members of the number, but are made from it. */
+/** The provenance of an element of a `range`. In a range over a number the elements are no members of the number, but are made from it. */
 function ofElement ({ trace, list, ofList }: TracedMachine, key: GoValue): Provenance {
   if (Array.isArray(list) && ofList.source !== undefined) return memberOf(ofList, key as number)
   const found = trace.member(ofList, list, String(key))

@@ -83,7 +83,7 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
   }
 }
 
-/** Adds the reference to a partial, and gives its index; `undefined` for a partial that is certainly defined in this template. */
+/** Adds a partial to the references of the template, and gives the reference's index; `undefined` for a partial that this template certainly defines. */
 function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
@@ -190,7 +190,7 @@ function renderLinked (
   return text
 }
 
-/** The inline partials that a partial can use when it is called with a block: those of the call's place, and those that the block defines. */
+/** The inline partials that a partial called with a block can use: those that can be used where the call stands, and those that the block defines. */
 function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
   if (body === undefined || body.inlines.length === 0) return inlines
   const more = new Map(inlines)

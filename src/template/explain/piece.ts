@@ -64,8 +64,8 @@ export interface PathWriter {
   /** Used when the value is a member, at any depth, of the value with which the path begins. */
   readonly below: Writer
   /**
-   * Used when the path begins at the scope root with `variables` or `args`, and the provenance of all variables is known. The `names` of this writer lack
-   * that first name.
+   * Used when the path begins at the scope root with `variables` or `args`. Then the value is reported as a member of the caller's variables as a whole, so
+   * the `names` of this writer lack that first name.
    */
   readonly belowRoot: Writer
 }

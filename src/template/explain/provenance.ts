@@ -133,7 +133,7 @@ export function memberOf (holder: Provenance, name: string | number): Provenance
 }
 
 /**
- * The provenance of a member of the value with the provenance `holder`. `names` lead from the value to the member, one level after the other.
+ * The provenance of a member of a value. `holder` is the provenance of that value. `names` lead from the value to the member, one level after the other.
  * @param from the index of the first name to follow; the names before it are ignored
  */
 export function followed (holder: Provenance, names: readonly string[], from = 0): Provenance {

@@ -9,7 +9,7 @@ import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf,
 /** The most spans and origins, counted together, in the explanation of one render. */
 const MAX_SIZE = 20_000
 
-/** The most origins that one render, in all its passes, looks at in order to join the origins of values that were made from several others. */
+/** The most origins that one render, in all its passes, looks at when it joins the origins of several values of which another value was made. */
 const MAX_JOINED = 200_000
 
 /** The length of the longest arguments of a tool call that an explanation shows, as JSON, in UTF-16 units. Longer arguments are left out. */

@@ -70,8 +70,8 @@ export class Run {
   /** The name of the prompt's text that is being written; `undefined` when the prompt has only one text. */
   text: TextName | undefined = undefined
   /**
-   * The id of the partial whose text is being written; `undefined` while the prompt's own text is written. Code that changes it must restore it,
-   * except after an error, which ends the pass.
+   * The id of the partial whose text is being written; `undefined` while the prompt's own text is written. Code that sets this id must restore the
+   * one before, except after an error, which ends the pass.
    */
   within: string | undefined = undefined
 
@@ -118,7 +118,7 @@ export class Run {
     return this.#notes?.misses ?? NO_MISSES
   }
 
-  /** Begins a pass: forgets what the last one noted, and keeps what the run has learned. */
+  /** Begins a pass: forgets what the pass before it has noted, and keeps what the run has learned (values and results of tools). */
   beginPass (): void {
     this.passes++
     this.trace?.beginPass()

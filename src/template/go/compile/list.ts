@@ -37,10 +37,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   return listOf(nodes, steps, text, writerOf(before))
 }
 
-/**
- * Makes a step of a list. Every step has the same members in the same order, because the list reads all of them in each step, and V8 then reads them
- * faster.
- */
+/** Makes a step of a list. Every step has the same members in the same order, because `writeList` reads them all, and V8 then reads them faster. */
 function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
   return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
 }

@@ -145,7 +145,7 @@ function valueAt (where: StaticPath, evaluate: Evaluate): Compiled {
   return { evaluate, where }
 }
 
-/** The segment of a path for a key; `*` for a computed key. */
+/** The segment that stands for a key in a path: the key itself if it is a literal, `*` for a computed key. */
 function literalKey (key: Expression): string {
   return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }

@@ -50,7 +50,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const evaluate = environment.tracing.argument(context)
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
-  // Named arguments replace members of the context, and it is not known here which ones.
+  // Named arguments can replace members of the context, so the paths of the context are only possible ones.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const { depth } = environment
   const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])

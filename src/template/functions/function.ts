@@ -12,7 +12,7 @@ export interface FunctionContext {
 }
 
 /**
- * A function that both template languages offer under one name. Before the call, the language resolves arguments that are pending, absent or lazy, so
+ * A function that both template languages offer under one name. Before the call, the language resolves arguments that are `PENDING`, `Absent` or lazy, so
  * `apply` gets only plain data and `NOTHING` (the result of a failed tool). `and`, `or` and `default` are not among these functions, because they must
  * not evaluate every argument.
  */

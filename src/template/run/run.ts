@@ -18,7 +18,7 @@ const MAX_PATH_LENGTH = 500
  */
 const LOOK_UP_VISITS = 20
 
-/** The cost of beginning to run a partial or a local template, in visits (units of a render's work), in addition to the cost of its nodes. */
+/** The cost of beginning to run a partial or a `{{define}}` body, in visits (units of a render's work), in addition to the cost of its nodes. */
 const ENTER_VISITS = 6
 /** The number of visits (units of work) after which the clock is read, to see whether the render's time is over. */
 const VISITS_PER_LOOK = 10_000
@@ -153,7 +153,7 @@ export class Run {
   }
 
   /**
-   * Called before a partial or a local template runs: counts how deep templates nest. Each `enter` is followed by a `leave` without `finally`, because
+   * Called before a partial or a `{{define}}` body runs: counts how deep templates nest. Each `enter` is followed by a `leave` without `finally`, because
    * an error ends the pass anyway.
    * @param blocks how many blocks of the calling template lie around the call. They are counted over all templates, so that partials with deep blocks
    * cannot overflow the stack.

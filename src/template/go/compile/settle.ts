@@ -3,7 +3,7 @@ import { Absent, LazyNode, PENDING } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-/** Settles a value that is about to be used: an absent one is noted as missing and becomes `PENDING`, a lazy one is read. */
+/** Settles a value that is about to be used: an absent one is noted as missing and becomes `PENDING`, a `LazyNode` is read. */
 export function settle (machine: Machine, value: GoValue, at: Position): GoValue {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Absent) return machine.run.miss(value, at)

@@ -11,8 +11,9 @@ import { writeList } from './write-list.ts'
 export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
 
 /**
- * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. Templates that are
- * explained are compiled separately: asking at each expression whether there is a trace would take longer than most expressions do.
+ * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. A template that is explained
+ * (where does each piece of its output come from?) is compiled separately: asking at each expression whether there is a trace would take longer than most
+ * expressions do.
  */
 export interface Tracing {
   /** Whether reports are on, so that pieces of the template's text are reported, too. */

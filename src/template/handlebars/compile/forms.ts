@@ -89,7 +89,7 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
 }
 
 /**
- * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. Of a lazy node only the names
+ * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. Of a `LazyNode` only the names
  * are read, not the values.
  */
 const compileLength: CompileForm = (call, environment) => {

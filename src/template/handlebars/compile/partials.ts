@@ -103,7 +103,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
-    // A lazy node stays lazy, so that members which the partial does not use are not read.
+    // A `LazyNode` is passed on unread, so that members which the partial does not use are never fetched.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
   return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }

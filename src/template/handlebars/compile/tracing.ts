@@ -17,8 +17,8 @@ import {
 import { type Evaluate, type Render } from './scope.ts'
 
 /**
- * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. Templates that are
- * explained are compiled separately: one compile for both would take a fifth longer, and a template twice the memory.
+ * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. A template that is explained
+ * (where does each piece of its output come from?) is compiled separately: one compile for both would take a fifth longer, and twice the memory.
  */
 export interface Tracing {
   /** Whether reports are on, so that pieces of the template's text are reported, too. */

@@ -52,7 +52,7 @@ export class Absent {
 /** The value that stands for everything that is not known yet in this pass over the templates. */
 export const PENDING: Pending = Object.freeze(new Pending())
 
-/** The value of a failed tool call that has no default. */
+/** The value of a failed tool call that has no default, and of a member that a tool's result lacks. */
 export const NOTHING: Nothing = Object.freeze(new Nothing())
 
 /**

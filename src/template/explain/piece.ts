@@ -16,7 +16,7 @@ export interface Beside {
 export interface Writer extends Position, Beside {
   /** The names of the members that lead from the value whose provenance is known (`Piece.from`) to the value that is printed. */
   readonly names: readonly string[]
-  /** The number of spans that one piece becomes: one for its text, and one each for the texts before and after it. */
+  /** The number of spans (parts of the explained output) that one piece becomes: one for its text, and one each for the texts before and after it. */
   readonly spans: number
 }
 
@@ -64,8 +64,8 @@ export interface PathWriter {
   /** Used when the value is a member, at any depth, of the value with which the path begins. */
   readonly below: Writer
   /**
-   * Used when the path begins at the scope root with `variables` or `args`, and the provenance of all variables is known. The `names` of this writer lack
-   * that first name.
+   * Used when the path begins at the scope root with `variables` or `args`. Then the value is reported as a member of the caller's variables as a whole, so
+   * the `names` of this writer lack that first name.
    */
   readonly belowRoot: Writer
 }

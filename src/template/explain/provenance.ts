@@ -29,7 +29,7 @@ const NO_MORE: More = { origins: [], members: undefined }
  * the provenance of the value that contains it, and a path is built from these links when somebody asks for it.
  */
 export class Provenance {
-  /** The source from which the value was read. It is set only while the value is unchanged, so that the value's members lie below it in the same source. */
+  /** The source from which the value was read. It is set only for an unchanged value, of which each member lies in the same source, below the value's path. */
   readonly source: Source | undefined
   /** The provenance of the value that contains this one; `undefined` at the beginning of the path. */
   readonly holder: Provenance | undefined
@@ -133,7 +133,7 @@ export function memberOf (holder: Provenance, name: string | number): Provenance
 }
 
 /**
- * The provenance of a member of the value with the provenance `holder`. `names` lead from the value to the member, one level after the other.
+ * The provenance of a member of a value. `holder` is the provenance of that value. `names` lead from the value to the member, one level after the other.
  * @param from the index of the first name to follow; the names before it are ignored
  */
 export function followed (holder: Provenance, names: readonly string[], from = 0): Provenance {

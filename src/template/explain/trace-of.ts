@@ -2,7 +2,7 @@ import { type Run } from '../run/run.ts'
 import { type Trace } from './trace.ts'
 
 /**
- * The trace of a run, to which explained templates report what they read and write.
+ * The trace of a run, to which templates that are compiled to be explained report what they read and write.
  * @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it
  */
 export function traceOf ({ trace }: Run): Trace {

@@ -9,7 +9,7 @@ import { followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf,
 /** The most spans and origins, counted together, in the explanation of one render. */
 const MAX_SIZE = 20_000
 
-/** The most origins that one render, in all its passes, looks at in order to join the origins of values that were made from several others. */
+/** The most origins that one render, in all its passes, looks at when it joins the origins of several values of which another value was made. */
 const MAX_JOINED = 200_000
 
 /** The length of the longest arguments of a tool call that an explanation shows, as JSON, in UTF-16 units. Longer arguments are left out. */
@@ -39,7 +39,7 @@ export class Trace {
   #last: Piece | undefined
   #size = 0
   #joined = 0
-  // The stack is made when it is needed: most renders read only plain paths, which are not put on it.
+  // The stack of what was read is made when it is needed: most renders read only plain paths, which are not put on it.
   #reads: Provenance[] | undefined
   #top = 0
   #argument = NOWHERE
@@ -48,7 +48,7 @@ export class Trace {
   #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
   #revisions: Map<string, string> | undefined
 
-  /** Forgets what the last pass has read and written. The tool calls and the durations of the passes are kept. */
+  /** Forgets what the pass before this one has read and written. The tool calls and the durations of all passes are kept. */
   beginPass (): void {
     this.#texts = undefined
     this.#last = undefined
@@ -74,7 +74,7 @@ export class Trace {
     this.#last = undefined
   }
 
-  /** The spans of every text that is complete. They are made on request. */
+  /** The spans (pieces of the output with their origins) of each complete text of the prompt. They are made on request. */
   get texts (): ReadonlyArray<readonly Span[]> {
     return this.#texts?.map(spansOf) ?? []
   }
@@ -152,8 +152,8 @@ export class Trace {
   /**
    * Finds the provenance of a path's value from what was read since `mark` (an earlier height of the stack), while the path was evaluated. If nothing was
    * read, the value is a member, at any depth, of the value with the provenance `start`. If only one of the caller's variables was read, the first name of
-   * the path was found at the scope root, and the value is a member of that variable. `undefined` in all other cases, and for a value that is no plain
-   * data.
+   * the path was found at the scope root, and the value is a member of that variable. `undefined` in all other cases, and for null and the special
+   * values (`PENDING`, `Absent`, …).
    * @param start the provenance of the value with which the path begins
    */
   resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {

@@ -23,7 +23,7 @@ const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
 
 const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
 
-/** Matches a token, or a text in brackets, which is printed as it is: `[at] HH:mm`. */
+/** Matches a token of a date format, or a text in brackets, which is printed as it is: `[at] HH:mm`. */
 const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
 /** The cost of formatting one date, in visits (units of a render's work). A format is parsed anew each time. */

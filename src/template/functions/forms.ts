@@ -1,8 +1,8 @@
 import { type TemplateFunction } from './function.ts'
 
 /**
- * The documentation of the functions that each language implements by itself: those that do not evaluate every argument (`default`, `and`, `or`), and
- * Go's functions for comparison and access, whose details differ between the languages.
+ * The documentation of the functions that each template language implements by itself: those that do not evaluate every argument (`default`, `and`,
+ * `or`), and those of which the details differ between the languages (`not`, comparisons, `len`, `index`).
  */
 export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'example'>> = [
   {

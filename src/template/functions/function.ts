@@ -12,7 +12,7 @@ export interface FunctionContext {
 }
 
 /**
- * A function that both template languages offer under one name. Before the call, the language resolves arguments that are pending, absent or lazy, so
+ * A function that both template languages offer under one name. Before the call, the language resolves arguments that are `PENDING`, `Absent` or lazy, so
  * `apply` gets only plain data and `NOTHING` (the result of a failed tool). `and`, `or` and `default` are not among these functions, because they must
  * not evaluate every argument.
  */
@@ -21,7 +21,7 @@ export interface TemplateFunction {
   /** The names of the arguments for the documentation; in Go the value before a `|` becomes the last one: `separator list`. */
   readonly parameters: string
   readonly summary: string
-  /** An example in each language, which the tests run and the docs print. */
+  /** An example in each template language, which the tests run and the docs print. */
   readonly example: { readonly go: string, readonly handlebars: string, readonly variables: Readonly<Record<string, unknown>>, readonly output: string }
   /** The least and the greatest number of arguments. */
   readonly arity: { readonly least: number, readonly most: number }

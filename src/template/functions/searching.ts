@@ -2,8 +2,8 @@ import { chargeText } from './cost.ts'
 import { type FunctionContext } from './function.ts'
 
 /**
- * The longest text, in UTF-16 units, for which V8 is asked to search. In the worst case V8 compares all of it at each place of the searched text; the work
- * that was counted for reading the searched text covers that.
+ * The length of the longest separator that V8 is asked to find, in UTF-16 units. In the worst case V8 compares the whole separator at each place of the
+ * text; the work that was counted for reading the text covers that.
  */
 const HEAD = 32
 

@@ -124,7 +124,7 @@ const indent: TemplateFunction = {
 /** The functions of templates that make texts or work on texts. */
 export const STRING_FUNCTIONS: readonly TemplateFunction[] = [join, split, replace, truncate, indent, trim, upper, lower]
 
-/** Matches the end of a line, where the `^` of a regular expression with the flag `m` begins a new one. The functions here find lines with such a `^`. */
+/** Matches the end of a line. A line ends where it ends for the `^` of a JavaScript expression with the flag `m`, which `indentLines` uses. */
 const LINE_END = /\r\n?|[\n\u2028\u2029]/g
 
 function cut (text: string, length: number): string {

@@ -50,7 +50,7 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
 }
 
 /**
- * The output of a template in valid Unicode, for code that does not know how a text holds single bytes, as Go's texts can.
+ * Turns the output of a template into valid Unicode. In Go a text can hold single bytes; here lone surrogates stand for them, which other code does not know.
  * @param start the last piece of output that was there before the template
  */
 function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {

@@ -18,7 +18,7 @@ const MAX_PATH_LENGTH = 500
  */
 const LOOK_UP_VISITS = 20
 
-/** The cost of beginning to run a partial or a local template, in visits (units of a render's work), in addition to the cost of its nodes. */
+/** The cost of beginning to run a partial or a `{{define}}` body, in visits (units of a render's work), in addition to the cost of its nodes. */
 const ENTER_VISITS = 6
 /** The number of visits (units of work) after which the clock is read, to see whether the render's time is over. */
 const VISITS_PER_LOOK = 10_000
@@ -70,8 +70,8 @@ export class Run {
   /** The name of the prompt's text that is being written; `undefined` when the prompt has only one text. */
   text: TextName | undefined = undefined
   /**
-   * The id of the partial whose text is being written; `undefined` while the prompt's own text is written. Code that changes it must restore it,
-   * except after an error, which ends the pass.
+   * The id of the partial whose text is being written; `undefined` while the prompt's own text is written. Code that sets this id must restore the
+   * one before, except after an error, which ends the pass.
    */
   within: string | undefined = undefined
 
@@ -118,7 +118,7 @@ export class Run {
     return this.#notes?.misses ?? NO_MISSES
   }
 
-  /** Begins a pass: forgets what the last one noted, and keeps what the run has learned. */
+  /** Begins a pass: forgets what the pass before it has noted, and keeps what the run has learned (values and results of tools). */
   beginPass (): void {
     this.passes++
     this.trace?.beginPass()
@@ -153,7 +153,7 @@ export class Run {
   }
 
   /**
-   * Called before a partial or a local template runs: counts how deep templates nest. Each `enter` is followed by a `leave` without `finally`, because
+   * Called before a partial or a `{{define}}` body runs: counts how deep templates nest. Each `enter` is followed by a `leave` without `finally`, because
    * an error ends the pass anyway.
    * @param blocks how many blocks of the calling template lie around the call. They are counted over all templates, so that partials with deep blocks
    * cannot overflow the stack.

@@ -6,8 +6,8 @@ import { type Json, type JsonObject } from '../../base/json.ts'
 import { Absent, isObject, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 
 /**
- * The modules (first segments) that publish shared variables. Their names are never looked up in a caller's variables, not even while the module has
- * published nothing.
+ * The modules that publish shared variables; a module is the first segment of a shared variable's name. A module's name is never looked up in a caller's
+ * variables, not even while the module has published nothing.
  */
 export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
 
@@ -20,7 +20,7 @@ export function isRootName (name: string, { environs }: Run): boolean {
 }
 
 const MAX_KEYS_READ = 1000
-/** The cost of finding a value and putting it in its place, in visits (units of a render's work). */
+/** The cost of each value that is put into a new object, such as the object of all shared variables below a name, in visits (units of a render's work). */
 const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 

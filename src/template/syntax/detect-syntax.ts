@@ -47,10 +47,7 @@ export function findForeignSign (text: string, syntax: Syntax): SyntaxSign | und
   return findSigns(text, 0)[syntax === 'go' ? 'handlebars' : 'go']
 }
 
-/**
- * The first form of Go in a text that can also parse as Handlebars, with another meaning: `{{range .items}}` would be a path. `undefined` when there is
- * none.
- */
+/** Finds the first form of Go that Handlebars would read with another meaning: `{{range .items}}` would be a path. `undefined` when there is none. */
 export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     const form = NAME.test(inner) ? undefined : findForm(inner.replace(BLOCK_PARAMS, ''), GO_FORMS)
@@ -60,7 +57,7 @@ export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined
 }
 
 const GO_FORMS: readonly RegExp[] = [
-  // The sign also counts after a space: the Handlebars parser would take `{{len .items}}` for the path `len.items`.
+  // A name after a dot is a sign of Go after a space, too, although the Handlebars parser would take `{{len .items}}` for the path `len.items`.
   /(?<=^|[\s(])\.[A-Za-z_]\w*/,
   /^\s*\$/,
   /^-(?=\s)/,

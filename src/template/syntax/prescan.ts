@@ -60,10 +60,10 @@ function refuse (text: string, tag: Tag, reason: string): TemplateSyntaxError {
   return new TemplateSyntaxError(reason, positionAt(text, tag.start))
 }
 
-/** Counts how deep blocks nest at a place; the links of `else if` chains count as blocks. */
+/** Counts how deep blocks nest at a place; each `else if` counts as a block. */
 class Nesting {
   depth = 0
-  /** The number of levels of each open block: the block itself and the links of its chain. */
+  /** For each open block its number of levels: one for the block itself, and one for each `else if` in it. */
   readonly #levels: number[] = []
 
   take (step: Step): void {

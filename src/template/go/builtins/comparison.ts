@@ -77,7 +77,7 @@ function compareNumbers (left: number | bigint, right: number | bigint): number 
   return left == right ? 0 : undefined
 }
 
-/** The function `eq a b c`: whether a equals b or c. It stops at the first that does. */
+/** The function `eq a b c`: whether a equals b or c. It stops at the first value that a equals. */
 function equalsAny (context: BuiltinContext, args: readonly GoValue[]): boolean {
   const [first, ...others] = args as [GoValue, ...GoValue[]]
   if (others.length === 0) throw new CallError('missing argument for comparison')
@@ -88,7 +88,7 @@ function comparison (name: string, applyPair: (context: BuiltinContext, left: Go
   return { name, least: 2, most: 2, apply: (context, args) => applyPair(context, ...args as [GoValue, GoValue]), applyPair }
 }
 
-/** Whether the result of `order` means "less". Go defines `gt` as "not `le`" for floats, too, so `gt` is true beside a NaN. */
+/** Whether the result of `order` means "less". Go defines `gt` as "not `le`" for floats, too, so `gt` is true when one of them is a NaN. */
 const isLess = (order: number | undefined): boolean => order !== undefined && order < 0
 const isLessOrEqual = (order: number | undefined): boolean => order !== undefined && order <= 0
 

@@ -10,15 +10,15 @@ export function escapeHtml (text: string): string {
   return text.replace(/[\0"'&<>]/g, character => HTML[character] as string)
 }
 
-/** Matches characters that the string of a script cannot contain as they are: its delimiters, controls except DEL, and characters that cannot be printed. */
+/** Matches what Go escapes in a script's string literal: quotes, `\`, `<>&=`, control characters except DEL, and characters that cannot be printed. */
 const UNSAFE_IN_SCRIPT = /[\\'"<>&=]|(?!\u007f)\p{Cc}|[^\p{ASCII}\p{L}\p{M}\p{N}\p{P}\p{S}]/gu
 
-/** Escapes a text for the string of a script as Go's JSEscapeString does. */
+/** Escapes a text for a string literal in a script, as Go's JSEscapeString does. */
 export function escapeScript (text: string): string {
   return text.replace(UNSAFE_IN_SCRIPT, character => {
     if (Object.hasOwn(SCRIPT, character)) return SCRIPT[character] as string
     const code = character.codePointAt(0) as number
-    // In Go a byte that is part of no character is read as U+FFFD, which can be printed, and so is not escaped.
+    // U+DC80 to U+DCFF stand for bytes that are part of no character. Go reads such a byte as U+FFFD, which can be printed, and so does not escape it.
     return code >= 0xdc80 && code <= 0xdcff ? character : `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
   })
 }

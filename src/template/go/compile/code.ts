@@ -44,12 +44,12 @@ export interface Expression {
 /** A compiled statement: the expression whose value it looks at, and what it does with the value. */
 export interface Block {
   readonly evaluate: Evaluate
-  /** The path of the value that the statement looks at, if it is a plain path. When a value is found there, it is the one that `evaluate` would give. */
+  /** The path of the value that the statement looks at, if that is a `PlainPath`. A value that is found at this path is the one that `evaluate` would give. */
   readonly path: PlainPath | undefined
   readonly kind: number
   readonly write: Write
   readonly list?: List | undefined
-  /** Describes the statement's piece of the output for an explanation. */
+  /** The place and surroundings of the statement, for the explanation of what it prints. */
   readonly writer?: PathWriter | undefined
   readonly assigns: readonly number[]
   /** Which jumps the statement can make to the loop around it: the bits `Jump.Continue` and `Jump.Break`, combined. */
@@ -63,7 +63,7 @@ export interface List {
   readonly steps: readonly Step[]
   /** The text after the last statement. */
   readonly tail: string
-  /** Describes `tail` for an explanation; `undefined` when the last statement reports that text together with its own output, or when nothing is explained. */
+  /** The place of `tail`, for explaining the output; `undefined` when the last statement reports `tail` with its own output, or nothing is explained. */
   readonly tailWriter: Writer | undefined
   /** The cost of running the list, in visits (the unit in which a render's work is limited). */
   readonly cost: number
@@ -75,7 +75,7 @@ export interface List {
 /** A statement of a list, and the text before it. */
 export interface Step extends Block {
   readonly before: string
-  /** Describes `before` for an explanation; `undefined` when the statement reports that text together with its own output, or when nothing is explained. */
+  /** The place of `before`, for explaining the output; `undefined` when the statement reports `before` with its own output, or nothing is explained. */
   readonly beforeWriter: Writer | undefined
 }
 

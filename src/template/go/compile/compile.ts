@@ -9,8 +9,8 @@ import { type Tracing } from './tracing.ts'
 import { type Unit } from './unit.ts'
 
 /**
- * What the compiler gets besides the syntax tree: the template functions, for each call of a tool the index of that tool (`links`), and the code that
- * makes closures report to an explanation (`tracing`).
+ * What the compiler gets besides the syntax tree: the template functions, for each node that names a tool or partial the index of that in `Frame.links`
+ * (`links`), and the code that makes closures report what an explained render reads and writes (`tracing`).
  */
 export interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>

@@ -3,8 +3,8 @@ import { hasLoneSurrogate, toUnicode } from '../value/bytes.ts'
 import { type GoValue, toPlain } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-// Go strings can have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and they report it to the run. So all other texts
-// cost nothing, and texts that a caller has sent are never read as bytes.
+// Go strings can have bytes that are no valid UTF-8. Only `slice` and literals make such texts, and note that in the run (`holdsBytes`). A run without
+// such a text need not look for bytes in any text, and so never takes a text that a caller has sent for bytes.
 
 /** Returns a value unchanged, and tells the run if it is a text with bytes that are no valid UTF-8. */
 export function noteBytes ({ run }: Machine, value: GoValue): GoValue {

@@ -14,7 +14,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
-  // The template's text before the next statement, with its place. Only an explanation needs it, because it reports each text of the source separately.
+  // The template's text before the next statement, with its place. It is needed only when the render is explained: then each text of the source is reported.
   let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
@@ -27,7 +27,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
       text += node.text
       if (isTraced) before = literalOf(context, node)
     } else if (isPrinting(node)) {
-      // A statement that prints also reports the texts beside it.
+      // When the render is explained, a statement that prints also reports the texts beside it.
       const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
       const after = last?.type === 'text' ? literalOf(context, last) : undefined
       push(compilePrinting(context, node, { before, after }), true)
@@ -37,10 +37,7 @@ export function compileList (context: Context, { nodes }: ListNode): List {
   return listOf(nodes, steps, text, writerOf(before))
 }
 
-/**
- * Makes a step of a list. Every step has the same members in the same order, because the list reads all of them in each step, and V8 then reads them
- * faster.
- */
+/** Makes a step of a list. Every step has the same members in the same order, because `writeList` reads them all, and V8 then reads them faster. */
 function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
   return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
 }

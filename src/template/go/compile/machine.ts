@@ -31,7 +31,7 @@ export class Machine {
   decided: number[] | undefined = undefined
   /** The partials that the template has already run, by their index in `links`. */
   partials: Array<EnteredPartial | undefined> | undefined
-  /** The origins of the machine's values, when the render is explained. */
+  /** Where the machine's values come from, when the render is explained. */
   traced: TracedMachine | undefined = undefined
   #builtins: BuiltinContext | undefined
 
@@ -56,7 +56,7 @@ export class Machine {
   }
 }
 
-/** The origins of a machine's values. The template sets them when it is compiled to be explained. */
+/** Tells where a machine's values come from. It is set in every template that is compiled to be explained. */
 export function tracedOf ({ traced }: Machine): TracedMachine {
   return traced as TracedMachine
 }

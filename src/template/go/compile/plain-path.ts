@@ -18,8 +18,8 @@ export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariab
 }
 
 /**
- * The value of a plain path, read as data; `undefined` when the path leads to no data, such as shared variables, or to no value. Then the path must
- * be evaluated.
+ * The value of a plain path in the data of the dot, of a variable of the template or of the caller. `undefined` when there is none, for example because
+ * the path leads to shared variables. Then the path must be evaluated in the usual way.
  */
 export function readPlain (machine: Machine, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
   let value = slot < 0 ? dot : machine.variables[slot]

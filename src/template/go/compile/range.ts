@@ -23,7 +23,7 @@ const VISITS_PER_SORTED_NAME = 4
 interface Loop {
   readonly header: Header
   readonly body: List
-  /** The slots of the variables that skipped rounds could have assigned. */
+  /** The slots of the variables that skipped rounds could have assigned. Rounds are skipped when it is not known yet whether they run. */
   readonly skipped: readonly number[]
 }
 

@@ -3,14 +3,14 @@ import { Absent, LazyNode, PENDING } from '../../value.ts'
 import { type GoValue } from '../value/go-value.ts'
 import { type Machine } from './machine.ts'
 
-/** Settles a value that is about to be used: an absent one is noted as missing and pending from then on, a lazy one is read. */
+/** Settles a value that is about to be used: an absent one is noted as missing and becomes `PENDING`, a `LazyNode` is read. */
 export function settle (machine: Machine, value: GoValue, at: Position): GoValue {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Absent) return machine.run.miss(value, at)
   return value instanceof LazyNode ? value.read() : value
 }
 
-/** Makes variables pending that skipped code could have assigned. */
+/** Makes variables pending that skipped code could have assigned. Code is skipped when it is not known yet whether it runs. */
 export function skip (machine: Machine, slots: readonly number[]): void {
   machine.run.unfinished = true
   for (let index = 0; index < slots.length; index++) machine.variables[slots[index] as number] = PENDING

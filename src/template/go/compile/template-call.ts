@@ -64,7 +64,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
   }
 }
 
-/** The argument with which a template is called. A lazy value stays lazy, and an absent one is noted as missing. */
+/** The argument with which a template is called. A `LazyNode` is not read here, and an absent value is noted as missing. */
 function argumentOf ({ run }: Machine, value: GoValue, at: Position): GoValue {
   return value instanceof Absent ? run.miss(value, at) : value
 }

@@ -11,8 +11,9 @@ import { writeList } from './write-list.ts'
 export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
 
 /**
- * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. Templates that are
- * explained are compiled separately: asking at each expression whether there is a trace would take longer than most expressions do.
+ * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. A template that is explained
+ * (where does each piece of its output come from?) is compiled separately: asking at each expression whether there is a trace would take longer than most
+ * expressions do.
  */
 export interface Tracing {
   /** Whether reports are on, so that pieces of the template's text are reported, too. */
@@ -20,11 +21,11 @@ export interface Tracing {
   /** The expression that gives the dot. */
   readonly dot: Evaluate
   variable (slot: number): Evaluate
-  /** Wraps the closure of an operand, so that it can report what it reads. @param find gives the operand's plain path; `undefined` if it has none */
+  /** Wraps the closure that evaluates an operand, so that it can report what it reads. @param find gives the operand's `PlainPath`, if it has one */
   operand (evaluate: Evaluate, find: () => PlainPath | undefined): Evaluate
-  /** Wraps the closure of a path's first field, so that it can report what it reads. @param isOfRoot tells whether the field is read at the scope root */
+  /** Wraps the closure that reads a path's first field, so that it can report which one. @param isOfRoot tells whether the field is one of the scope root */
   start (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate
-  /** Wraps the closure of an operand's fields, so that it can report what it reads. @param read reads the fields in the value that `base` gives */
+  /** Wraps `read`, the closure that reads fields in the value which `base` gives, so that it can report which member was read. */
   fields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate
   assignment (slot: number, evaluate: Evaluate): Evaluate
   /** Wraps the closure of a function call, so that it can report what the result was made from. */

@@ -14,8 +14,8 @@ import {
 import { below, type Found, resultOf, type Use, usesOf, type Values } from './values.ts'
 
 /**
- * The most operands that are looked at in one template. The body of a local template is walked once for each argument with which it is called, and a
- * loop again until nothing new is found.
+ * The most operands that are looked at in one template. The body of a local template (`{{define}}`) is walked once for each argument with which it is
+ * called, and a loop again until nothing new is found.
  */
 const MAX_LOOKED_AT = 20_000
 
@@ -23,8 +23,8 @@ const MAX_LOOKED_AT = 20_000
 const MAX_PATHS = 16
 
 /**
- * The length of path that counts as one more operand towards `MAX_LOOKED_AT`, in characters. Each call of a local template can make the paths in it
- * longer by the length of the source.
+ * The length of path that counts as one more operand towards `MAX_LOOKED_AT`, in characters. Each call of a local template (`{{define}}`) can make the
+ * paths in it longer by the length of the source.
  */
 const CHARACTERS_PER_OPERAND = 100
 
@@ -49,7 +49,7 @@ export interface Paths {
   readonly isComplete: boolean
 }
 
-/** Finds the paths that a template reads. They are followed through `with`, `range`, variables and local templates. */
+/** Finds the paths that a template reads. Values are followed through `with`, `range`, variables and the templates that the source defines. */
 export function findPaths (tree: Tree): Paths {
   const finder = new Finder(tree)
   finder.body(MAIN_BODY, '')
@@ -68,7 +68,7 @@ class Finder {
   #lookedAt = 0
   /** The number of blocks and parentheses around the place that is walked now. */
   #level = 0
-  /** The number of `if`, `with` and `range` blocks around the place that is walked now, with those around the calls of local templates that lead to it. */
+  /** The number of `if`, `with` and `range` blocks around the place that is walked now, and around the calls of `{{define}}` bodies that lead there. */
   #depth = 0
 
   constructor (tree: Tree) {
@@ -85,7 +85,7 @@ class Finder {
     return new Map([...this.#calls].map(([node, calls]) => [node, [...calls.values()]]))
   }
 
-  /** Walks a body. @param dot the path of the argument with which it is called; `undefined` when it is not known */
+  /** Walks a body. @param dot the path of the argument with which the body is called; `undefined` when that path is not known */
   body (name: string | undefined, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
     const key = JSON.stringify([name, dot])
@@ -101,8 +101,8 @@ class Finder {
   }
 
   /**
-   * Whether a body calls itself, directly or through others, with the same argument or a part of it. Such calls would never end, because a tree of
-   * values has no deepest level.
+   * Whether a body calls itself, directly or through others, with the same argument or a part of it. Walking such calls would never end: the values are
+   * not known here, so nothing tells how deep they nest.
    */
   #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))

@@ -37,7 +37,7 @@ export function resultOf (name: string, given: readonly Values[], use: Use): Val
   const last = given.at(-1) ?? []
   switch (name) {
     // An operand before the last one is the result only if it is false. Then it has no members, and its test has been noted already. So only the last
-    // operand can have members. The others count only when the value is looked into somewhere else, like that of a variable.
+    // operand can have members. The other operands count only for the use `descended`, in which the members are noted somewhere else.
     case 'and': return use === 'descended' ? given.flat() : last
     case 'or': return [...there(given.slice(0, -1)), ...last]
     case 'default': return given.length === 2 ? [...given[0] ?? [], ...there([last])] : []

@@ -6,7 +6,7 @@ import { TokenReader } from './token-reader.ts'
 import { describeToken, type Token, type TokenKind } from './token.ts'
 import { unquote } from './unquote.ts'
 
-/** The state that the parsers of all bodies in one source share. */
+/** The state that the parsers of all bodies in one source share. A body is the template itself, or one that `define` or `block` begins. */
 export interface Session {
   readonly source: Source
   readonly lexer: Lexer

@@ -21,7 +21,7 @@ export function literalName (literal: Exclude<Expression, { type: 'SubExpression
   return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
-/** Compiles an argument whose value is used in full: an absent value is noted as missing, a lazy one is read. */
+/** Compiles an argument whose value is used in full: an absent value is noted as missing, a `LazyNode` is read. */
 export function compileArgument (expression: Expression, environment: Environment): Pick<Compiled, 'evaluate' | 'where'> {
   const { evaluate, where } = environment.collection.compilers.expression(expression, environment, 'used')
   const at = positionOf(expression.loc.start)

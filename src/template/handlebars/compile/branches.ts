@@ -11,7 +11,7 @@ export function compileSame (program: Program | undefined, environment: Environm
   return environment.collection.compilers.sequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
 }
 
-/** Compiles the body of a block whose context is a value. The block's first parameter is that value, too. */
+/** Compiles the body of a block that sets the context, such as `with` or `each`. @param value the context, which is the first block parameter, too */
 export function compileInner (program: Program | undefined, environment: Environment, value: StaticPath): Render {
   if (program === undefined) return nothing
   const names = program.blockParams ?? []

@@ -13,13 +13,13 @@ export interface Compiled {
   readonly traced?: TracedPath
 }
 
-/** Facts about a path for the explanation of a render. The path's value is a member, at any depth, of a value whose origin the scope knows. */
+/** Facts about a path for the explanation of a render. The path's value is a member, at any depth, of a value whose provenance the scope has. */
 export interface TracedPath {
   /** Evaluates the path without reporting to the trace what it reads. Only the scope root still reports what is read from it. */
   readonly evaluate: Evaluate
   /** The names that lead from the beginning of the path to its value. */
   readonly names: readonly string[]
-  /** Gives the origin of the value with which the path begins. */
+  /** Gives the provenance of the value with which the path begins. */
   readonly startOf: (scope: Scope) => Provenance
   /**
    * Whether the path begins with the context, and its names can only be members of data, never JavaScript's own properties. Then it can be read without

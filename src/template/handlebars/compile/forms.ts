@@ -89,7 +89,7 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
 }
 
 /**
- * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. Of a lazy node only the names
+ * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. Of a `LazyNode` only the names
  * are read, not the values.
  */
 const compileLength: CompileForm = (call, environment) => {
@@ -145,7 +145,7 @@ function valueAt (where: StaticPath, evaluate: Evaluate): Compiled {
   return { evaluate, where }
 }
 
-/** The segment of a path for a key; `*` for a computed key. */
+/** The segment that stands for a key in a path: the key itself if it is a literal, `*` for a computed key. */
 function literalKey (key: Expression): string {
   return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }

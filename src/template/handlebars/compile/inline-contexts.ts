@@ -4,8 +4,8 @@ import { isInInline, memberAt, oneOf, UNKNOWN, type StaticPath } from './static-
 const MAX_CONTEXTS = 50
 
 /**
- * The context of an inline partial that its own template never calls: perhaps the scope root. Another partial can call it, mostly with the argument with
- * which its own template was called.
+ * The context of an inline partial that the template which defines it never calls: perhaps the scope root. A partial that this template calls can call
+ * the inline partial, and mostly passes on the context that it has got itself.
  */
 const PERHAPS_ROOT: StaticPath = { certain: [], possible: [''] }
 
@@ -60,7 +60,7 @@ export class InlineContexts {
     const known = this.#contexts.get(mark)
     if (known !== undefined) return known
     const calls = this.#calls.get(mark) ?? []
-    // When inline partials call each other, the search finds this entry and stops. Otherwise it could go deeper and deeper into a tree of values.
+    // When inline partials call each other, the search finds this entry and stops. Otherwise it would not end, and the paths would get longer and longer.
     this.#contexts.set(mark, UNKNOWN)
     const outer = calls.filter(({ certain, possible }) => ![...certain, ...possible].some(isInInline))
     if (outer.length > 0) this.#contexts.set(mark, union(outer))

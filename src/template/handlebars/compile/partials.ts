@@ -50,7 +50,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const evaluate = environment.tracing.argument(context)
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
-  // Named arguments replace members of the context, and it is not known here which ones.
+  // Named arguments can replace members of the context, so the paths of the context are only possible ones.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const { depth } = environment
   const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
@@ -83,7 +83,7 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
   }
 }
 
-/** Adds the reference to a partial, and gives its index; `undefined` for a partial that is certainly defined in this template. */
+/** Adds a partial to the references of the template, and gives the reference's index; `undefined` for a partial that this template certainly defines. */
 function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
@@ -103,7 +103,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
-    // A lazy node stays lazy, so that members which the partial does not use are not read.
+    // A `LazyNode` is passed on unread, so that members which the partial does not use are never fetched.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
   return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
@@ -190,7 +190,7 @@ function renderLinked (
   return text
 }
 
-/** The inline partials that a partial can use when it is called with a block: those of the call's place, and those that the block defines. */
+/** The inline partials that a partial called with a block can use: those that can be used where the call stands, and those that the block defines. */
 function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
   if (body === undefined || body.inlines.length === 0) return inlines
   const more = new Map(inlines)

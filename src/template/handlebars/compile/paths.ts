@@ -73,7 +73,7 @@ function contextMember (scope: Scope, name: string, isOfData: boolean): Value | 
   return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
 }
 
-/** The names that lead from a value to the value of a path. */
+/** The way from the value with which a path begins to the path's own value. */
 interface Way {
   readonly names: readonly string[]
   /** Whether all names can only be members of data, never JavaScript's own properties. */

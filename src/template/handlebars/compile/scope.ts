@@ -41,7 +41,7 @@ export class LoopData {
   last: Value | undefined
   body: PartialBody | undefined
   readonly outer: LoopData | undefined
-  /** The origin of the element, in a loop that is explained. */
+  /** The provenance of the element, in a loop that is explained. */
   provenance: Provenance | undefined
 
   constructor (outer: LoopData | undefined) {
@@ -61,7 +61,7 @@ export interface Params {
   second: Value | undefined
   fromTool: boolean
   readonly outer: Params | undefined
-  /** The origin of the first parameter's value, in a block that is explained. */
+  /** The provenance of the first parameter's value, in a block that is explained. */
   provenance: Provenance | undefined
 }
 
@@ -79,7 +79,7 @@ export class Scope {
   context: Value
   /** The scope to which `../` leads: the nearest outer one with another context. */
   up: Scope | undefined
-  /** The scope around the block's statement. */
+  /** The scope in which the block itself stands; `undefined` outside of all blocks. */
   readonly outer: Scope | undefined
   data: LoopData | undefined
   params: Params | undefined
@@ -87,9 +87,9 @@ export class Scope {
   fromTool = false
   /** Whether `params` belong to a loop, and change in each round. */
   ownsParams = false
-  /** The origin of the context, if it is traced. */
+  /** The provenance of the context, in a template that is explained. */
   provenance: Provenance | undefined = undefined
-  /** The traced header of the block whose body runs in this scope. */
+  /** The value of the block whose body runs in this scope (such as the list of a loop), with its provenance; set only in a template that is explained. */
   header: Header | undefined = undefined
   readonly rendering: Rendering
 

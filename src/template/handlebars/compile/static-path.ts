@@ -48,8 +48,8 @@ export function oneOf (...values: readonly StaticPath[]): StaticPath {
 }
 
 /**
- * The path of a value that has exactly one, for certain; `undefined` for any other value. While an inline partial is compiled, no value in it has
- * such a path.
+ * The path of a value that has exactly one path, for certain; `undefined` for any other value. While an inline partial is compiled, its context is not
+ * known, so no path from that context counts.
  */
 export function solePath ({ certain: [path, ...more], possible }: StaticPath): string | undefined {
   return path === undefined || more.length + possible.length > 0 || isInInline(path) ? undefined : path

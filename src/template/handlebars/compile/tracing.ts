@@ -17,28 +17,28 @@ import {
 import { type Evaluate, type Render } from './scope.ts'
 
 /**
- * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. Templates that are
- * explained are compiled separately: one compile for both would take a fifth longer, and a template twice the memory.
+ * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. A template that is explained
+ * (where does each piece of its output come from?) is compiled separately: one compile for both would take a fifth longer, and twice the memory.
  */
 export interface Tracing {
   /** Whether reports are on, so that pieces of the template's text are reported, too. */
   readonly isOn: boolean
   /** Wraps a whole template, the body of an inline partial, or a block that is passed to a partial, so that it can note where its context comes from. */
   entry (render: Render): Render
-  /** Wraps the body of a block, so that it can note where its context comes from. The context is the value of the block's header. */
+  /** Wraps the body of a block, so that it can note where its context comes from: the value of the block's header or, in a loop, an element of that value. */
   inner (render: Render): Render
-  /** Wraps the header of a block (the expression after `#each`, `#with` or `#`), so that its value and its origin can be noted. */
+  /** Wraps the header of a block (the expression after `#each`, `#with` or `#`), so that the header's value and provenance can be noted. */
   header (evaluate: Evaluate): Evaluate
   /** Wraps the closure of an expression that prints, so that it can report what it prints. */
   writing (print: Render, path: Compiled['traced'], at: Position, beside: Beside): Render
   /** Wraps a compiled path, so that it can report what it reads. @param param the block parameter with which the path begins, if there is one */
   path (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled
-  /** Wraps the context that a partial gets when its call has no argument, so that the context's origin can be reported. */
+  /** Wraps the context that a partial gets when its call has no argument, so that it can be reported where the context comes from. */
   context (compiled: Compiled): Compiled
   /** Wraps the closure of a function call, so that it can report what the result was made from. */
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
-  /** Wraps the argument with which a partial is called, so that the argument's origin can be reported. */
+  /** Wraps the argument with which a partial is called, so that it can be reported where the argument comes from. */
   argument (compiled: Compiled): Evaluate
   namedArgument (evaluate: Evaluate, name: string): Evaluate
   indentation (render: Render, indent: string): Render

@@ -6,6 +6,6 @@ export function isTrue (value: Value): boolean | Pending {
   if (value === null || value === NOTHING) return false
   if (value === PENDING) return PENDING
   if (Array.isArray(value)) return value.length > 0
-  // A lazy node is an object, and objects are true, empty or not: so it need not be read.
+  // A `LazyNode` is an object, and objects are true, empty or not: so it need not be read.
   return !(value instanceof Absent)
 }

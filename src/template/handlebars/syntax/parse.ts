@@ -4,13 +4,13 @@ import { TemplateSyntaxError } from '../../language.ts'
 import { type Place, type Program } from './ast.ts'
 import { findUnclosedBlock, findUnclosedTag, findUnclosedText } from './unclosed.ts'
 
-/** An error of the package's parser. It has a place only when the mistake is not at the token where the parser stopped. */
+/** An error of the parser of the package handlebars. It has a place only when the mistake is not at the token where the parser stopped. */
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
 
-/** The members of the package's parser that are used here. */
+/** The members of the handlebars package's parser that are used here. */
 interface Parser {
   parse (text: string): Program
-  /** The lexer, whose position is the place of a parse error. The error's message has the place only as a drawing. */
+  /** The lexer, whose position is the place of a parse error. The error's message shows the column only by a drawing (`---^`). */
   readonly parser: { readonly lexer: { readonly yylloc: { readonly first_line: number, readonly first_column: number } } }
 }
 

@@ -11,7 +11,7 @@ import { settle } from '../settle.ts'
 import { type Context, failure } from '../unit.ts'
 import { type Call, callExpression } from './call-site.ts'
 
-/** Compiles a call of `printf`. As in Go, the type of its first argument (a text) is checked before the arguments after it are evaluated. */
+/** Compiles a call of `printf`. As in Go, the first argument (the format, which must be a text) is checked before the arguments after it are evaluated. */
 export function compileFormat (context: Context, call: Call): Expression {
   const { operands: { all, places, isPiped }, written } = call
   const last = all.length - 1

@@ -16,7 +16,7 @@ export function compileLogic ({ unit }: Context, call: Call): Expression {
   const isOr = call.name === 'or'
   const final = all.length - 1
   const form = unit.forms++
-  // A pending operand leaves all operands after it unevaluated, except the piped one, which was evaluated first.
+  // An operand whose value is not known yet leaves all operands after it unevaluated, except the piped one, which was evaluated first.
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {

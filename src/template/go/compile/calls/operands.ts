@@ -30,7 +30,7 @@ export function compileOperands (context: Context, args: readonly Operand[], pip
   }
 }
 
-/** Evaluates all arguments in Go's order, and gives their values in the order of the call. The values can still be lazy or absent. */
+/** Evaluates all arguments, the piped one first as in Go, and gives their values in the order of `all`. A value can still be a `LazyNode` or `Absent`. */
 export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: GoValue): GoValue[] {
   const values = new Array<GoValue>(all.length)
   const last = all.length - 1
@@ -40,7 +40,7 @@ export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: 
   return values
 }
 
-/** Settles values (reads lazy ones, notes absent ones as missing) from index `first` on, in place. @returns `false` when one of them is not known yet */
+/** Settles values (reads each `LazyNode`, notes absent ones as missing) from index `first` on, in place. @returns `false` when one of them is not known yet */
 export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {

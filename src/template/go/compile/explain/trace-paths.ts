@@ -8,7 +8,7 @@ import { type TracedMachine } from './traced-machine.ts'
 
 // The functions in this file wrap the closures of a template's paths, so that they report to the trace what the paths read.
 
-/** The origin of the value of a path; `undefined` for a value that is no plain data. */
+/** The provenance of the value of a path; `undefined` for null and for the special values (`PENDING`, `Absent`, …). */
 export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
   if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
@@ -56,7 +56,7 @@ export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes the fields of an operand report what they read. */
+/** Makes the closure that reads fields of an operand's value, as in `(f .x).name`, and reports which member was read. */
 export function traceFields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate {
   return (machine, dot) => {
     const { trace } = tracedOf(machine)

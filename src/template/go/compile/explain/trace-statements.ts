@@ -6,8 +6,8 @@ import { type Machine, tracedOf } from '../machine.ts'
 import { type TracedMachine } from './traced-machine.ts'
 import { writeList } from '../write-list.ts'
 
-// The functions in this file wrap the closures of single kinds of statements, so that these report to the trace. `write-list.ts` has what all
-// statements of a list report.
+// The functions in this file wrap the closures that run statements, so that these report to the trace (the record of how the output is made). Each
+// function is for one kind of statements. What statements of all kinds report is in `write-list.ts`.
 
 /** Makes the closure that runs the body of a defined template (`{{define}}`). The argument of the call becomes the dot and the `$` of that body. */
 export function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {
@@ -27,7 +27,7 @@ export function traceBody (body: Body): (machine: Machine, argument: GoValue, be
   }
 }
 
-/** Makes the call of a template report the origin of its argument. */
+/** Makes a `{{template}}` statement report where the value comes from that it gives to the called template. */
 export function traceCall (write: Write): Write {
   return (machine, dot, value, before) => {
     const { trace, from } = tracedOf(machine)
@@ -49,8 +49,8 @@ export function traceWith (list: List): Write {
 }
 
 /**
- * Makes a `range` note the value that it loops over, and that value's provenance, because the rounds need both. After the loop those of the enclosing
- * `range` are restored. Before the first round the variables in the header have the provenance of the value.
+ * Makes a `range` note the value that it loops over, and that value's provenance, because the rounds need both. After the loop the value and the
+ * provenance of the enclosing `range` are restored. Before the first round the variables in the header have the provenance of the value.
  */
 export function traceLoop ({ key, element }: Header, write: Write): Write {
   return (machine, dot, value, before) => {
@@ -67,7 +67,7 @@ export function traceLoop ({ key, element }: Header, write: Write): Write {
   }
 }
 
-/** Writes one round of a `range`, and notes the origins of its dot and its variables. */
+/** Writes one round of a `range`, and notes where the values of the round's dot and variables come from. */
 export function writeRoundTraced (machine: Machine, header: Header, body: List, key: GoValue, element: GoValue, before: string): string {
   const traced = tracedOf(machine)
   const { dot } = traced
@@ -81,7 +81,7 @@ export function writeRoundTraced (machine: Machine, header: Header, body: List, 
   return text
 }
 
-/** The origin of an element of a `range`. In a range over a number the elements are no members of the number, but are made from it. */
+/** The provenance of an element of a `range`. In a range over a number the elements are no members of the number, but are made from it. */
 function ofElement ({ trace, list, ofList }: TracedMachine, key: GoValue): Provenance {
   if (Array.isArray(list) && ofList.source !== undefined) return memberOf(ofList, key as number)
   const found = trace.member(ofList, list, String(key))

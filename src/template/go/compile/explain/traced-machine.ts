@@ -5,21 +5,21 @@ import { TracedRoot } from '../../../explain/traced-root.ts'
 import { type LazyNode } from '../../../value.ts'
 import { type GoValue } from '../../value/go-value.ts'
 
-/** The origins of the dot and the variables of the body that runs now. */
+/** The provenance of the dot and of the variables of the body that runs now, in a render that is explained. */
 export class TracedMachine {
   readonly trace: Trace
-  /** The origin of the caller's variables. */
+  /** The provenance of the caller's variables as a whole. */
   readonly ofVariables: Provenance
-  /** The id of the prompt whose template runs, if it is a partial. */
+  /** The id of the prompt whose template runs, if that prompt runs as a partial. */
   partial: string | undefined
   dot = NOWHERE
-  /** The origin of `$`. */
+  /** The provenance of `$`. */
   argument = NOWHERE
-  /** The origins of the variables, by slot as in `Machine.variables`. As long as `$` is not assigned, `argument` has its origin. */
+  /** The provenance of each variable, by slot as in `Machine.variables`. As long as `$` is not assigned, `argument` has the provenance of `$`. */
   slots: Provenance[] | undefined = undefined
-  /** The origin of the value that the present statement looks at. */
+  /** The provenance of the value that the present statement looks at. */
   from = NOWHERE
-  /** The value that the innermost running `range` loops over; `ofList` is its origin. */
+  /** The value that the innermost running `range` loops over; `ofList` is the provenance of that value. */
   list: GoValue = null
   ofList = NOWHERE
 
@@ -28,7 +28,7 @@ export class TracedMachine {
     this.ofVariables = root instanceof TracedRoot ? root.ofVariables() : NOWHERE
   }
 
-  /** Begins a template: takes the origin of its argument from the trace. @param partial the id of the prompt whose template it is, if that is a partial */
+  /** Begins a template: takes the provenance of its argument from the trace. @param partial the id of the prompt whose template it is, if that is a partial */
   begin (partial: string | undefined): void {
     this.partial = partial
     this.argument = this.trace.takeArgument()
@@ -36,7 +36,7 @@ export class TracedMachine {
     this.slots = undefined
   }
 
-  /** The origin of the value with which a path begins. @param slot the slot of the variable; -1 for the dot */
+  /** The provenance of the value with which a path begins. @param slot the slot of the variable; -1 for the dot */
   provenanceOf (slot: number): Provenance {
     if (slot < 0) return this.dot
     return this.slots?.[slot] ?? (slot === 0 ? this.argument : NOWHERE)

@@ -9,12 +9,12 @@ import { type Compiled, type FoundParam, type TracedPath } from '../compiled.ts'
 import { memberOf, yieldsToRoot } from '../members.ts'
 import { type Evaluate, type LoopData, type Scope } from '../scope.ts'
 
-/** The origin of the context of a scope. */
+/** The provenance of the context of a scope. */
 export function provenanceOf (scope: Scope | undefined): Provenance {
   return scope?.provenance ?? NOWHERE
 }
 
-/** The facts about a path for an explanation; `undefined` for a path of `@root`, whose beginning has no origin. */
+/** Describes a path for an explanation; gives `undefined` for a path that begins with `@root`, because the scope root has no origin. */
 function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
   if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
   if (param === undefined) {
@@ -25,13 +25,13 @@ function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefine
       isPlain: depth === 0 && parts.every(isDataName)
     }
   }
-  // The second block parameter is a key. It has the origin of its element, but is no member of it.
+  // The second block parameter is a key. It has the provenance of its element, but is no member of it.
   const names = param.index > 0 ? [] : parts.slice(1)
   return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }
 }
 
 /**
- * Changes the facts about a path whose name can be that of a tool. While there is a tool of that name, the path is evaluated to `PENDING`, because
+ * Gives a copy of the description of a path whose name can be that of a tool. If there is such a tool, `evaluate` of the copy gives `PENDING`, because
  * nothing is known about the tool's result before it is read.
  */
 export function unlessTool (traced: TracedPath, slot: number): TracedPath {
@@ -45,7 +45,8 @@ export function rootOf ({ context, rendering: { root } }: Scope, { names: [first
 }
 
 /**
- * The value of a plain path, read as data; `undefined` when the path is the name of a linked tool, or leads to no data.
+ * The value of a plain path (see `TracedPath.isPlain`) in the data of the context or of the caller's variables. `undefined` when there is none, and when
+ * the path is the name of a tool.
  * @param root the result of `rootOf`
  */
 export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: TracedPath, root: TracedRoot | undefined): Value | undefined {
@@ -58,7 +59,7 @@ export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: T
   return value
 }
 
-/** The beginning of a path: a value, its origin, and the names that lead on from it. */
+/** The beginning of a path: a value, the value's provenance, and the names that lead on from the value. */
 interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
 
 /** Makes an expression report that the context is read. */
@@ -71,7 +72,7 @@ export function traceContext (compiled: Compiled): Compiled {
 }
 
 /**
- * Makes a path report what it reads. A path that is not plain is followed once more from its beginning.
+ * Makes the closure of a path report what it reads. When the reports do not tell that, the path is followed once more from its beginning.
  * @param param the block parameter with which the path begins, if it does
  */
 export function tracePath (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled {
@@ -140,7 +141,7 @@ function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
 }
 
 /**
- * Finds the beginning of a path with `@`. For `@root` it is the scope root; for `@index` and the others it is the value itself, whose origin is that
+ * Finds the beginning of a path with `@`. For `@root` it is the scope root; for `@index` and the others it is the value itself, whose provenance is that
  * of the loop.
  */
 function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
@@ -154,7 +155,7 @@ function outerData ({ data }: Scope, depth: number): LoopData | undefined {
   return found
 }
 
-/** The origin of the elements of a loop. A partial with a block has loop data of its own, which repeat those of the loop around it. */
+/** The provenance of the present element of a loop. The loop data of a partial with a block have none; then that of the loop around the partial counts. */
 function ofLoop (data: LoopData | undefined): Provenance {
   for (let each = data; each !== undefined; each = each.outer) {
     if (each.provenance !== undefined) return each.provenance

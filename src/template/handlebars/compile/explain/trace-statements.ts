@@ -9,8 +9,8 @@ import { type Evaluate, type Render, type Scope } from '../scope.ts'
 import { type Compiled, type TracedPath } from '../compiled.ts'
 import { provenanceOf, readPlain, rootOf } from './trace-paths.ts'
 
-// The functions in this file wrap the closures of statements, so that these report to the trace. Each scope has the origins of its context, its block
-// parameters and its loop data.
+// The functions in this file wrap the closures of statements, so that these report to the trace (the record of how the output is made). Each scope has
+// the provenance of its context, of its block parameters and of its loop data.
 
 /**
  * Makes a whole template, the body of an inline partial, or a block that is passed to a partial get the provenance of its context: that of the argument
@@ -138,7 +138,7 @@ export function traceHeader (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes a block's body note the origin of its context, in each round if the block is a loop. */
+/** Makes a block's body note the provenance of its context, in each round if the block is a loop. */
 export function traceInner (body: Render): Render {
   return inner => {
     const { data, params, outer, rendering } = inner
@@ -160,12 +160,12 @@ function ofElement (trace: Trace, { value, provenance }: Header, key: string | n
   return value instanceof LazyNode || found !== provenance ? found : made([provenance])
 }
 
-/** The origin of a block's context. A block over `true` keeps the context that is there. */
+/** The provenance of a block's context. A block over `true` keeps the context around it. */
 function ofContext ({ value, provenance }: Header, { context, outer }: Scope): Provenance {
   return value === context || outer === undefined ? provenance : provenanceOf(outer)
 }
 
-/** Makes a partial's argument report its origin. */
+/** Makes the closure of a partial's argument report where the argument's value comes from. */
 export function traceArgument ({ evaluate, traced: path }: Compiled): Evaluate {
   const evaluateOther = traceOther(evaluate)
   if (path?.isPlain !== true) return evaluateOther
@@ -189,7 +189,7 @@ function traceOther (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes a partial's named argument report its origin. */
+/** Makes the closure of a partial's named argument report where the argument's value comes from. */
 export function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)

@@ -16,7 +16,7 @@ export interface Connector {
   close (): Promise<void>
 }
 
-/** The limits and the origin of one attempt to call a tool. */
+/** One attempt to call a tool: its limits, and the HTTP request that led to it. */
 export interface Attempt {
   /** Ends the attempt when it is aborted. The reason is a `ToolError`. */
   readonly signal: AbortSignal

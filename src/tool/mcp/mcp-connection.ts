@@ -104,7 +104,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
     // The service's own validator checks results, since it limits what a stranger's schema can do.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
-  // If the tools cannot be listed, that is ignored: when the connection is lost, the next call of a tool notices it.
+  // A failure to list the tools again is ignored: if the connection is lost, the next call of a tool notices it.
   const listing = createThrottle(() => { client.listTools().then(({ tools }) => changed(tools), () => {}) }, LISTING_INTERVAL)
   const transport = await createMcpTransport(server, headers, options)
   try {

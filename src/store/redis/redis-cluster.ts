@@ -108,7 +108,7 @@ export class RedisCluster {
     return node && this.#member(node).target.address
   }
 
-  /** The node at the address to which another node redirects. @param host `''` for the host of that other node @param from the node that redirects */
+  /** The node that another node names in a `MOVED` or `ASK`. @param host `''` for the host of `from` @param from the node that has sent the `MOVED` or `ASK` */
   redirected (host: string, port: number, from: RedisConnection): RedisConnection {
     return this.#open(this.#place.node(host === '' ? from.target.options.host ?? '' : host, port))
   }

@@ -33,7 +33,7 @@ export interface RedisPush {
   close (): void
 }
 
-/** Creates a push that follows no node at first. It keeps following the nodes that it is given, through reconnects and failovers. */
+/** Creates a `RedisPush` that follows no node at first. It keeps following the nodes that it is given, also after the connection to one was lost. */
 export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
   const watches = new Set<Gatherer>()
   const trackings = new Map<RedisConnection, Tracking>()

@@ -9,7 +9,7 @@ const CHANNEL = '__redis__:invalidate'
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
-/** Matches errors that go away by themselves. Every other error counts as a refusal. */
+/** Matches errors that go away by themselves. Every other error counts as the node's refusal to report changes. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
 /** The keys whose changes a node is asked to report, and the listeners. */

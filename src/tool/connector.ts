@@ -27,7 +27,7 @@ export interface Attempt {
   readonly traceparent: string | undefined
 }
 
-/** The headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
+/** Makes the headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
 export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }

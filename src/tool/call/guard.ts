@@ -13,8 +13,8 @@ const MAX_WAITING = 1000
 const FIRST_RETRY_DELAY = 25
 
 /**
- * When the caller's deadline ends a call, the tool is blamed only if it had at least this share of the caller's whole time. This is for a
- * tool without a time limit of its own.
+ * When the caller's deadline ends a call of a tool that has no time limit of its own, this counts as the tool's failure only if the call had
+ * at least this share of the caller's whole time.
  */
 const FAIR_SHARE = 0.8
 

@@ -1,7 +1,7 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { type ToolOutcome } from './outcome.ts'
 
-/** The statistics of a tool's calls since the service started. */
+/** The statistics of a tool's calls in this process, since the tool got its present registration. */
 export interface ToolStatistics {
   readonly calls: number
   readonly cached: number

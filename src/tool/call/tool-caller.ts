@@ -38,7 +38,7 @@ export interface ToolCaller {
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
   /** The statistics of the cache of results. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
-  /** The state of the preparation of each registration (preparing, ready, failed), by the tool's id. */
+  /** The state (preparing, ready, failed) of each registered tool or MCP server, by its id. */
   states (): ReadonlyMap<string, PreparationState>
   /** Waits until the first attempt to connect to each registered tool has succeeded or failed. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>

@@ -13,7 +13,7 @@ import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
 
-/** A finding of a check of a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
+/** One finding about a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string

@@ -51,7 +51,7 @@ const MIB = 1024 * 1024
 /** The time for which the connections of a removed tool stay open, in ms: longer than a render takes unless `RENDER_TIMEOUT_MS` is set very high. */
 const RETIREMENT = 30_000
 
-/** Makes the one `ToolCaller` of the service, with the connections that all tools of a type share. */
+/** Makes a `ToolCaller`, with a cache of results for all tools, and with what the tools of one type share, such as connections. */
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))

@@ -115,8 +115,8 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
 }
 
 /**
- * Puts a value into a wrapper object for ajv, with numbers in place of its big integers. Each check of a keyword gets the object around the
- * value, and finds the original integers by it, with all digits.
+ * Puts a value into a wrapper object for ajv, with numbers in place of its big integers. ajv passes to the check of a keyword the object around
+ * the checked value, by which the check finds the original integer, with all digits.
  */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }

@@ -20,7 +20,7 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Chooses the version of a prompt that a call gets. If nothing is chosen, it is the version that the service gives to this caller by default. */
+/** Chooses the version of a prompt that a call gets. If nothing is chosen, the call gets the version that the service gives to this caller by default. */
 export interface ReleaseChoice {
   /** A label (a name for a version of the prompt), such as `production`: the call gets the version to which the label points now. */
   readonly label?: string | undefined
@@ -48,7 +48,7 @@ export type MessagePart =
   | { readonly type: 'file', readonly file: { readonly file_data?: string, readonly file_id?: string, readonly filename?: string } }
 
 export interface RenderOptions extends ReleaseChoice {
-  /** The conversation so far. It is put where the prompt has `history`, else after the prompt's own messages. */
+  /** The conversation so far. It takes the place of the prompt's `placeholder: history`; without one it comes after the prompt's own messages. */
   readonly messages?: readonly ChatMessage[] | undefined
 }
 
@@ -97,7 +97,7 @@ export interface Client<Prompts> {
 type VariablesOf<Prompt> = Prompt extends { readonly variables: infer Variables } ? Variables : never
 type ReturnsOf<Prompt> = Prompt extends { readonly returns: infer Returns } ? Returns : never
 
-/** The error with which the service refused a call; `docs/errors.md` lists the codes. */
+/** The error of a call that the service has refused, or whose answer has broken off; `docs/errors.md` lists the codes. */
 export class PromptShellError extends Error {
   override readonly name = 'PromptShellError'
   /** The HTTP status of the reply; 200 for an answer that broke off after it had begun. */
@@ -172,7 +172,7 @@ function answerOf<Returns> (response: Response): ChatAnswer<Returns> {
   }
 }
 
-/** The pieces of text of a streamed chat completion. @throws PromptShellError for an answer that broke off */
+/** Yields the pieces of text of a streamed chat completion. @throws PromptShellError for an answer that broke off, or that reports an error */
 async function * readPieces (response: Response): AsyncGenerator<string, void> {
   const about = { status: response.status, requestId: response.headers.get('x-request-id') ?? undefined }
   if (response.body === null) throw new PromptShellError('The answer has no body', about)

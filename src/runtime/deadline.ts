@@ -17,7 +17,7 @@ const PLAIN: DeadlineReasons = {
 // This reason is made once. An abort without a reason would make an error with a stack each time, which costs as much as a short render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
-/** A signal that aborts when another one does, or when the time is over. @param milliseconds the time from now on */
+/** Makes a signal that aborts when `signal` does, or when the time is over. @param milliseconds the time from now on */
 export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
   const limit = new AbortController()
   // The timer keeps the controller in memory. An AbortSignal.timeout inside of AbortSignal.any is kept by nothing: the garbage collector of Node 20 and

@@ -20,7 +20,7 @@ export function inTurn<T> (work: () => T): T | Promise<T> {
   })
 }
 
-/** Whether new work can begin in this turn of the event loop: the turn's time is not used up, and no other work waits for it. */
+/** Whether new work can begin in this turn of the event loop: the turn's time is not used up, and no earlier work waits for a turn. */
 export function hasTurnToSpare (): boolean {
   return waiting.length === 0 && spent < TURN_MILLISECONDS
 }

@@ -1,9 +1,9 @@
 /** Work that is asked for often, and of which never two runs overlap. */
 export interface OneAtATime {
-  /** Starts the work, or waits for the running one to end. All calls that come during a run share a single further run. */
+  /** Runs the work: at once or, if a run is under way, once more after it. All calls that come during a run share this one further run. */
   run (): Promise<void>
   isRunning (): boolean
-  /** Settles when no run is under way and none is due. */
+  /** Settles when all runs that have been asked for until now have ended. */
   idle (): Promise<void>
 }
 

@@ -81,7 +81,7 @@ async function start (file: string): Promise<ChildProcess> {
     child.once('error', reject)
     child.once('exit', code => { reject(new Error(`the process that parses what strangers send ended with ${code}`)) })
   })
-  // The sender of a message to a dead process learns of that from the callback of `send`. The event `error` without a listener would end the service.
+  // If a message cannot be sent because the process is dead, the callback of `send` reports it. The event `error` without a listener would end the service.
   child.on('error', () => {})
   // An idle process must not keep the service from ending.
   child.unref()

@@ -1,6 +1,6 @@
 import { type CallerSignal } from './caller-signal.ts'
 
-/** A promise that settles as `work` does. It rejects with the signal's reason as soon as the signal aborts, even if the work goes on. */
+/** Gives a promise that settles as `work` does, but rejects with the signal's reason as soon as the signal aborts, even if the work goes on. */
 export function untilAborted<T> (signal: CallerSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {

@@ -13,7 +13,7 @@ const MAX_GATHERED_KEYS = 10_000
 export interface Gatherer {
   /** Notes one changed key. */
   add (key: string): void
-  /** Notes that every key has perhaps changed, or even another store is there now. Keys that were noted before are dropped: they can belong to the old one. */
+  /** Notes that every key has perhaps changed, or even another store is there now. The keys noted so far are dropped: they can belong to the old store. */
   addAll (): void
   /** Notes that besides the noted keys others have perhaps changed, and that it is not known which. */
   addUnknown (): void
@@ -39,7 +39,7 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
     keys = new Set()
     hasUnknown = false
     timer = undefined
-    // The single keys are reported last, because a call with `undefined` cancels all keys that were reported before it.
+    // The single keys are reported last, because a call with `undefined` (any key can have changed) cancels all keys that were reported before it.
     if (isAll) listener(undefined, since)
     if (changed !== undefined && changed.size > 0) listener(changed, since)
   }

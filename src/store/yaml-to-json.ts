@@ -71,7 +71,7 @@ function parse (text: string): unknown {
   const { contents } = document
   if (contents === null || (isScalar(contents) && contents.source === '' && contents.type === 'PLAIN')) throw new YamlError('the text is empty')
   checkKeys(document, at)
-  // The library counts an anchor among its aliases, and multiplies the counts of nested aliases: so this bound stops a text that would expand without end.
+  // The library counts an anchor as one of its own aliases (hence `+ 1`). For nested aliases it multiplies the counts, so the bound stops endless expansion.
   return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })
 }
 

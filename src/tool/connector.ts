@@ -16,7 +16,7 @@ export interface Connector {
   close (): Promise<void>
 }
 
-/** The limits and the origin of one attempt to call a tool. */
+/** One attempt to call a tool: its limits, and the HTTP request that led to it. */
 export interface Attempt {
   /** Ends the attempt when it is aborted. The reason is a `ToolError`. */
   readonly signal: AbortSignal
@@ -27,7 +27,7 @@ export interface Attempt {
   readonly traceparent: string | undefined
 }
 
-/** The headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
+/** Makes the headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
 export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }

@@ -27,7 +27,7 @@ export interface OperatorSettings {
   readonly egressAllow: string
   /** The variable `TOOL_BASE_URLS`, `module=url,…`: the base URL of each module. */
   readonly baseUrls: string
-  /** The variable `TOOL_BASE_URL`: the base URL of all other modules; `''` for none. */
+  /** The variable `TOOL_BASE_URL`: the base URL for tools of all other modules, and of no module; `''` for none. */
   readonly baseUrl: string
   /** The variable `TOOL_SECRETS`, `NAME=host|host,…`: the hosts to which each secret is allowed to go. */
   readonly secrets: string

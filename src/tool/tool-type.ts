@@ -4,7 +4,7 @@ import { type ToolSource } from './call/tool-source.ts'
 import { type CommonDefinition, type ToolDefinition } from './definition/definition.ts'
 import { type Operator } from './operator.ts'
 
-/** A type of tools: one protocol over which tools are reached (HTTP, gRPC, MCP). Each type is one folder below this one, and one row in the table of types. */
+/** A type of tools: one protocol over which tools are reached (HTTP, gRPC, MCP). Each type has a folder of its own, and an element in `TOOL_TYPES`. */
 export interface ToolType<D extends ToolDefinition = ToolDefinition> {
   /** The type's name: the value of `type` in registrations, and the name of the member that can hold `url`, `method` and the like. */
   readonly name: string

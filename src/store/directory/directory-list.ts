@@ -32,7 +32,7 @@ interface Walk {
   readonly keys: StoreKeys
   /** The keys that were found, each with the extension of the file that holds its value. */
   readonly found: Map<string, string>
-  /** Files that are ignored and that the warning names. */
+  /** The ignored files that a warning will name at the end, up to `MAX_OTHERS`. */
   readonly others: string[]
   readonly warn: (message: string) => void
   entries: number
@@ -76,7 +76,7 @@ async function visit (walk: Walk, folder: string, above: readonly string[]): Pro
     if (!(await stat(truePath)).isDirectory()) return
     for (const entry of await readdir(folder, { withFileTypes: true })) await visitEntry(walk, folder, entry, [...above, truePath])
   } catch (error) {
-    // The folder was removed after it had been listed. Whether the whole store was removed is checked after the walk.
+    // A missing folder counts as empty: perhaps it was removed after it had been listed. Whether the whole store was removed is checked after the walk.
     if (!isAbsent(error) && !isEndlessLink(error)) throw error
   }
 }

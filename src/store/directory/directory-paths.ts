@@ -7,7 +7,7 @@ export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
 /** The extension of Dotprompt files, for kinds that have them. Any other file of the same key wins over it. */
 export const DOTPROMPT = '.prompt'
 
-/** Whether a folder or file is looked at. Hidden ones (`.git`, `.#lock`, `..data`) and installed packages are not. */
+/** Whether the store looks at folders and files of this name. It ignores hidden ones (`.git`, `.#lock`, `..data`) and `node_modules`. */
 export function isVisible (name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules'
 }

@@ -115,7 +115,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keys }, text, expected)))),
     remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keys }, expected)))),
     async watch (listener) {
-      // Lists everything once, to find out whether there are symbolic links, which the watch must know.
+      // Lists everything once, because the watch must know whether there are symbolic links.
       await scan(keys.prefix).next()
       const stop = await watchDirectory({ keys, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
       watches.add(stop)

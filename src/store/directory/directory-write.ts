@@ -20,8 +20,8 @@ export interface DirectoryKey {
 const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
 
 /**
- * Writes a text as the file of a key. A file that the key has already is replaced, and keeps its format. A new file is JSON. A text that is no JSON
- * becomes a file such as `SKILL.md`, if the key's kind has one. A reader sees either the old file or the new one, also after a power cut. Calls for
+ * Writes a text as the file of a key. The file that the key has already is replaced; YAML stays YAML where that is possible. A new file is JSON. A text
+ * that is no JSON becomes a file such as `SKILL.md`, if the key's kind has one. A reader sees the old file or the new one, also after a power cut. Calls for
  * one folder must not overlap. What another program writes between the check and the change is lost, as always when two programs write one file.
  * @throws StoreError when the disk is in trouble
  */
@@ -39,8 +39,8 @@ export function writeKey (place: DirectoryKey, text: string, expected: Expected 
 }
 
 /**
- * The path and content of the file for a text. A text that is no JSON goes into the own file of the key's kind, such as `SKILL.md`, if the kind has
- * one. A YAML file stays YAML.
+ * Gives the path and content of the file for a text. A text that is no JSON goes into the own file of the key's kind, such as `SKILL.md`, if the kind
+ * has one. A YAML file stays YAML, unless the YAML would not be read back as the same value.
  */
 async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
   const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))

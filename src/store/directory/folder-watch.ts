@@ -19,8 +19,8 @@ interface Watched { readonly watcher: FSWatcher, readonly identity: string }
 
 /**
  * Watches a folder and all folders below it. Each folder is watched before it is listed, so that no change in between is missed, and a folder that
- * another one of the same name has replaced is watched anew. The package chokidar does neither; it also watches every single file, of which a system
- * allows only few, although a watched folder reports its files by itself.
+ * another one of the same name has replaced is watched anew. The package chokidar does neither. It also needs a watch for every single file, and a system
+ * allows only few watches, although a watched folder reports changes of its files by itself.
  */
 export class FolderWatch {
   readonly #listener: FolderWatchListener
@@ -47,7 +47,7 @@ export class FolderWatch {
       })
       this.#watched.set(folder, { watcher, identity })
       const entries = await readdir(folder, { withFileTypes: true })
-      // If another folder has taken this name since `identify` was called, the watch is perhaps on the old one, so it begins again.
+      // If another folder has taken this name since `identify` was called, the watch is perhaps on the old folder, so the watch begins again.
       if (await identify(folder) !== identity) return await this.add(folder)
       await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
     } catch (error) {

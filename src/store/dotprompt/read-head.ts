@@ -35,7 +35,7 @@ export function readHead (head: string, at: TextPlace): JsonObject {
   }
 }
 
-/** The error for a file that is a variant of another prompt, which this service does not have. */
+/** Makes the error for a Dotprompt variant of a prompt, by its name (`greet.formal.prompt`) or by the field `variant`: this service has no such variants. */
 export function refuseVariant (at: TextPlace): DotpromptError {
   const hint = 'publish it as a version of the prompt and give that a label, with weights if some requests shall get it; or give it an id of its own'
   return new DotpromptError('is a variant, which prompts do not have here', at, { hint })

@@ -1,7 +1,7 @@
 import { type RedisCluster } from './redis-cluster.ts'
 import { type RedisConnection } from './redis-connection.ts'
 
-/** The most times that a command for a key follows a redirection to another node. After that, the command fails. */
+/** The most times that one command is sent again because a node answers that another node has the key. After that, the command fails. */
 export const MAX_REDIRECTIONS = 5
 
 /** The node that is asked for a key. */
@@ -12,14 +12,14 @@ export interface ClusterRoute {
 }
 
 /**
- * The message of an error by which a node sends a command for a key to another node: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. `undefined` for any
- * other reply.
+ * Gives the message of an error by which a node answers that another node has the key: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. The result is
+ * `undefined` for any other reply.
  */
 export function redirection (reply: unknown): string | undefined {
   return reply instanceof Error && /^(MOVED|ASK) /.test(reply.message) ? reply.message : undefined
 }
 
-/** The node to which a redirection leads. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
+/** Finds the node that a `MOVED` or `ASK` names. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
 export function followRedirection (cluster: RedisCluster, to: string, from: RedisConnection): ClusterRoute {
   const [word, , endpoint = ''] = to.split(' ')
   const colon = endpoint.lastIndexOf(':')

@@ -4,12 +4,12 @@ import { type RedisCluster } from './redis-cluster.ts'
 import { isRedirected, type Redirected } from './redis-read.ts'
 import { StoreError } from '../store.ts'
 
-/** Asks one node of a cluster about keys. `readValues` and `keysExist` are such functions. */
+/** A function that asks one node of a cluster about keys, such as `readValues` and `keysExist`. */
 type AskNode<T> = (node: Redis, keys: readonly string[], isAsking: boolean) => Promise<ReadonlyArray<T | Redirected>>
 
 /**
- * Asks the nodes of a cluster about keys, and gives the answers in the order of the keys. Each node gets one pipeline of commands, and further ones
- * for keys that have moved. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding
+ * Asks the nodes of a cluster about keys, and gives the answers in the order of the keys. Each node gets one pipeline of commands, and further pipelines
+ * for keys that have moved to it. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding
  * @throws StoreError when one of the nodes cannot be asked
  */
 export async function askCluster<T> (cluster: RedisCluster, keys: readonly string[], askNode: AskNode<T>): Promise<T[]> {
@@ -23,7 +23,7 @@ export async function askCluster<T> (cluster: RedisCluster, keys: readonly strin
   return keys.map(key => answers.get(key) as T)
 }
 
-/** Asks each node in `routes` about its keys, and adds the answers to `answers`. @returns the routes of those keys that a node sends on to another node */
+/** Asks each node in `routes` about its keys, and adds the answers to `answers`. @returns the keys that another node has, each with that node */
 async function askRoutes<T> (
   cluster: RedisCluster,
   routes: ReadonlyMap<string, ClusterRoute>,

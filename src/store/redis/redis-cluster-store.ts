@@ -9,12 +9,12 @@ import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 import { scanNode } from './redis-scan.ts'
 
-/** The time from one question to the next, in ms, which node serves which slots. It is asked because a cluster does not report a failover. */
+/** The time between two checks which node serves which slots, in ms. The service has to check, because a cluster does not report a failover. */
 const LOOK_MS = 1000
 
 /**
- * Creates a store over a Redis Cluster, which owns the connections and the push of changes. It connects in the background, so it also succeeds while
- * the cluster is away.
+ * Creates a store over a Redis Cluster. The store owns `push` and the connections, and closes them. It connects in the background, so the function also
+ * succeeds while the cluster is away.
  * @param connect opens a connection to one node
  */
 export function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {

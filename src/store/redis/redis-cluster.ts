@@ -64,9 +64,9 @@ export class RedisCluster {
   }
 
   /**
-   * Asks every master which slots it serves. After a slot has moved, for a short time two masters say that they serve it, or none does. So the masters
-   * are asked up to `CENSUS_ATTEMPTS` times before such a disagreement counts as an error.
-   * @throws StoreError unless all masters answer and every slot is served by exactly one of them
+   * Asks every master that has slots which slots these are. After a slot has moved, for a short time two masters say that they serve it, or none does.
+   * So the masters are asked up to `CENSUS_ATTEMPTS` times before such a disagreement counts as an error.
+   * @throws StoreError unless all these masters answer and every slot is served by exactly one of them
    */
   async census (): Promise<ClusterCensus> {
     for (let attempt = 1; ; attempt++) {
@@ -108,7 +108,7 @@ export class RedisCluster {
     return node && this.#member(node).target.address
   }
 
-  /** The node at the address to which another node redirects. @param host `''` for the host of that other node @param from the node that redirects */
+  /** The node that another node names in a `MOVED` or `ASK`. @param host `''` for the host of `from` @param from the node that has sent the `MOVED` or `ASK` */
   redirected (host: string, port: number, from: RedisConnection): RedisConnection {
     return this.#open(this.#place.node(host === '' ? from.target.options.host ?? '' : host, port))
   }

@@ -65,7 +65,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   let isTold = false
   let closed = false
   let remarked: string | undefined
-  /** The client asks all Sentinels in turn for the master. Whether one has answered, since this round began, that it knows no master of that name. */
+  /** Whether a Sentinel has answered that it knows no master of that name, since the client last began to ask all Sentinels in turn. */
   let isUnknown = false
   let endAttempt = (): void => {}
   const attempted = new Promise<void>(resolve => { endAttempt = resolve })

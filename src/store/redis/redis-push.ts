@@ -20,7 +20,7 @@ export interface RedisPushOptions {
   readonly log?: Log | undefined
 }
 
-/** Reports the changes of keys on all nodes that have them; Redis pushes the changes. */
+/** Reports changed keys to those who watch the store: each Redis node that has keys pushes its changes to this service. */
 export interface RedisPush {
   /** Begins to report the changes of these nodes, which together have all keys, and stops this for any other nodes. */
   follow (nodes: readonly RedisConnection[]): void
@@ -33,7 +33,7 @@ export interface RedisPush {
   close (): void
 }
 
-/** Creates a push that follows no node at first. It keeps following the nodes that it is given, through reconnects and failovers. */
+/** Creates a `RedisPush` that follows no node at first. It keeps following the nodes that it is given, also after the connection to one was lost. */
 export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
   const watches = new Set<Gatherer>()
   const trackings = new Map<RedisConnection, Tracking>()

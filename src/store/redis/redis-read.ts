@@ -32,8 +32,8 @@ type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType'
 type Command = readonly [name: string, ...words: Array<string | number>]
 
 /**
- * Reads the values of keys, in their order, in one round trip for each 250 keys. Large values and wrong types take one or two round trips more. A
- * value over the size limit is never fetched.
+ * Reads the values of keys, in their order, in one round trip for each 250 keys. Large values and wrong types take further round trips. Of a value over
+ * the size limit, only the beginning is fetched.
  * @param isAsking whether every command must be preceded by ASKING, because an ASK has led to this node
  * @throws what the client throws when the node could not be asked
  */
@@ -75,8 +75,8 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
 }
 
 /**
- * Reads at most `bytes` bytes of every key. GETRANGE is used, because GET would fetch a value of 50 MB, and MGET hides a wrong type as a missing key.
- * GETRANGE gives `''` for a missing key and for an empty value; PTTL shows which it is (-2 for a missing key).
+ * Reads values of at most `bytes` bytes; of a longer one only the beginning is fetched. GETRANGE is used, because GET would fetch a value of 50 MB, and
+ * MGET hides a wrong type as a missing key. GETRANGE gives `''` for a missing key and for an empty value; PTTL tells them apart (-2 for a missing key).
  */
 async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()

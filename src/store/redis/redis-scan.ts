@@ -26,7 +26,7 @@ export async function * scanNode ({ client, ask, remark }: RedisConnection, pref
 
 /**
  * Checks that a reply has the form of a reply to SCAN. If not, the replies on the connection no longer match the commands, and no later one can be
- * believed. So the connection is closed.
+ * believed. So the connection is closed, and opened anew.
  * @throws Error
  */
 function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, keys: Buffer[]]): [cursor: Buffer, keys: Buffer[]] {

@@ -4,7 +4,7 @@ import { type RedisTarget } from './redis-url.ts'
 /** The time from one question for the master to the next, for each Sentinel, in ms. */
 const ASK_MS = 1000
 
-/** For this time after a Sentinel has named a new master, the client leaves every server that is not this master, in ms. The others usually agree in 2 s. */
+/** The time, in ms, after a Sentinel has named a new master, in which the client leaves every other server. The other Sentinels usually agree in 2 s. */
 const AGREE_MS = 10_000
 
 /** Follows the Redis master that Sentinels (servers that watch over Redis and choose its master) name. */

@@ -6,7 +6,7 @@ import { scanNode } from './redis-scan.ts'
 import { removeValue, writeValue } from './redis-write.ts'
 import { StoreError, type Store } from '../store.ts'
 
-/** Creates a store over one Redis, or over the master that Sentinels name. It owns the connection and the push of changes. */
+/** Creates a store over one Redis, or over the master that Sentinels name. The store owns `connection` and `push`, and closes them. */
 export function createRedisSingleStore (connection: RedisConnection, push: RedisPush): Store {
   const { client, ask, target: { address } } = connection
   let isKnownToBeWhole = false

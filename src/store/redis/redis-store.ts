@@ -19,7 +19,7 @@ export interface RedisStoreOptions {
   readonly log?: Log
 }
 
-/** Creates a store over Redis. It connects in the background, so it also succeeds while Redis is away. @throws StoreError when the URL has another form */
+/** Creates a store over Redis, also while Redis is away: it connects in the background. @throws StoreError when `parseRedisUrl` refuses the URL */
 export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const place = parseRedisUrl(url, sentinelPassword)
   const push = createRedisPush({ prefixes: keys.kinds.map(({ key }) => kindPrefix(keys.prefix, key)), patience: commandTimeout, log })

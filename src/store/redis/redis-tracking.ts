@@ -9,7 +9,7 @@ const CHANNEL = '__redis__:invalidate'
 const RETRY_MS = 500
 const REFUSED_RETRY_MS = 60_000
 
-/** Matches errors that go away by themselves. Every other error counts as a refusal. */
+/** Matches error replies that go away by themselves. Every other error reply counts as the node's refusal to report changes. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
 /** The keys whose changes a node is asked to report, and the listeners. */
@@ -25,7 +25,7 @@ export interface TrackingOptions {
 /** How the changes of a node arrive. `starting`: not known yet; `polled`: the node refuses to push them, or cannot. */
 export type TrackingState = 'starting' | 'pushed' | 'polled'
 
-/** Follows the changes of one node of Redis. */
+/** Receives the changes of keys that one node of Redis reports. */
 export interface Tracking {
   state (): TrackingState
   /** The error by which the node has refused to push changes; `undefined` when it has refused nothing. */

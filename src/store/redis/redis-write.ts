@@ -19,7 +19,7 @@ return exists and 'removed' or 'missing'`
 
 /**
  * The errors by which Redis refuses a change while it goes on answering: they are no trouble of the connection. Inside a script the error's code
- * comes after other words; the error about a renamed command has no code, nor has the one about a missing right before Redis 7.
+ * comes after other words. The error about a renamed command has no code, and in Redis 6 and earlier neither has the error about a missing permission.
  * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
  */
 const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [

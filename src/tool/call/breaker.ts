@@ -1,6 +1,9 @@
 import { type BreakerPolicy } from './policy.ts'
 
-/** How a call of a tool ended after its retries, as the circuit breaker counts it. `unknown` is for an end that tells nothing about the tool. */
+/**
+ * How a call of a tool ended after its retries, as the circuit breaker counts it. `failure`: a temporary failure. `unknown`: an end that tells
+ * nothing about the tool. `success`: any other end, even with an error that the same call would get again.
+ */
 export type AttemptEnd = 'success' | 'failure' | 'unknown'
 
 /** The state of a tool's circuit breaker, as `GET /api/tools/{id}` shows it. */
@@ -45,7 +48,7 @@ export class Breaker {
   }
 
   #count (end: AttemptEnd): void {
-    // The breaker opened while this call was running. The call is not counted: the call that probes the tool after the cool-down tells more.
+    // If the breaker opened while this call was running, the call is not counted: the call that probes the tool after the cool-down tells more.
     if (end === 'unknown' || this.#openedAt !== undefined) return
     const { minimumCalls, failureRate } = this.#policy
     this.#ends = [...this.#ends, end === 'failure'].slice(-2 * minimumCalls)

@@ -13,8 +13,8 @@ const MAX_WAITING = 1000
 const FIRST_RETRY_DELAY = 25
 
 /**
- * When the caller's deadline ends a call, the tool is blamed only if it had at least this share of the caller's whole time. This is for a
- * tool without a time limit of its own.
+ * When the caller's deadline ends a call of a tool that has no time limit of its own, this counts as the tool's failure only if the call had
+ * at least this share of the caller's whole time.
  */
 const FAIR_SHARE = 0.8
 
@@ -29,14 +29,14 @@ export interface CallerTime {
 type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
 /**
- * A guard runs calls of one tool by its policy: it limits the calls at a time, asks the circuit breaker, sets the time limit, and retries
- * after temporary failures.
+ * A guard runs the calls of one tool by the tool's policy: it limits how many run at the same time, asks the circuit breaker, sets the time
+ * limit, and retries after temporary failures.
  */
 export interface Guard {
   /**
    * Runs a call.
-   * @param attempt makes one attempt, and stops it when `signal` is aborted. `ends` is the time of that at the latest, on the clock of
-   * `performance.now()`
+   * @param attempt makes one attempt to call the tool, and stops it when the attempt's `signal` is aborted. `ends` is the time at which that
+   * happens at the latest, in ms on the clock of `performance.now()`
    * @param time the caller's time; `undefined` for a caller without a deadline
    * @throws ToolError
    */
@@ -53,8 +53,8 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
 
   /**
    * Refuses a call that cannot end before the caller's deadline, as the durations of recent calls show. Nobody would read the result, and
-   * the calls behind it in the queue would wait longer. If `ahead` is 0, no queue delays the call: it is refused only if even the fastest
-   * recent call took longer than the caller has.
+   * the calls behind it in the queue would wait longer. `ahead` is the call's place in the queue. If it is 0, no queue delays the call: it is
+   * refused only if even the fastest recent call took longer than the caller has.
    */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()

@@ -29,7 +29,7 @@ export function defaultOf ({ fallback }: ToolDefinition): Value {
   return fallback
 }
 
-/** The value of a call with which the render of a template continues. @throws TOOL_FAILED when the tool's registration wants the render to end */
+/** Gives the value with which the render of a template continues after a call. @throws TOOL_FAILED when the tool's registration wants the render to end */
 export function valueForRender (name: string, { value, abort, error }: ToolOutcome): Value {
   if (abort) throw toolFailed(name, error?.message ?? 'unknown')
   return value

@@ -21,7 +21,7 @@ export type PreparationState = 'preparing' | 'ready' | 'failed'
 
 /**
  * A preparation makes a thing ready that calls of a tool need, and that takes long to get: a connection, a description of a service, a
- * running process. It begins in the background as soon as it is created, and is repeated while it fails.
+ * running process. The first attempt begins in the background as soon as the preparation is created; failed attempts are repeated.
  */
 export interface Preparation<T> {
   /**
@@ -39,7 +39,7 @@ export interface Preparation<T> {
 }
 
 export interface PreparationOptions<T> {
-  /** Makes one attempt. It has to close what it has opened when the signal is aborted. */
+  /** Makes one attempt to get the thing, such as a connection. When the signal is aborted, the attempt has to close what it has opened. */
   readonly prepare: (signal: AbortSignal) => Promise<T>
   /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>

@@ -17,7 +17,7 @@ import { redactJson } from '../../base/redact.ts'
 import { StatisticsCounter, type ToolStatistics } from './statistics.ts'
 import { ToolError } from './tool-error.ts'
 
-/** A registered tool, ready to be called: its definition, the way to it, and what was learned from its calls. */
+/** A registered tool, ready to be called. It keeps the statistics of its calls and the state of its circuit breaker. */
 export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
   /** Calls the tool once by its policy (limits, retries, cache). Never rejects: a failure is an outcome. */

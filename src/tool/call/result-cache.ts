@@ -28,7 +28,7 @@ export class ResultCache {
     return known
   }
 
-  /** Looks up a result without counting a miss, for a caller that uses `get` next, which counts it. */
+  /** Looks up a result without counting a miss: a caller that finds none here makes the call next, and the call's `get` counts the miss. */
   recall (key: string): Result | undefined {
     const known = this.#results.get(key)
     if (known !== undefined) this.#hits++

@@ -1,17 +1,17 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks'
 import { type ToolOutcome } from './outcome.ts'
 
-/** The statistics of a tool's calls since the service started. */
+/** The statistics of a tool's calls in this process, since the tool got its present registration. */
 export interface ToolStatistics {
   readonly calls: number
   readonly cached: number
   readonly errors: number
   readonly lastError: { readonly code: string, readonly message: string, readonly at: string } | undefined
-  /** The durations of the calls that the cache of results did not answer, failed ones too, in ms; `undefined` before the first one. */
+  /** The durations of the calls that the cache of results did not answer, failed ones too, in ms; `undefined` before the first such call. */
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 
-/** The longest duration that is recorded, in µs (ten minutes). With limits and two significant digits, a histogram takes about 20 KB. */
+/** The longest duration that is recorded, in µs (ten minutes). With this limit and two significant digits, a tool's histogram takes about 20 KB. */
 const LONGEST = 600_000_000
 
 /** Counts the calls of one tool. */

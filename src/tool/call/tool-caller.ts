@@ -12,7 +12,7 @@ import { type ToolSource } from './tool-source.ts'
 import { type ToolType } from '../tool-type.ts'
 
 export interface ToolCallerOptions {
-  /** The types of tools, to which the definitions belong. */
+  /** The types of tools that can be registered, one for each protocol (HTTP, gRPC, MCP). */
   readonly types: readonly ToolType[]
   readonly operator: Operator
   readonly log: Log
@@ -38,7 +38,7 @@ export interface ToolCaller {
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
   /** The statistics of the cache of results. */
   cacheStatistics (): ReturnType<ResultCache['statistics']>
-  /** The state of the preparation of each registration (preparing, ready, failed), by the tool's id. */
+  /** The state (preparing, ready, failed) of each registered tool or MCP server, by its id. */
   states (): ReadonlyMap<string, PreparationState>
   /** Waits until the first attempt to connect to each registered tool has succeeded or failed. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>
@@ -48,14 +48,14 @@ export interface ToolCaller {
 
 const MIB = 1024 * 1024
 
-/** The time for which the connections of a removed tool stay open, in ms: longer than any render. */
+/** The time for which the connections of a removed tool stay open, in ms: longer than a render takes unless `RENDER_TIMEOUT_MS` is set very high. */
 const RETIREMENT = 30_000
 
-/** Makes the object that calls all tools. */
+/** Makes a `ToolCaller`, with a cache of results for all tools, and with what the tools of one type share, such as connections. */
 export function createToolCaller ({ types, operator, log, changed = () => {}, maxReply = MIB, maxCache = 32 * MIB }: ToolCallerOptions): ToolCaller {
   const cache = new ResultCache(maxCache)
   const connections = new Map(types.map(type => [type.name, type.connect({ operator, log, maxReply, changed, cache })]))
-  /** Every tool that was ever registered, under itself: a compiled template holds the tool only as the `LinkedTool` that it calls. */
+  /** Every tool that was ever registered, with the same object as key and value: a compiled template holds the tool only as a `LinkedTool`. */
   const registered = new WeakMap<LinkedTool, RegisteredTool>()
   const retired = new Map<ToolSource, NodeJS.Timeout>()
   let sources = new Map<string, ToolSource>()

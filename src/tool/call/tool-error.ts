@@ -17,7 +17,7 @@ export type ToolErrorCode =
   /** The tool itself reports that it has failed. */
   | 'TOOL_ERROR'
 
-/** The codes of failures after which nobody knows whether the tool has done its work. After a failure with any other code, it has not. */
+/** The codes of failures after which nobody knows whether the tool has done its work. After any other failure the service assumes that it has not. */
 const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'UNREACHABLE', 'REPLY_INVALID', 'REPLY_TOO_LARGE', 'RETURNS_INVALID'])
 
 /** The error of a failed tool call. Its message has no secret, and no argument except in a quotation of the tool's own words. */

@@ -13,13 +13,13 @@ export interface BaseUrls {
 export interface BaseUrlOptions {
   /** The operator's base URLs by module, from the variable `TOOL_BASE_URLS`: `module=url,…` */
   readonly byModule: ReadonlyMap<string, URL>
-  /** The operator's base URL for all other modules, from the variable `TOOL_BASE_URL`. */
+  /** The operator's base URL for tools without a module, and for modules that have none in `byModule` or `modules`; from the variable `TOOL_BASE_URL`. */
   readonly fallback?: URL
   /** The addresses that modules publish, each as a shared variable `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
   readonly modules: ModuleDirectory
 }
 
-/** The shared variables `modules.*`, in which modules (programs that offer tools) publish their own addresses. */
+/** The shared variables `modules.*` (values in the store), in which modules (programs that offer tools) publish their own addresses. */
 export interface ModuleDirectory {
   has (module: string): boolean
   get (module: string, signal: AbortSignal): Promise<Json | undefined>

@@ -3,7 +3,7 @@ import { type CommonDefinition } from './definition.ts'
 import { type Operator } from '../operator.ts'
 import { type ToolPolicy } from '../call/policy.ts'
 
-/** The policy by which a tool is called. It has no retries unless a repeated call does no harm. @param isRead whether calls of the tool only read */
+/** Gives the policy by which a tool is called: the registered one, without retries if a repeated call can do harm. @param isRead whether calls only read */
 export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
   const isRepeatable = isRead || policy.isRepeatable
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }

@@ -52,8 +52,8 @@ export function clearCredentials (headers: readonly HeaderTemplate[]): string[] 
 }
 
 /**
- * A copy of a registration for anyone who can read tools. The values of headers that look like credentials are replaced, so that only the
- * publisher knows them.
+ * Gives a registration as it is shown to anyone who can read tools. The values of headers that look like credentials are replaced, so that
+ * only the publisher knows them.
  */
 export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
   const clear = new Set(clearCredentials(headers))

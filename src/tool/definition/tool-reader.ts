@@ -13,7 +13,7 @@ import { parsePolicy } from '../call/policy.ts'
 import { type ToolType } from '../tool-type.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/schema.ts'
 
-/** A finding of a check of a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
+/** One finding about a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
@@ -75,7 +75,7 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
   }
 }
 
-/** The published schema of registrations, without the conditions that concern several fields. The types of tools check these, with better messages. */
+/** Gives the published schema of registrations, without its conditions on several fields: each `ToolType` checks these itself, with better messages. */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -112,7 +112,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** Reads the part that depends on the tool's type. Without `type`, it is the type whose name is a member of the registration, else the first of `types`. */
+/** Reads the part that depends on the tool's type: the named `type`, else one whose name is a member of the registration, else the first of `types`. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')
@@ -132,8 +132,8 @@ function advise (definition: ToolDefinition): Diagnostic[] {
 }
 
 /**
- * Reads the declared parameters or results. `[]` and `{}` declare that there are none; a missing member declares nothing. The exception:
- * `returns: []` counts as missing.
+ * Reads the member `parameters` or `returns` of a registration. `parameters: []` and `parameters: {}` declare that there are none. For a
+ * missing member and for `returns: []` the result is `undefined`: nothing is declared, and nothing will be checked.
  */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
   const declared = own(registration, name)

@@ -1,4 +1,4 @@
-// This import makes the files of protobuf itself known to protobufjs. Options need one of them, descriptor.proto.
+// This import makes the .proto files that come with protobuf known to protobufjs. A description with options needs one of them, descriptor.proto.
 import '@grpc/proto-loader'
 import protobuf, { type AnyNestedObject, type Enum, type INamespace, type IType, type NamespaceBase, type Service, type Type } from 'protobufjs'
 import descriptor from 'protobufjs/ext/descriptor/index.js'
@@ -15,7 +15,7 @@ const MAX_STATEMENTS = 2000
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
-/** The code that protobufjs generates for an enum field grows with each value of the enum: one value counts as this part of a field. */
+/** The code that protobufjs generates for an enum field grows with each value of the enum: against the limits above, a value counts as this part of a field. */
 const ENUM_VALUE_FIELDS = 0.2
 
 /** The longest JSON text that describes the messages of one gRPC method, in UTF-16 units. */
@@ -75,7 +75,7 @@ function parseDescriptorSet (bytes: Uint8Array, origin: string): INamespace {
 interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
 interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
 
-/** Checks the number of fields in messages, before protobufjs would be busy with them for seconds. @throws Error for too many */
+/** Checks that no message has so many fields that protobufjs would be busy with it for seconds. @throws Error for too many fields */
 function checkFields (messages: readonly MessageDescriptor[], origin: string): void {
   for (const { name, field, nestedType } of messages) {
     if (field.length > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, name, field.length)
@@ -102,7 +102,7 @@ function parseProto (text: string): INamespace {
   return root.resolveAll().toJSON()
 }
 
-/** The full names of these messages of a method and of all that they need: the messages and enums in them, and the fields that extend them. */
+/** Gives the full names of a method's messages and of all that they need: the types of their fields, and the declarations of fields that extend them. */
 function neededBy (messages: readonly Type[], origin: string): Set<string> {
   const needed = new Set<Type | Enum>(messages)
   const names = new Set<string>()
@@ -128,7 +128,7 @@ function neededBy (messages: readonly Type[], origin: string): Set<string> {
   return names
 }
 
-/** Reduces a namespace to what is needed. A message that is not needed, but contains one that is, stays without its fields. */
+/** Reduces a namespace to the needed names. A message that is not needed itself, but in which a needed one is declared, stays without its fields. */
 function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string, needed: ReadonlySet<string>): Record<string, AnyNestedObject> {
   return Object.fromEntries(Object.entries(nested).flatMap(([name, member]): [string, AnyNestedObject][] => {
     const fullName = `${path}.${name}`

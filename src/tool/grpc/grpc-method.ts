@@ -42,7 +42,7 @@ export async function findMethod ({ source, service, method }: GrpcDefinition, c
   return await build(answer.described)
 }
 
-/** Builds the protobufjs types of a method, message by message with pauses, so that a stranger's large description does not block the process. */
+/** Builds the protobufjs types of a method, message by message with pauses, so that a large untrusted description does not block the process. */
 async function build ({ path, request, reply, nested }: MethodDescription): Promise<GrpcMethod> {
   const { default: { Root } } = await import('protobufjs')
   const root = new Root()
@@ -75,7 +75,7 @@ async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<str
   }
 }
 
-/** Makes protobufjs generate the code that reads and writes a message. Otherwise the first call of the tool would generate it for all messages at once. */
+/** Makes protobufjs generate the code that reads and writes one message. Otherwise the tool's first call would generate all such code without a pause. */
 async function generate (type: Type, slices: Slices): Promise<void> {
   const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
   for (const use of uses) {

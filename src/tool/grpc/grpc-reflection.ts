@@ -77,7 +77,7 @@ function tooManyFiles (service: string): ToolError {
   return new ToolError('UNKNOWN_METHOD', `the server describes ${service} in more than ${MAX_FILES} files`)
 }
 
-/** Sends one reflection request, and returns the first reply. Each request is a call of its own, since some servers answer only the first of a call. */
+/** Sends one reflection request, and returns the reply. Each request is a gRPC call of its own, since some servers answer only a call's first request. */
 async function ask (client: Client, version: string, deadline: number, field: number, text: string): Promise<Uint8Array> {
   const { Writer } = await loadWire()
   const pass = (bytes: Buffer) => bytes

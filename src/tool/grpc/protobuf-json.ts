@@ -100,7 +100,7 @@ function writeKey (keyType: string, key: string): string {
 const SIGNED = new Set(['int64', 'sint64', 'sfixed64'])
 const UNSIGNED = new Set(['uint64', 'fixed64'])
 
-/** Converts a map's key from protobufjs, which gives a 64-bit key as a text with its 8 bytes as characters, but a missing key (0) as a digit. */
+/** Converts a map's key from protobufjs, which gives a 64-bit key as 8 characters, one for each byte, and a missing key (0) as the text `0`. */
 function readKey (keyType: string, key: string): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')

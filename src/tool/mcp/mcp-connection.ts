@@ -104,7 +104,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
     // The service's own validator checks results, since it limits what a stranger's schema can do.
     jsonSchemaValidator: { getValidator: acceptAll }
   })
-  // If the tools cannot be listed, that is ignored: when the connection is lost, the next call of a tool notices it.
+  // A failure to list the tools again is ignored: if the connection is lost, the next call of a tool notices it.
   const listing = createThrottle(() => { client.listTools().then(({ tools }) => changed(tools), () => {}) }, LISTING_INTERVAL)
   const transport = await createMcpTransport(server, headers, options)
   try {
@@ -127,8 +127,8 @@ function acceptAll<T> (): JsonSchemaValidator<T> {
 const SESSION_LOST = new Set([404, 400])
 
 /**
- * Describes the failure of a call. The code `UNREACHABLE` makes this service open a new session for all callers, so it is used only when the
- * session is certainly lost: a caller who can make one call fail must not end the calls of others.
+ * Describes the failure of a call. The code `UNREACHABLE` makes this service open a new session for all callers. So an error that is about one
+ * call gets another code: a caller whose own call fails must not end the calls of others.
  */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')

@@ -13,7 +13,7 @@ export class McpExchange {
   readonly signal: AbortSignal
   readonly #over = new AbortController()
   #isStream = false
-  /** The error of the last stream. It is reported when the reply ends without the answer. */
+  /** The error with which the reply's last stream ended, if any. It is reported when the reply ends without the answer. */
   #loss: ToolError | undefined
   #isAnswered = false
   #answer = () => {}

@@ -80,8 +80,8 @@ function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string |
 }
 
 /**
- * Copies a response. Reading the body of the copy fails when it becomes larger than `limit` bytes. If the response is the server's stream
- * of notifications, the transport then opens that stream again.
+ * Copies a response. Reading the body of the copy fails when it becomes larger than `limit` bytes. When that happens to the server's stream
+ * of notifications, the transport opens a new one.
  */
 function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
   if (response.body === null) return response

@@ -9,7 +9,7 @@ const MAX_PATTERN = 500
 /** The most states that the automata of all regular expressions in a schema have together. Compiling takes about 1 µs for each state. */
 const MAX_STATES = 20_000
 
-/** How many states a `\p{…}`, which has hundreds of ranges, and a character of a translated pattern count as, since they take time to compile. */
+/** The states that are added for each `\p{…}` (it has hundreds of ranges) and for each character of a translated pattern: both take time to compile. */
 const PROPERTY_STATES = 150
 const CHARACTER_STATES = 0.1
 

@@ -89,7 +89,7 @@ export function propertiesOf (schema: JsonObject): JsonObject {
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
-/** Whether the declared type is anything but a text, so that a text has to be parsed as JSON. */
+/** Whether one type is declared, and it is not `string`, so that a tool's reply that comes as a text has to be parsed as JSON. */
 export function expectsStructure (parameters: Parameters | undefined): boolean {
   const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
   return typeof type === 'string' && type !== 'string'

@@ -22,7 +22,7 @@ type Format = typeof fullFormats[keyof typeof fullFormats]
 
 const FORMATS = Object.entries<Format>({ ...fullFormats, url: URL_PATTERN }).map(([name, format]) => ({ name, format, check: checkOf(format) }))
 
-/** Adds the known formats, such as `date` and `email`, to an ajv. Each check takes time linear to the text, which the meter counts. */
+/** Adds the known formats, such as `date` and `email`, to an ajv. Each check takes time linear to the text's length, which the meter counts as work. */
 export function installFormats (ajv: Ajv.default, meter: WorkMeter): void {
   for (const { name, format, check } of FORMATS) {
     ajv.addFormat(name, check === undefined

@@ -56,13 +56,13 @@ function before (ajv: Ajv.default, keywords: readonly string[], write: (context:
   }
 }
 
-/** The work of applying a subschema: the number of its keywords, with the names and values that they list. */
+/** Gives the size of a subschema, as `WorkMeter` counts it: 1, and for each keyword what `costOf` gives. */
 function sizeOf (subschema: Json): number {
   if (!isContainer(subschema)) return 1
   return Object.entries(subschema).reduce((size, [keyword, stated]: [string, Json]) => size + costOf(keyword, stated), 1)
 }
 
-/** The work of one keyword. An `enum` without objects and lists costs 1, since a value is found in it at once. */
+/** Gives the number of names or values that a keyword lists, else 1. It is 1 too for an `enum` without objects and lists: a value is found in it at once. */
 function costOf (keyword: string, stated: Json): number {
   if (!isContainer(stated) || (keyword === 'enum' && !Object.values(stated).some(isContainer))) return 1
   return Object.keys(stated).length

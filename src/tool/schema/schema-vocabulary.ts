@@ -44,8 +44,8 @@ function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
 }
 
 /**
- * A text for a value: two values have the same text only if they are equal. The meter counts the text after it was made, since its length
- * is not known before.
+ * Gives a text for a value. Two values have the same text if and only if they are equal. The meter counts the text after it was made, since
+ * its length is not known before.
  */
 function textOf (value: Json, meter: WorkMeter | undefined): string {
   const text = canonicalJson(value)
@@ -77,8 +77,8 @@ function multipleOf (step: Json): Check {
 }
 
 /**
- * Makes the check whether a value equals one of several, if one of these has an integer that a floating-point number cannot represent.
- * Otherwise `undefined`: ajv's own check is faster.
+ * Makes the check whether a value equals one of `values`. If none of these has an integer that a floating-point number cannot represent, the
+ * result is `undefined`, since ajv's own check is faster.
  */
 function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
   if (!values.some(holdsBigint)) return undefined
@@ -87,8 +87,8 @@ function oneOf (values: readonly Json[], meter: WorkMeter): Check | undefined {
 }
 
 /**
- * Makes the check whether a value is in a set of simple values; `undefined` if one of them is an object or list. ajv would compare them one
- * after the other.
+ * Makes the check whether a value is one of `values`, by one look into a set; ajv would compare them one after the other. The result is
+ * `undefined` if one of `values` is an object or list.
  */
 function among (values: readonly Json[]): Check | undefined {
   if (values.some(isContainer)) return undefined

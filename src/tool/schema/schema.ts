@@ -115,8 +115,8 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
 }
 
 /**
- * Puts a value into a wrapper object for ajv. The big integers in the value are replaced by numbers. From the value's place in the wrapper,
- * keywords find the original integers, with all digits.
+ * Puts a value into a wrapper object for ajv, with numbers in place of its big integers. ajv passes to the check of a keyword the object around
+ * the checked value, by which the check finds the original integer, with all digits.
  */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }
@@ -142,7 +142,7 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
     validateSchema: false,
     ownProperties: true,
     allErrors,
-    // Both options can make the generated code much smaller, but in quadratic time, or much larger.
+    // Both are off: `optimize` makes the generated code smaller but can take quadratic time, and `inlineRefs` can make the code much larger.
     inlineRefs: false,
     code: { regExp: createPatternEngine(meter), optimize: false }
   })

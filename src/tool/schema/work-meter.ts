@@ -16,7 +16,7 @@ const SMALL_STEP_WORK = 10
 /** The number of characters of a text that are read for one unit of work. */
 const CHARACTERS_PER_WORK = 4
 
-/** After a validation has used up `FREE_WORK`, it compares its time with the limit each time that it has done so many units more. */
+/** After a validation has used up `FREE_WORK`, it compares its time with the limit each time that it has done this many further units of work. */
 const WORK_PER_LOOK = 5000
 
 /** Up to this number of states, the automaton of a regular expression is fast on any text: it has few sets of states, and computes each only once. */

@@ -5,7 +5,7 @@ import { type Output } from '../output.ts'
 import { type DialogueEvent } from './dialogue.ts'
 import { showEvent } from './show-event.ts'
 
-/** Writes one line to the detailed log of the session, as the option `--log` names it. */
+/** Writes one line to the detailed log of a session: the file that the option `--log` names, or stderr. */
 export type WriteLog = (line: string) => void | Promise<void>
 
 /** Prints the events of a session. An answer of the model and the output of a command are printed piece by piece, while they are written. */

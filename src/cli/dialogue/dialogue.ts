@@ -25,7 +25,7 @@ export interface DialogueState {
 
 /** How one command, such as `aps agent`, starts and finds its sessions. */
 export interface Beginning {
-  /** The name of the agent, skill or plan profile that the sessions follow, such as `agents/helper`. With a `/` at the end: of all whose names begin so. */
+  /** The name of the agent, skill or plan profile that the sessions follow, such as `agents/helper`. `plans/` stands for all plan profiles. */
   readonly definition: string
   /** Starts a session at a service, and returns its id. @throws CliError */
   startAt (api: ApiClient): Promise<string>

@@ -48,7 +48,7 @@ export class ShellCommand {
   /** The output before the command began: the terminal's echo of the line that was typed to run the command. */
   echo = ''
   hasBegun = false
-  /** Whether the shell has shown a prompt after the line was typed, although no mark has told that the command began. */
+  /** Whether the shell has shown a prompt after the line was typed, although the shell has not reported that the command began. */
   isPassed = false
   readonly #options: ShellRunOptions
   readonly #folder: string

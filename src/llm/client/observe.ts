@@ -5,7 +5,7 @@ import { UpstreamRefusal } from '../upstream-error.ts'
 
 /**
  * Makes the layer that reports every call of a model API to the observer of the request that needs the call. The time of a call includes the wait
- * for a free slot.
+ * for its turn while too many other calls run.
  * @param provider the name of the model API
  */
 export function observe (provider: string): Layer {

@@ -26,7 +26,7 @@ export function tolerateFormat (): Layer {
   async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
     const { response_format: _, ...without } = request
-    // In most services no model has ever refused a format, and hashing a schema takes time.
+    // The key has a hash of the schema, which takes time, and in most services no model has ever refused a format: then no key is made.
     if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
     try {
       return await ask(operation)

@@ -7,7 +7,7 @@ import { showFile } from '../show-preview.ts'
 /** The largest number of deleted files that a question lists by name; the diffs above the question have shown all of them. */
 const MAX_NAMED = 50
 
-/** Prints one event of a dialogue: to stdout what the session says, its commands and the diffs of its changes, to stderr its progress and errors. */
+/** Prints one event of a dialogue. The session's words, commands and diffs go to stdout, its progress and its errors to stderr. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
   switch (type) {
     case 'stdout': return await output.said(textOf(data['text']))

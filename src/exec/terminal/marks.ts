@@ -14,7 +14,7 @@ export type Piece =
   /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** The largest length of a mark (a report of the shell), in UTF-16 units. A mark contains at most one path. A longer escape sequence is not a mark. */
+/** The most of an incomplete mark (a report of the shell) that is kept until its rest comes, in UTF-16 units. A mark has at most one path in it. */
 const MAX_MARK = 8192
 
 /** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */

@@ -25,7 +25,7 @@ export interface ReplyHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Receives a reply: first `head`, then `data` for each piece, then `end`. If the exchange fails, `fail` is called in place of the other calls. */
+/** Receives a reply: first `head`, then `data` for each piece, then `end`. If the exchange fails, `fail` is called in place of the calls that would follow. */
 export interface ReplyReceiver {
   /** Takes the head (status and headers) of the reply. @throws UpstreamError to abort the exchange */
   head (head: ReplyHead, exchange: Exchange): void

@@ -76,7 +76,7 @@ export interface CallOptions {
   readonly tally?: Tally | undefined
   /** Whether `response_format` is only a wish: an API that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
-  /** The observer of the request to the service for which this call is made. A layer reports every call of a model API to it. */
+  /** The observer of the request to the service for which this call is made. The layer `observe` reports every call of a model API to it. */
   readonly activity?: Activity | undefined
   /** The observer of this one call of one model API, which learns of its attempts and its end. The layer `observe` makes it from `activity`. */
   readonly watch?: ModelWatch | undefined

@@ -12,7 +12,7 @@ export type WriteLog = (line: string) => void | Promise<void>
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
-  /** The answer that the model is writing: the id of the model call (an effect of the session), and the text that was printed so far. */
+  /** The answer that the model is writing: `effect` is the id of the model call, and `text` is what was printed so far. */
   #written = { effect: '', text: '' }
   /** Whether the printed output does not end with a line end, so that the next event has to begin on a new line. */
   #isMidLine = false

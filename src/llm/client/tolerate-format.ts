@@ -15,7 +15,7 @@ const MAX_MODEL_NAME = 200
 const REMEMBERED_FOR = 3_600_000
 
 /**
- * Makes the layer for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
+ * Makes the `Layer` for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
  * a wish, a model that refuses the request is asked again without the format. Once the model has answered without the format, later requests leave
  * this format out at once. A request with another format tries that one first, since the refusal perhaps concerns only the schema of one prompt.
  */

@@ -163,7 +163,7 @@ export class ApiClient {
       ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length }),
       ...more
     }
-    // Node's TLS module takes as long to load as all other code: it is loaded for https addresses only.
+    // Node's TLS module takes as long to load as the rest of the command line: it is loaded for https addresses only.
     const send = protocol === 'https:' ? (await import('node:https')).request : nodeHttp.request
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
     // The path is sent as it is: the URL class would read an id `..` as the parent folder.

@@ -59,7 +59,8 @@ export async function chooseCommand (
 }
 
 /**
- * The command as the text that the user edits; empty if it has control or invisible characters, which a line editor would take for keys.
+ * The command as the text that the user edits; empty for a command with control or invisible characters: the line editor would take the
+ * former for keys, and the user would not see the latter.
  */
 function draftOf (command: string): string {
   return revealHidden(command) === command && !/[\n\t]/.test(command) ? command : ''

@@ -1,7 +1,7 @@
 /** The exit codes of `aps`. Scripts rely on them. */
 export const EXIT = {
   OK: 0,
-  /** The service said no: not found, a conflict, refused. */
+  /** The service said no (not found, a conflict, refused), or the command has found a fault: a difference, a failed test. */
   NO: 1,
   /** The command line, or the input of the command, is wrong. */
   USAGE: 2,

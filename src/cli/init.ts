@@ -11,7 +11,7 @@ const PARTS = ['agent', 'skill', 'plan'] as const
 
 type StarterPart = typeof PARTS[number]
 
-/** Files that get a dot before their name only when they are copied: npm would leave `.gitignore` out of the package, and read `.env`. */
+/** Files that get a dot before their name only when they are copied. npm leaves a `.gitignore`, and the files that it names (`.env`), out of a package. */
 const DOT_FILES: ReadonlyMap<string, string> = new Map([['env', '.env'], ['gitignore', '.gitignore']])
 
 /** Adds `aps init [folder]`, which writes an example folder that can be served at once. */

@@ -31,7 +31,7 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
       }
       const { value, done } = await iterator.next()
       if (done !== true) return value
-      // After the end of the input, further output begins on a new line, and not on the line of the prompt.
+      // After the end of the input, further output begins on a new line, and not on the line of the input prompt.
       if (!isOver) await output.prompt('\n')
       isOver = true
       return undefined

@@ -17,7 +17,7 @@ const GAP = '  '
 /**
  * The output of a command: data goes to stdout, messages for people go to stderr. On a terminal, and in all messages, control characters
  * and invisible characters are made visible, so that a text from somebody else cannot hide anything. Data in a pipe is for programs, and is
- * written unchanged.
+ * written unchanged, except for the texts of dialogues.
  */
 export class Output {
   readonly #stdout: OutputStream

@@ -9,7 +9,7 @@ import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Output } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 
-/** The names of the folders that hold entries, one for each kind. A folder can be served if it contains at least one of these folders. */
+/** The names of the folders that hold entries, one for each kind but tests of prompts. A folder can be served if it has at least one of them. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
 
 /** The longest time, in ms, that the service can take to become ready. */

@@ -21,7 +21,7 @@ export class ShownChange {
     this.#output = output
   }
 
-  /** Records the first part of a plan's change, which the caller has printed already. @param data of the event `files` */
+  /** Records the first part of a plan's change, which the caller itself prints. @param data of the event `files` */
   begin ({ files, more = 0, digest }: JsonObject): void {
     const shown = listOf(files).map(objectOf)
     this.#count = shown.length

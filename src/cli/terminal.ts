@@ -106,7 +106,7 @@ async function opened (api: ApiClient): Promise<WebSocket> {
   return socket
 }
 
-/** Sends what is typed to the terminal, key by key. @returns a function that stops the sending */
+/** Sends what the user types to the service's terminal, without waiting for the end of a line. @returns a function that stops the sending */
 function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
   const decoder = new TextDecoder()
   const read = (bytes: Buffer): void => {

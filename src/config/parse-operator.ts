@@ -17,7 +17,7 @@ export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
 
-/** The operator's file after it was checked against `jsonschema/operator.json`, and before names in it are resolved. */
+/** The operator's file after it was checked against `jsonschema/operator.json`. Targets and rules still refer to workspaces and targets by name. */
 interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
   readonly targets?: Readonly<Record<string, LocalEntry | SshEntry>>

@@ -9,8 +9,8 @@ export interface Answers {
   /** A chat completion as a whole. */
   readonly chat: ModelReply
   /**
-   * A chat completion as a stream of bytes to pass on. The promise of it resolves with the first event, so that a failure before that event is an
-   * error like those of `chat`.
+   * A chat completion as a stream of bytes to pass on. The promise resolves when the first event has come, so that a failure before that event
+   * rejects the promise, as with `chat`.
    */
   readonly stream: ModelStream
   /** A chat completion as a stream of parsed events. */
@@ -72,13 +72,13 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** The latest end of the call, on the clock of `performance.now()`, in ms, if that is earlier than the configured total time. */
   readonly deadline?: number | undefined
-  /** Counts the attempts of this call at all model APIs together. A `ModelClient` makes the counter if it is not given. */
+  /** Counts the attempts of this call at all model APIs together. A `ModelClient` makes the counter if the caller gives none. */
   readonly tally?: Tally | undefined
   /** Whether `response_format` is only a wish: an API that refuses it is asked again without it. */
   readonly optionalFormat?: boolean | undefined
-  /** The observer to which every call of a model API is reported. */
+  /** The observer of the request to the service for which this call is made. The layer `observe` reports every call of a model API to it. */
   readonly activity?: Activity | undefined
-  /** The observer of this call of one model API. The layer `observe` sets it. */
+  /** The observer of this one call of one model API, which learns of its attempts and its end. The layer `observe` makes it from `activity`. */
   readonly watch?: ModelWatch | undefined
 }
 
@@ -120,7 +120,7 @@ export interface ModelReply {
 export interface ModelStream {
   /**
    * The server-sent events, byte for byte as the API sends them. The stream always ends: with `data: [DONE]` when the answer is whole, with one error
-   * event when it is not. The stream itself never errors. Destroy it when the client leaves: the call of the API is then aborted at once.
+   * event when it is not. The stream itself never errors. Destroy the stream when the client leaves: the call of the API is then aborted at once.
    */
   readonly events: Readable
   /** The outcome of the stream; never rejects. */

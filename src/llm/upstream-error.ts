@@ -86,7 +86,7 @@ export function transportError (error: Error & { code?: unknown }): UpstreamErro
   return new UpstreamError(TRANSPORT_REASONS.get(code) ?? `the connection failed (${code})`, { retryable, cause: error })
 }
 
-/** The codes of errors for which another attempt would fail in the same way: a request that undici will never send, or a client that has been closed. */
+/** The codes of errors after which another attempt would fail in the same way: a request that undici never sends, or a connection that we have closed. */
 const OUR_FAULT: ReadonlySet<string> = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED', 'UND_ERR_NOT_SUPPORTED'])
 
 const TRANSPORT_REASONS: ReadonlyMap<string, string> = new Map([

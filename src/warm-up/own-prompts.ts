@@ -32,7 +32,7 @@ const VARIABLES = {
 
 const BODY = JSON.stringify({ variables: VARIABLES })
 
-/** The paths of the requests of a warm-up: four renders and a chat. */
+/** The paths, below `/api/`, of the requests that a warm-up sends: four renders and a chat. */
 const PATHS = [
   'render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'
 ]

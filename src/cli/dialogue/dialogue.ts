@@ -25,7 +25,7 @@ export interface DialogueState {
 
 /** How one command, such as `aps agent`, starts and finds its sessions. */
 export interface Beginning {
-  /** What the sessions are made from, such as `agents/helper` for an agent. A name that ends with `/` means all definitions below it. */
+  /** The name of the agent, skill or plan profile that the sessions follow, such as `agents/helper`. `plans/` stands for all plan profiles. */
   readonly definition: string
   /** Starts a session at a service, and returns its id. @throws CliError */
   startAt (api: ApiClient): Promise<string>
@@ -40,12 +40,12 @@ export interface Beginning {
    */
   isSettled (word: string): boolean
   /**
-   * Whether a session consists of many turns, as with an agent. Then a failed turn makes the command end with an error only if its input is
-   * no terminal, as in a script: a person at a terminal has read the error already.
+   * Whether a session consists of many turns (an input of the user and the answer to it), as with an agent. Then a failed turn makes the
+   * command end with an error only if stdin is no terminal, as in a script: a person at a terminal has read the error already.
    * @default false
    */
   readonly hasTurns?: boolean
-  /** The last question of a session, which is shown again when the dialogue is resumed. @default nothing is shown */
+  /** Finds the last question of a session, which is shown again when the user resumes the session. @default nothing is shown */
   readonly recall?: {
     of (session: Session): readonly DialogueEvent[]
     /** Reads the last question of a session at a service. @throws CliError */
@@ -53,7 +53,7 @@ export interface Beginning {
   }
 }
 
-/** The most sessions, the newest first, among which the last open session of a definition (an agent, a skill or plans) is searched. */
+/** How many sessions, the newest first, are looked at to find the last open session of an agent, a skill or a plan profile. */
 export const LOOKED_AT = 200
 
 /** Input of a user: a text, an action with a name, or `cancel` to end the session. */

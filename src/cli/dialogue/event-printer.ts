@@ -5,14 +5,14 @@ import { type Output } from '../output.ts'
 import { type DialogueEvent } from './dialogue.ts'
 import { showEvent } from './show-event.ts'
 
-/** Writes one line to the detailed log of the session, as the option `--log` names it. */
+/** Writes one line to the detailed log of a session: the file that the option `--log` names, or stderr. */
 export type WriteLog = (line: string) => void | Promise<void>
 
 /** Prints the events of a session. An answer of the model and the output of a command are printed piece by piece, while they are written. */
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
-  /** The answer that the model is writing: the id of the model call (an effect of the session), and the text that was printed so far. */
+  /** The answer that the model is writing: `effect` is the id of the model call, and `text` is what was printed so far. */
   #written = { effect: '', text: '' }
   /** Whether the printed output does not end with a line end, so that the next event has to begin on a new line. */
   #isMidLine = false

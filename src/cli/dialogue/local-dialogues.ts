@@ -17,7 +17,7 @@ import { type Cli } from '../cli.ts'
 import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 
-/** The most changed files that one page of a plan's preview has. */
+/** The largest number of changed files on one page of a plan's preview. */
 const MAX_PAGE = 500
 
 /**

@@ -4,16 +4,16 @@ import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { showFile } from '../show-preview.ts'
 
-/** The most deleted files that a question lists by name; the diffs above the question have shown all of them. */
+/** The largest number of deleted files that a question lists by name; the diffs above the question have shown all of them. */
 const MAX_NAMED = 50
 
-/** Prints one event of a dialogue. Text and changes of the dialogue go to stdout, status to stderr. */
+/** Prints one event of a dialogue. The session's words, commands and diffs go to stdout, its progress and its errors to stderr. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
   switch (type) {
     case 'stdout': return await output.said(textOf(data['text']))
     case 'files': return await showFiles(data, output)
     case 'step': return await output.words(`step ${String(data['step'])} of ${String(data['max'])}`)
-    // A message without `text` is only for a session's list of messages. The session sends its content in another event, too, which is printed.
+    // A message without `text` is only for a session's list of messages. Another event has the message's content, and is printed.
     case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
     case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(checkInWords(data))

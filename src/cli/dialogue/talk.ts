@@ -34,7 +34,7 @@ export function addLogOption (command: Command): Command {
 }
 
 /**
- * Holds a dialogue on the terminal: shows what the session says, and asks the user whenever it waits, until the session or the input ends.
+ * Holds a dialogue on the terminal: shows what the session says, and asks the user whenever the session waits, until the session or the input ends.
  * @throws CliError, also when the session is left with an open question
  */
 export async function talk (beginning: Beginning, { options: { resume, log: file }, cli, command, readLine, agrees = false }: Talk): Promise<void> {
@@ -83,7 +83,7 @@ async function openDialogues (beginning: Beginning, cli: Cli, command: Command, 
   return await openLocalDialogues(beginning, cli, logInto(writeLog))
 }
 
-/** A log for a service in this process: its warnings and errors go among the lines of the dialogue, all other messages are dropped. */
+/** The log of a service in this process: its warnings and errors go into the detailed log of the dialogue, all other messages are dropped. */
 function logInto (writeLog: WriteLog): Log {
   const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
   return { debug () {}, info () {}, warn: write('warning'), error: write('error') }

@@ -48,7 +48,7 @@ export interface Left {
 export class TerminalSession {
   readonly #options: TerminalSessionOptions
   #id = ''
-  /** The command that was proposed last. */
+  /** The command that the session has proposed last, for the user to run by hand. */
   #command = ''
   readonly #printer: EventPrinter
   readonly #byHand: CommandByHand

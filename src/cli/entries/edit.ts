@@ -57,7 +57,7 @@ async function openEditor (file: string, { environment, signal }: Cli): Promise<
   if (code !== 0) throw usageError(`the editor has ended with ${String(code)}, and nothing was stored; what you wrote is in ${file}`)
 }
 
-/** Asks whether the user wants to edit the draft again; `false` if there is no terminal to ask at. */
+/** Shows why the draft was not stored, and asks whether the user wants to edit the draft again; `false` if there is no terminal to ask at. */
 async function wantsAgain (error: Error, output: Output, cli: Cli): Promise<boolean> {
   if (output.terminal === undefined) return false
   await output.words(error.message)

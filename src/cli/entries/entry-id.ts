@@ -11,7 +11,7 @@ export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Co
   return command.argument('[id]', `the ${noun}`).option('-i, --id <id>', `the ${noun}, where it is no argument`)
 }
 
-/** The id that was given as the argument or as the option. @throws CliError if none was given, or two that differ */
+/** The id of an entry, which the user gives as the argument or with `--id`. @throws CliError if the user gives none, or two that differ */
 export function idOf ({ noun, command }: Pick<EntryKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
   if (id === undefined || id === '') throw usageError(`expected the id of ${withArticle(noun)}; aps ${command} list shows them`)
   if (argument !== undefined && id !== argument) throw usageError(`expected one id, got "${argument}" and "${id}"`)

@@ -118,7 +118,7 @@ export const ENTRY_KINDS: readonly EntryKind[] = [
 
 /**
  * The hash of an entry's value, which the service sends as its ETag. Two spellings of one value have one hash. Throws for a text that
- * cannot be read.
+ * cannot be parsed.
  */
 export function tagOf (kind: EntryKind, text: string): string {
   return contentHash(kind.read(text))

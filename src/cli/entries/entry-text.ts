@@ -28,7 +28,7 @@ export async function readEntryText (kind: EntryKind, path: string, stdin: Reada
 
 /**
  * Turns the text of an entry, in JSON, in YAML or (for kinds that allow it) plain, into the body of a PUT.
- * @param extension of its file: `.json`, `.yaml` or `.yml`; with any other, the form is guessed from the text
+ * @param extension the extension of the file: `.json`, `.yaml` or `.yml`; with any other, the form is guessed from the text
  * @throws CliError
  */
 export function entryTextOf (kind: EntryKind, text: string, extension: string): EntryText {

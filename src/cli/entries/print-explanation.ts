@@ -29,7 +29,7 @@ function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
 async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${textOf(role)}]`)
   for (const { text = '', sources } of listOf(spans).map(objectOf)) {
-    // If a tool has made a piece from a variable, the piece has the style of tools.
+    // A piece of the prompt can have several sources: a piece that a tool has made from a variable gets the style of tools.
     const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
     await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
   }

@@ -54,7 +54,7 @@ async function render (id: string, options: RenderOptions, command: Command, cli
   }).toString()
   const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
   const hasVariables = options.args !== undefined || options.param !== undefined
-  // A bundle (a recorded render) contains the variables it was rendered with; they are replaced only if the user gives others.
+  // A bundle (a recorded render) contains the variables of that render; they are replaced only if the user gives others.
   const body = replay === undefined
     ? { variables: await readVariables() }
     : { bundle: await readBundle(replay), ...(hasVariables ? { variables: await readVariables() } : {}) }

@@ -18,7 +18,7 @@ export function pathOf ({ path, below }: EntryKind, id: string): string {
   return apiPath('api', ...path, id, ...(below === undefined ? [] : [below]))
 }
 
-/** Stores an entry. @throws CliError when it is refused */
+/** Stores an entry at the service. @throws CliError when the service refuses the entry */
 export async function publish (
   api: ApiClient,
   kind: EntryKind,

@@ -59,8 +59,8 @@ async function entriesOf (
 }
 
 /**
- * The id of the entry in a file, from its path below the folder of its kind: `agents/team/desk.yaml` is `team.desk`. Elsewhere the name of
- * the file is the id, and for a SKILL.md the name of its folder.
+ * The id of the entry in a file, from the file's path below the folder of a kind: `agents/team/desk.yaml` is `team.desk`. For a file that is
+ * not below such a folder, the name of the file is the id, and for a SKILL.md the name of its folder.
  */
 function idIn ({ key, file }: EntryKind, path: string): string {
   const place = basename(path) === file ? dirname(path) : path.slice(0, path.length - extname(path).length)

@@ -6,7 +6,7 @@ import { usageError } from '../exit-codes.ts'
 import { type KnownTags, readKnownTags } from './known-tags.ts'
 import { type Folder, type LocalEntry, nameOf, readFolder } from './read-folder.ts'
 
-/** An entry that the service stores under a key of its own. An entry that an extension brings has no such key. */
+/** An entry that the service stores under a key of its own. A prompt that is a part of an extension (another kind of entry) has no such key. */
 export interface RemoteEntry {
   readonly kind: EntryKind
   readonly id: string
@@ -75,7 +75,7 @@ export async function compareFolder (
   return { folder, differences, same, known, others }
 }
 
-/** Lists, by their names, all entries that a service stores under keys of their own. Entries that an extension brings have no such keys. */
+/** Lists, by their names, all entries that a service stores under keys of their own: all but the prompts that are parts of extensions. */
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })

@@ -22,7 +22,7 @@ export async function listenToKeys (stdin: Keyboard, address: string, output: Ou
   await output.words('c opens the console, Ctrl-C ends')
   emitKeypressEvents(stdin)
   stdin.setRawMode(true)
-  // At the end the terminal is switched back to reading lines, for the shell.
+  // When this process ends, the terminal reads whole lines again, as the shell expects.
   process.once('exit', () => { stdin.setRawMode?.(false) })
   stdin.on('keypress', (_text: string | undefined, { name = '', ctrl = false }: Key) => {
     // Ctrl-C sends no signal while keys are read one by one.

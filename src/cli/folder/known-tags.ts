@@ -21,7 +21,7 @@ export async function readKnownTags (root: string, url: string): Promise<KnownTa
   return new Map(Object.entries(objectOf((await readAll(root))[url])).map(([name, tag]) => [name, textOf(tag)]))
 }
 
-/** Records the entity tags of the entries that are equal in a folder and at a service. The file is not written if nothing has changed. */
+/** Records the entity tags of the entries that are equal in a folder and at a service. `.aps.json` is not written if it has the same tags already. */
 export async function writeKnownTags (root: string, url: string, known: KnownTags): Promise<void> {
   const all = await readAll(root)
   const sorted = Object.fromEntries([...known].sort(([one], [other]) => one < other ? -1 : 1))

@@ -18,7 +18,7 @@ import { createPlaceFinder } from './text-places.ts'
 /** The most notices (entries with their diagnostics) that one request asks for. */
 const PAGE = 500
 
-/** The path in the JSON of an extension at which its prompts are. */
+/** The path to an extension's prompts in the JSON of the extension (an entry that brings prompts of its own). */
 const PROMPTS = ['contributes', 'prompts'] as const
 
 /**
@@ -67,8 +67,8 @@ async function placesIn (text: string, file: string): Promise<ReturnType<typeof 
 }
 
 /**
- * Whether the line of a diagnostic is a line of the file, because the file could not be parsed. In all other diagnostics it is a line of
- * one text of the entry.
+ * Whether a diagnostic counts its line from the beginning of the file, because the file could not be parsed. All other diagnostics count from
+ * the beginning of one text of the entry.
  */
 function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined

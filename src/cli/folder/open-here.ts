@@ -8,8 +8,8 @@ import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { usageError } from '../exit-codes.ts'
 
 /**
- * The environment variables that are ignored when a service is opened only to check a folder: that service reads the folder, and stores
- * nothing elsewhere.
+ * The environment variables that are ignored when a service is opened only to check or test a folder: such a service reads the
+ * folder, and stores nothing elsewhere.
  */
 const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|API_TOKEN|WORKERS|OTEL_|KEY_PREFIX)/
 

@@ -31,7 +31,8 @@ export function planPull (differences: readonly Difference[], prune: boolean): r
 }
 
 /**
- * Writes the value that a service has into the file of the entry, in the form that the file has; a new file is YAML.
+ * Writes a service's value of an entry into the entry's file, in the form that the file has; a new file is YAML. Removes the file of an entry
+ * that the service does not have.
  * @param root the folder, a path without symbolic links
  * @throws Error with the reason why the entry cannot be written
  */

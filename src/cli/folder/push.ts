@@ -11,7 +11,7 @@ import { type Difference } from './compare.ts'
 /** The most writing requests that are sent at the same time. */
 const AT_A_TIME = 8
 
-/** The kinds whose entries refer to no other entries. They are written first, so that others find them. */
+/** The kinds whose entries refer to no other entries. They are written first, before the entries that refer to them. */
 const FIRST: ReadonlySet<string> = new Set(['tools', 'environs'])
 
 /** The planned change of one entry. */

@@ -21,7 +21,7 @@ const START: TextPlace = { line: 1, column: 1 }
  * Makes a function that finds the place of a diagnostic in a JSON or YAML file.
  * @param text the content of the file
  * @returns the function; `within` is the path to the prompt, if the prompt is only a part of the file, as in an extension's file. For a
- * place that does not exist, the function gives the beginning of the file
+ * place that the file does not have, the function gives the nearest value above it, or the beginning of the file
  */
 export function createPlaceFinder (text: string): (place: ValuePlace, within?: JsonPath) => TextPlace {
   const lines = new LineCounter()
@@ -86,7 +86,7 @@ function nodeAt (from: unknown, path: JsonPath): Node | undefined {
   return (node ?? undefined) as Node | undefined
 }
 
-/** Finds the offset of the value at the path or, if it does not exist, of the nearest value above it. For a member it is the offset of its name. */
+/** Finds the offset of the value at a path (for a member of an object, of the member's name) or, if there is none, of the nearest value above. */
 function deepest (from: unknown, path: JsonPath): number {
   for (let length = path.length; length > 0; length--) {
     const above = nodeAt(from, path.slice(0, length - 1))

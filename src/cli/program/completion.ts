@@ -51,7 +51,7 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
 /**
  * Finds the completions of a command line: commands, options, choices of an option, or ids.
  * @param words the words typed so far; the last one is being typed
- * @param idsFor lists the ids that begin with `prefix`: `group` is the name of a group of commands, such as `prompt`, and says of which kind
+ * @param idsFor lists the ids that begin with `prefix`: `group` is the name of a group of commands, such as `prompt`, and says which kind of entries
  */
 export async function candidates (
   program: Command,

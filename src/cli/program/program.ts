@@ -84,7 +84,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
       const { json, ...options } = command.optsWithGlobals<CommonOptions>()
       let api: ApiClient | undefined
       return {
-        // A command that asks no service needs neither an address nor a token.
+        // The client is made when the command asks for it: a command that asks no service needs neither an address nor a token.
         get api () {
           if (api === undefined) {
             const { url, token } = addressOf(options, env)
@@ -141,7 +141,7 @@ function addCommands (program: Command, cli: Cli): void {
 }
 
 /**
- * Lets `--json` take a value only as `--json=id,state`: otherwise the id in `aps prompt get --json greet` would be taken for its value.
+ * Lets `--json` take a value only as `--json=id,state`: otherwise the id in `aps prompt get --json greet` would be taken for the option's value.
  */
 function separateJson (argument: string): string {
   return argument === '--json' ? '--json=' : argument

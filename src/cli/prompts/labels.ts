@@ -5,7 +5,7 @@ import { listOf, objectOf } from '../json-members.ts'
 /**
  * Makes a label mean a version of a prompt.
  * @param version a number, `latest`, or a list of versions with weights, between which requests are divided
- * @returns the versions and labels after that
+ * @returns the prompt's versions and labels after the move
  * @throws CliError
  */
 export async function moveLabel (

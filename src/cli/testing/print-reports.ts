@@ -6,13 +6,13 @@ import { type CaseReport } from './run-suites.ts'
 /** The form of test results: for people, for programs, for build servers that read JUnit XML, or as annotations of GitHub's workflows. */
 export type TestFormat = 'text' | 'json' | 'junit' | 'github'
 
-/** Prints the result of one case, in the forms that print each case as soon as it has run. */
+/** Prints the result of one case as soon as it has run, if the user wants the form `text`, or `github`, which shows failed cases only. */
 export async function printReport (report: CaseReport, format: TestFormat, output: Output): Promise<void> {
   if (format === 'text') return await printLines(report, output)
   if (format === 'github' && !report.pass) await output.text(annotation(report))
 }
 
-/** Prints the results of all cases, in the forms that are one document. */
+/** Prints the results of all cases, if the user wants the form `junit` or `json`, which is one document. */
 export async function printReports (reports: readonly CaseReport[], format: TestFormat, output: Output): Promise<void> {
   if (format === 'junit') return await output.text(junitOf(reports))
   if (format !== 'json') return

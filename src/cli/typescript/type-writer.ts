@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 
 /**
- * The largest number of parts in the type of one prompt. A schema may refer to itself so often that its type would never end. All parts
- * beyond this number become `unknown`.
+ * The largest number of parts in one type: each schema inside the schema makes one. A schema may refer to itself so often that its type would
+ * never end. All parts beyond this number become `unknown`.
  */
 const MAX_PARTS = 3000
 

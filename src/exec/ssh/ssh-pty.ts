@@ -17,8 +17,8 @@ const HELLO = 10_000
 const REST = 1000
 
 /**
- * Matches the report that the remote script prints before a shell begins: the shell's process id and the folder for its files, or `nowhere` when
- * the folder in which the shell has to begin does not exist.
+ * Matches the report that the script of `beginning` prints on the remote machine before a shell begins: the shell's process id and the folder
+ * for the files of its commands, or `nowhere` when the folder in which the shell has to begin does not exist.
  */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
@@ -28,7 +28,7 @@ const MAX_GREETING = 64 * 1024
 
 /**
  * Begins a shell in a terminal on a remote machine. The shell has an SSH connection of its own: OpenSSH allows only 10 sessions on one connection,
- * and commands need those of the shared connection.
+ * and the commands of skills need those of the connection that they share.
  * @param agent the socket of an SSH agent that has the key, for a target without a key file
  * @throws ExecutorError
  */

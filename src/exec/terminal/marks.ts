@@ -14,7 +14,7 @@ export type Piece =
   /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** The largest length of a mark, in UTF-16 units. A mark contains at most one path. A longer sequence is not a mark. */
+/** The most of an incomplete mark (a report of the shell) that is kept until its rest comes, in UTF-16 units. A mark has at most one path in it. */
 const MAX_MARK = 8192
 
 /** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */
@@ -22,9 +22,9 @@ const MAX_MARK = 8192
 const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
 
 /**
- * Removes the marks from a terminal's output and parses them, in linear time. A mark without the secret (a random text that the service has
- * given to the shell) is forged: it is removed and ignored. Only two marks need no secret: the one that asks for the secret, and the one
- * with which a command begins.
+ * Removes the marks (escape sequences by which the shell reports its state) from a terminal's output, and parses them, in linear time. A mark
+ * without the secret (a random text that the service has given to the shell) is forged: it is removed and ignored. Only two marks need no
+ * secret: the one that asks for the secret, and the one with which a command begins.
  */
 export class Marks {
   readonly #secret: string

@@ -3,7 +3,7 @@ import { KEPT } from '../executor.ts'
 
 /** Options for running a command in a terminal. */
 export interface ShellRunOptions {
-  /** The time limit of the command, in ms, counted from the moment when the shell begins to run the command. Each key that a person types restarts the time. */
+  /** The time limit of the command, in ms, from its beginning. In the first 10 minutes, each key that a person types restarts the time. */
   readonly timeout: number
   /** When this signal aborts, a running command is ended, and a command that still waits for an empty input line is not run. */
   readonly signal: AbortSignal
@@ -18,7 +18,7 @@ export interface ShellRunOptions {
 
 /** How a command in a terminal ended. */
 export interface ShellRan {
-  /** `lost`: the command began, and nobody knows whether it still runs. */
+  /** `lost`: the terminal was lost after the command had been typed, and nobody knows whether the command still runs. */
   readonly outcome: 'exited' | 'timeout' | 'cancelled' | 'lost'
   readonly exitCode: number | null
   /** The command's output, with standard error: a terminal has one stream only. */
@@ -48,7 +48,7 @@ export class ShellCommand {
   /** The output before the command began: the terminal's echo of the line that was typed to run the command. */
   echo = ''
   hasBegun = false
-  /** Whether the shell has shown a prompt after the line was typed, although no mark has told that the command began. */
+  /** Whether the shell has shown a prompt after the line was typed, although the shell has not reported that the command began. */
   isPassed = false
   readonly #options: ShellRunOptions
   readonly #folder: string

@@ -240,7 +240,7 @@ export class Terminal {
     clearTimeout(this.#idle)
     this.#shell.close()
     const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
-    // If the service has ended the terminal, `end` tells the command whether its processes have certainly ended.
+    // If the service has ended the terminal, the method `end` tells the running command whether all processes of the shell have certainly ended.
     if (reason !== 'ended') this.#commands.shellEnded(exitCode, true)
     this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
     await this.#options.recording?.close()

@@ -6,7 +6,7 @@ export const MAX_TERMINALS = 32
 /** A terminal with its owner. */
 export interface HeldTerminal {
   readonly terminal: Terminal
-  /** Name of the token that has opened it. */
+  /** The name of the API token with which the terminal was opened. */
   readonly owner: string
 }
 
@@ -52,7 +52,7 @@ export class Terminals {
 
   /**
    * Opens a terminal, and keeps it in this table until it ends.
-   * @param owner name of the token that opens it
+   * @param owner the name of the API token with which the terminal is opened
    * @param open opens the terminal
    * @returns the open terminal
    * @throws the error of `open`

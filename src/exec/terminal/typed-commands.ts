@@ -13,7 +13,7 @@ const PATIENCE = 600_000
 /** The longest wait, in ms, for the begin mark (the shell's report that it runs a typed command). If another program reads the line, no mark comes. */
 const BEGIN = 5000
 
-/** The longest wait, in ms, for a command's begin mark when a prompt has come already: then the mark comes at once or never. */
+/** The longest wait, in ms, for the report that a command begins, when a prompt has come already: then the report comes at once or never. */
 const SOON = 500
 
 /** The most times that one command is typed. It is typed again if another program has read its line. */
@@ -107,7 +107,7 @@ export class TypedCommands {
     this.#options.bell.ring()
   }
 
-  /** Keeps output that comes before the begin mark of a typed command: the shell's echo of the typed line. @returns whether the output was kept */
+  /** Keeps output that comes before the shell reports that a typed command begins: the echo of the typed line. @returns whether the output was kept */
   tookEcho (text: string): boolean {
     const command = this.#command
     if (command?.hasBegun !== false) return false

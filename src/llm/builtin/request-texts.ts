@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type ModelRequest } from '../model-client.ts'
 import { openAiError, UpstreamRefusal } from '../upstream-error.ts'
 
-/** The messages of a request for a chat. @throws UpstreamRefusal when there is none */
+/** The messages of a request for a chat. @throws UpstreamRefusal when the request has no messages */
 export function messagesOf (request: ModelRequest): readonly JsonObject[] {
   const messages = Object.hasOwn(request, 'messages') ? request['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject)) {

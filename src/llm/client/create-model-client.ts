@@ -31,7 +31,7 @@ export interface SharedModelOptions {
 /** The longest time, in ms, that a call waits for its turn while as many calls of the model API run as the limit allows. */
 const MAX_QUEUE_WAIT = 5000
 
-/** Makes the client of several model APIs, as `parseProviders` describes them. The first API is asked when a request names no model. */
+/** Makes the client of several model APIs, as `parseProviders` describes them. If neither a request nor `options` names a model, the first API is asked. */
 export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {
   const { model, fallbacks = [], log } = options
   const [first, ...others] = providers

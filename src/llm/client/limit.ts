@@ -10,7 +10,7 @@ const RETRY_AFTER = 1
 export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
 
 /**
- * Makes the layer that limits how many calls of a model API run at a time. A call counts once with all its retries; a streamed answer counts until
+ * Makes the `Layer` that limits how many calls of a model API run at a time. A call counts once with all its retries; a streamed answer counts until
  * its end.
  * @param provider the name of the API, for the error LLM_BUSY
  */

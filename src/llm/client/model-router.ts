@@ -18,7 +18,7 @@ import {
 export interface RoutedProvider {
   readonly name: string
   readonly upstream: ModelUpstream
-  /** The names of its models. Empty for the API that takes every name which no other API lists. */
+  /** The names of the API's models. Empty for the API that takes every name which no other API lists. */
   readonly models: readonly string[]
   /** Aliases: further names, each for one of the API's models. */
   readonly aliases: Readonly<Record<string, string>>

@@ -4,8 +4,8 @@ import { type Answers, type CallOptions, type Layer, type OperationKind, withOpt
 import { UpstreamRefusal } from '../upstream-error.ts'
 
 /**
- * Makes the layer that reports every call of a model API to the observer of the request that needs the call. The time of a call includes the wait
- * for a free slot.
+ * Makes the `Layer` that reports every call of a model API to the observer of the request that needs the call. The time of a call includes the wait
+ * for its turn while too many other calls run.
  * @param provider the name of the model API
  */
 export function observe (provider: string): Layer {

@@ -40,10 +40,10 @@ export interface RetryOptions {
 }
 
 /**
- * Makes the layer that retries failed calls of a model API. It makes attempts until one succeeds, the waits are used up, or an error is not worth
- * another attempt. A `Retry-After` of the API is obeyed if the time allows that; otherwise the call ends at once, and its error says how long to
- * wait. The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH. The package p-retry, which tools and sessions use, is not used
- * here: it takes 20 µs to set up, even for a call that succeeds at once, and every chat passes here.
+ * Makes the `Layer` that retries failed calls of a model API. It makes attempts until one succeeds, the waits are used up, or an error is not worth
+ * another attempt. A `Retry-After` of at most `MAX_RETRY_AFTER` ms is obeyed if the time allows that; otherwise the call ends at once, and its error
+ * says how long to wait. The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH. The package p-retry, which tools and sessions
+ * use, is not used here: it takes 20 µs to set up, even for a call that succeeds at once, and every chat passes here.
  */
 export function retry (options: RetryOptions): Layer {
   return ask => ({ kind, request, call }) => {

@@ -15,7 +15,7 @@ const MAX_MODEL_NAME = 200
 const REMEMBERED_FOR = 3_600_000
 
 /**
- * Makes the layer for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
+ * Makes the `Layer` for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
  * a wish, a model that refuses the request is asked again without the format. Once the model has answered without the format, later requests leave
  * this format out at once. A request with another format tries that one first, since the refusal perhaps concerns only the schema of one prompt.
  */
@@ -26,7 +26,7 @@ export function tolerateFormat (): Layer {
   async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
     const { response_format: _, ...without } = request
-    // In most services no model has ever refused a format, and hashing a schema takes time.
+    // The key has a hash of the schema, which takes time, and in most services no model has ever refused a format: then no key is made.
     if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
     try {
       return await ask(operation)

@@ -8,7 +8,7 @@ const CLOSE_GRACE = 1000
 /**
  * The pool of connections to one model API. Each connection has one call at a time. Undici's own Pool cannot serve here: after an aborted call its
  * client connects once more, for nothing, and that socket stays open (https://github.com/nodejs/undici/issues/5845). So every caller who leaves would
- * leave a socket behind. Here the client of an aborted call is destroyed.
+ * leave a socket behind. Here the connection of an aborted call is destroyed.
  */
 export class Connections {
   readonly #origin: string

@@ -16,7 +16,7 @@ export interface UpstreamRequest {
   readonly timeouts: ModelTimeouts
   /** The signal that ends the exchange; its reason becomes the failure. */
   readonly signal: CallerSignal
-  /** The counter of the attempts of a call. It counts this request when the request is sent, and no more if the API answers with an error status. */
+  /** The counter of the attempts of a call. Its `taken` grows by 1 when this request is sent, and shrinks by 1 if the API answers with an error status. */
   readonly tally: Tally | undefined
 }
 
@@ -25,7 +25,7 @@ export interface ReplyHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Receives a reply: first `head`, then `data` for each piece, then `end`. If the exchange fails, `fail` is called in place of the other calls. */
+/** Receives a reply: first `head`, then `data` for each piece, then `end`. If the exchange fails, `fail` is called in place of the calls that would follow. */
 export interface ReplyReceiver {
   /** Takes the head (status and headers) of the reply. @throws UpstreamError to abort the exchange */
   head (head: ReplyHead, exchange: Exchange): void
@@ -36,7 +36,7 @@ export interface ReplyReceiver {
    */
   data (chunk: Buffer): boolean
   end (): void
-  /** Called when the exchange has failed. @param error an UpstreamError, or the reason of the signal */
+  /** Called when the exchange has failed. @param error an UpstreamError, or the reason of the request's signal */
   fail (error: unknown): void
 }
 

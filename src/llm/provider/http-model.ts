@@ -116,7 +116,7 @@ export class HttpModel implements ModelUpstream {
     }
   }
 
-  /** Logs that the API has answered 404. The caller gets the API's words, and cannot know that the operator has perhaps mistyped the address. */
+  /** Warns the operator, in the log, that the API has answered 404: perhaps the configured address is wrong. The caller cannot know that. */
   #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
     if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
     this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')

@@ -64,7 +64,7 @@ export function readLangfuse (value: Json): LangfuseImport | undefined {
     }
     prompt.versions.push({ n, entry, at: timeOf(item), by: 'langfuse', note: textOf(item['commitMessage']) || undefined })
     for (const label of listOf(item['labels']).map(textOf)) {
-      // The label `latest` means what was published last, in Langfuse as here.
+      // In Langfuse as in this service, the label `latest` always means the version that was published last: nothing is to be set.
       if (label === LATEST) continue
       if (isLabel(label)) prompt.labels.set(label, n)
       else remark(`the label "${label}" is left out: labels here are lower-case letters, digits, - and _`)

@@ -19,7 +19,7 @@ export interface Advanced {
   readonly transition: Transition
 }
 
-/** Makes the first transition of a session. @param engine starts the engine that `start` names */
+/** Makes the first transition (log entry) of a session. @param engine creates the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
   const empty: Session = {
     id,
@@ -233,8 +233,8 @@ class Step {
   }
 
   /**
-   * Hands an effect that a person approved to the gate again. If the person edited its command, the gate judges the edited command. The engine is
-   * told of the approval.
+   * Lets the gate judge an effect again that a person approved. If the person edited the effect's command, the gate judges the edited command. The
+   * engine is told of the approval.
    */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
     const { effect: id, digest = '', command } = fact

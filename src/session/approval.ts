@@ -94,7 +94,7 @@ export function approvalOf (session: Session, { effect, question }: Pick<OpenEff
   }
 }
 
-/** Finds an effect by the digest under which its approval was shown, even if that approval has its answer. @returns id of the effect, if any */
+/** Finds an effect by the digest that its approval was shown with, even if a person has answered already. @returns id of the effect, if any */
 export function effectShownWith ({ asked }: Session, digest: string): string | undefined {
   return [...asked].find(([, shown]) => shown.digest === digest)?.[0]
 }

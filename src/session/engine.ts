@@ -60,7 +60,7 @@ export interface Moment {
 
 /**
  * The answer of an engine to a fact: the session's next state, the effects that the service has to perform (a model call, a command), and
- * the notices for its followers.
+ * the notices (events) for the session's followers.
  */
 export interface Next<S> {
   readonly state: S
@@ -74,9 +74,9 @@ export interface EngineView<Result extends object = object> {
   /** The engine's own name for the session's state, such as `classify`. */
   readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
-  /** The id of the agent, skill or plan that the session acts as now, such as `agents/helper`. Left out while the session acts as it started. */
+  /** The id of the agent that the session runs now, when agents can hand the session over to each other. Left out where they cannot. */
   readonly definition?: string
-  /** Whether the session is allowed to change files and to run checks now. While this is not true, the service denies these effects. */
+  /** Whether the session is allowed to change files, run checks and commit now. While this is not true, the gate denies such effects. */
   readonly mayWrite?: boolean
   /** The result of the session, in the type of its engine key; absent until the session has a result. */
   readonly result?: Result
@@ -95,8 +95,8 @@ export interface Progress {
 }
 
 /**
- * The id of the n-th effect (counted from 0) that an engine asks for at one moment. The id depends only on the place in the session's log, so it is
- * the same whenever the log is read.
+ * The id of the n-th effect (counted from 0) that an engine asks for in one answer. The id depends only on the place in the session's log, so the
+ * id is the same whenever the log is read.
  */
 export function effectId ({ seq, effects }: Moment, n: number): string {
   return `${seq}.${effects + n}`
@@ -120,7 +120,7 @@ export function startOf<Setting extends object, State, Result extends object> (e
   return () => running(engine, undefined)
 }
 
-/** The result of a session, typed for its engine. @throws Error for a session of another engine, and for one without a result */
+/** Gives a session's result in the type that `key` names. @throws Error when the session has another engine, or no result */
 export function resultOf<Setting extends object, Result extends object> (
   { engine }: { readonly engine: RunningEngine },
   key: EngineKey<Setting, Result>
@@ -131,7 +131,7 @@ export function resultOf<Setting extends object, Result extends object> (
   return result as Result
 }
 
-/** The start of a session, typed for its engine. @throws Error for a session of another engine */
+/** Gives a session's start with its setting in the type that `key` names. @throws Error when the session has another engine */
 export function startedAs<Setting extends object, Result extends object> (start: Start, key: EngineKey<Setting, Result>): Started<Setting> {
   if (start.engine !== key.name) throw new Error(`a session of ${start.engine} did not start as one of ${key.name}`)
   return withSetting(start)

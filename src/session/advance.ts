@@ -42,8 +42,8 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
 
 /**
  * Computes the next transition (log entry) of a session: the engine takes the fact (what happened), the gate decides about each effect that has not
- * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. This same
- * function reads a log again, with a gate that repeats the recorded decisions.
+ * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. When a log is
+ * read again, this same function is called with a gate that repeats the recorded decisions.
  */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
   return new Step(session, stamp).take(fact, gate)

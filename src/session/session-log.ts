@@ -132,8 +132,8 @@ export class SessionLog {
   /**
    * Appends a transition (log entry) to a session's log. Retries with the same token while the store does not answer.
    * @param driver the replica that performs the session's effects from now on, if any
-   * @returns false when another writer was first, or has perhaps written since: the caller then performs no effect, and computes the transition
-   * anew
+   * @returns false when another writer was first, or when another replica has perhaps taken the session over since: the caller then performs no
+   * effect, and reads the session again
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {

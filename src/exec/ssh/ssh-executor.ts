@@ -8,7 +8,10 @@ import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** The most commands that run at a time on one remote machine. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs a session too. */
+/**
+ * The most commands that run at a time on one remote machine. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file
+ * needs a session too.
+ */
 const MAX_RUNNING = 8
 
 /** An executor that runs commands on a remote machine over SSH. */

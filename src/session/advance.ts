@@ -13,7 +13,7 @@ import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used 
 /** The stamp of a transition (log entry): its time, its random token, and the id of the replica that writes it. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
 
-/** A session after one more transition, and this transition. */
+/** A session after one more transition (log entry), and this transition. */
 export interface Advanced {
   readonly session: Session
   readonly transition: Transition

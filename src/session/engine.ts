@@ -8,7 +8,7 @@ import { type Action, type Effect, type Fact, type Notice, type Start } from './
 export interface EngineKey<Setting extends object = object, Result extends object = object> {
   /** The engine's name with its version, such as `agent/1`. A session's log is only read by the engine version that wrote it. */
   readonly name: string
-  /** Carries the types of the setting and the result for the compiler. No key has this field at run time. */
+  /** Carries the types of a session's setting and result for the compiler. No key has this field at run time. */
   readonly types?: { readonly setting: Setting, readonly result: Result }
 }
 
@@ -23,9 +23,9 @@ export type LaterFact = Exclude<Fact, { readonly kind: 'started' }>
  * randomness, so the same facts lead to the same effects in every replica and after every restart.
  */
 export interface Engine<Setting extends object, State, Result extends object> extends EngineKey<Setting, Result> {
-  /** Gives the first state of a session, and the first effects. @param moment of the first transition */
+  /** Gives the first state of a session, and the first effects. @param moment the place and time of the first transition (log entry) */
   begin (started: Started<Setting>, moment: Moment): Next<State>
-  /** Computes the next state and the new effects that follow from one fact. @param moment of the transition that holds the fact */
+  /** Computes the next state and the new effects that follow from one fact. @param moment the place and time of the transition that holds the fact */
   next (state: State, fact: LaterFact, moment: Moment): Next<State>
   view (state: State): EngineView<Result>
   /**
@@ -78,7 +78,7 @@ export interface EngineView<Result extends object = object> {
   readonly definition?: string
   /** Whether the session is allowed to change files, run checks and commit now. While this is not true, the gate denies such effects. */
   readonly mayWrite?: boolean
-  /** The result of the session, in the type of its engine key; absent until the session has a result. */
+  /** The result of the session, in the type that the engine's key names; absent until the session has a result. */
   readonly result?: Result
   /** The progress of the session, shown to a person who decides about an approval. */
   readonly progress?: Progress

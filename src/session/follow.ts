@@ -98,7 +98,7 @@ function lengthOf ({ text }: JsonObject): number {
 }
 
 /**
- * Takes from the list, and yields, the live messages that were published before the transition with the number `seq + 1`.
+ * Yields, and removes from `live`, the live messages that were published before the transition with the number `seq + 1`.
  * @param isAll whether to yield also messages of which nobody knows between which transitions they were published
  */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {

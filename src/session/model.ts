@@ -52,7 +52,7 @@ export interface Held {
   readonly about: JsonObject
 }
 
-/** The record, in a session's log, of an effect that the rules or the budget did not allow. */
+/** The record, in a session's log, of an effect that was not begun, because a rule or the session's budget did not allow the effect. */
 export interface Denied {
   readonly id: string
   readonly by: 'policy' | 'budget'
@@ -128,7 +128,7 @@ export interface Start {
   /** The name of the access token of the client that started the session; empty where the service uses no tokens. */
   readonly owner: string
   readonly budget: Budget
-  /** The ids of the tools whose every call needs a person's approval. */
+  /** The ids of the tools, and of the agents, skills and plans for child sessions, whose every call needs a person's approval. */
   readonly ask: readonly string[]
   /** The operator's rules that say which commands may run, as they were when the session started. When they are absent, every command needs an approval. */
   readonly commands?: CommandPolicy
@@ -156,7 +156,7 @@ export interface Parent {
   readonly line: ReadonlyArray<{ readonly session: string, readonly definition: string }>
 }
 
-/** The operator's policy for commands: rules that say which commands run without a person's approval. */
+/** The operator's policy for commands: rules that say which commands run, which ones need a person's approval, and which ones are denied. */
 export interface CommandPolicy {
   readonly rules: readonly CommandRule[]
   /** Whether a command that no rule matches runs without an approval. */

@@ -24,7 +24,7 @@ export interface RecoveryOptions {
   readonly log: Log
 }
 
-/** The recovery of sessions that another replica has left, or to which another process has added a fact. */
+/** Goes on with sessions whose replica has stopped, or to which another process has added a fact (what happened, such as an input). */
 export class Recovery {
   readonly #options: RecoveryOptions
 

@@ -124,7 +124,10 @@ export class SessionRunner {
     })
   }
 
-  /** Begins to take over sessions from the store: those of replicas that have stopped, and those that have waited too long for a person. */
+  /**
+   * Begins to renew this replica's leases, and to take over sessions from the store: those of replicas that have stopped, and those that have waited
+   * too long for a person.
+   */
   open (): void {
     this.#leases.open()
   }

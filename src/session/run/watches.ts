@@ -15,7 +15,7 @@ export class Watches {
 
   /**
    * Creates the object; no session is watched yet.
-   * @param onNews called with the number of a new log entry, or `Infinity` when there are perhaps new entries
+   * @param onNews called with a session's id and the number of a new entry of its log, or `Infinity` when there are perhaps new entries
    * @param onLive called with each live message (a message that is not stored in the log)
    */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {

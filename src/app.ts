@@ -21,9 +21,9 @@ export interface AppOptions {
   readonly store?: Store | undefined
   /** The kinds of registrations (such as prompts, tools and agents), with their HTTP routes. @default all kinds of the service */
   readonly kindRoutes?: readonly KindRoute[]
-  /** The types of tools. @default all types of the service */
+  /** The types of tools that can be registered. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
-  /** The other processes of the service; left out if this process is the only one. */
+  /** The link to the other processes of the service; left out if this process is the only one. */
   readonly siblings?: Siblings | undefined
 }
 

@@ -14,7 +14,7 @@ export function answerEarlySignals (): void {
   for (const signal of SIGNALS) process.on(signal, answer)
 }
 
-/** Sets how an early signal ends the process from now on. Called once there is a log, whose lines have to be written first. */
+/** Sets how a signal ends the process while the service is still starting. Called once there is a log, whose lines have to be written first. */
 export function endEarlyBy (work: () => void): void {
   end = work
 }

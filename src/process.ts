@@ -12,7 +12,7 @@ import { warmUp } from './warm-up.ts'
 import { Primary, WorkerError } from './workers/primary.ts'
 import { WorkerLink } from './workers/worker-link.ts'
 
-/** How much longer the primary process waits for workers to stop than their own time limits take, in ms. */
+/** How much longer than the workers' own time limits the primary process waits for its workers to stop, in ms. */
 const PRIMARY_EXTRA = 2000
 
 /** The signal that the service does not handle itself. Node writes a heap snapshot at this signal when it was started with `--heapsnapshot-signal`. */
@@ -37,8 +37,8 @@ async function serve (config: Config, log: Logger): Promise<void> {
   const link = cluster.isWorker ? new WorkerLink() : undefined
   const leaving = new AbortController()
   void link?.stopped.then(() => { leaving.abort() })
-  // The warm-up (requests that make the code fast) comes before the app is made. A signal that arrives meanwhile ends the process at once, since
-  // there is nothing to close yet.
+  // The warm-up (requests that make the code fast) comes before the app is made. When this process is told to stop meanwhile, it ends at once: only
+  // the log has to be closed.
   await warmUp(config.WARM_UP_MS, config.LOG_LEVEL, log, leaving.signal)
   if (leaving.signal.aborted) return await leaveEarly()
   const app = await createApp(config, log, { siblings: link })

@@ -68,16 +68,16 @@ export interface Peers {
   reload (): void
   /** Tells all other processes which keys of the store this process has written or removed. A store that has to be polled would tell them late. */
   changed (keys: readonly string[]): void
-  /** Runs `work` while no other process of the service runs work by this function. Calls in one process must come one after the other. */
+  /** Runs `work` while no other process of the service runs work by its `inTurn`. The caller must wait for one call in this process before the next. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
 export interface ServiceOptions {
   /** A store in place of the configured one. */
   readonly store?: Store | undefined
-  /** The kinds of registrations (such as prompts, tools and agents). @default all kinds of the service */
+  /** The kinds of registrations that the service knows (such as prompts, tools and agents). @default all kinds of the service */
   readonly kinds?: readonly Kind[] | undefined
-  /** The types of tools. @default all types of the service */
+  /** The types of tools that can be registered. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
   /** The holders of API tokens. A session that continues without a request has the rights of its owner. @default there are no tokens */
@@ -144,15 +144,15 @@ export interface Service extends SessionServices {
   /** For each registration of tools, by its id: whether it is being prepared, is ready, or has failed. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
-  /** Reads the store now, in every process of the service. If the store is found empty, the entries from before are dropped at once. */
+  /** Reads the store now, in every process of the service. If the store has no entry, the entries that were read from it before are dropped at once. */
   reload (): Promise<void>
-  /** Ends connections, watches and child processes. */
+  /** Stops working on sessions and following the store, and closes connections and child processes. */
   close (): Promise<void>
 }
 
 /**
- * Opens the service: the store, the registry that follows it, tools and models, and the use cases over them. HTTP, the command line and tests use
- * the service that this function returns.
+ * Opens the service: the store, the registry that follows the store, tools and models, and the use cases that work with all these. HTTP, the
+ * command line and tests use the service that this function returns.
  * @throws ConfigError, StoreError
  */
 export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
@@ -221,7 +221,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     operator: offered,
     readPrompts: readSkillPrompts,
     foreignSkills,
-    // Terminals are made together with the sessions, for which this object is needed first. So they are looked up at each call.
+    // `sessionServices.terminals` does not exist yet: it is made from this object, further below. So it is looked up when the method is called.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)

@@ -18,7 +18,7 @@ const CONNECTIONS = 8
 
 /** Options of a warm-up, for tests. */
 export interface WarmUpOptions {
-  /** The HTTP requests that are sent. @default OWN_REQUESTS */
+  /** The texts of the HTTP requests that are sent. @default OWN_REQUESTS */
   readonly requests?: readonly string[]
 }
 

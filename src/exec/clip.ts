@@ -1,5 +1,5 @@
 /**
- * A clip keeps the beginning and the end of a stream of any length. Of the bytes that it keeps at most, 60 % are for the beginning. The important
+ * A clip keeps the beginning and the end of a stream of any length. 60 % of the room that a clip has for bytes are for the beginning. The important
  * parts of a command's output mostly are at these two places.
  */
 export class Clip {
@@ -26,7 +26,7 @@ export class Clip {
     this.#total += bytes.length
   }
 
-  /** The kept text, with a mark where the middle is missing. Bytes that are not UTF-8 are replaced. */
+  /** The kept text, with a note where the middle is missing. Bytes that are not UTF-8 are replaced. */
   text (): string {
     const head = this.#head.subarray(0, Math.min(this.#total, this.#head.length))
     const behind = Math.max(this.#total - this.#head.length, 0)

@@ -1,7 +1,7 @@
 import { type Found } from './find-files.ts'
 import { type Pty, type PtyOptions } from './pty.ts'
 
-/** An executor runs commands on one target: a machine or jailed folder that the operator of the service has configured. */
+/** An executor runs commands in one place that the operator of the service has configured: on a target (a machine or jailed folder), or in a workspace. */
 export interface Executor {
   /**
    * Runs a shell command. Resolves when the command and all processes that it started have ended, as far as the target can tell.
@@ -28,7 +28,7 @@ export interface Executor {
 export interface RunOptions {
   /** The folder in which the command begins: mostly the `cwd` with which the previous command ended. @default the folder that the target configures */
   readonly cwd?: string | undefined
-  /** The time limit of the command, in ms. */
+  /** The longest time that the command is allowed to run, in ms. */
   readonly timeout: number
   /** When this signal aborts, the executor ends the command. `run` still waits for the command's end. */
   readonly signal: AbortSignal
@@ -62,7 +62,7 @@ export const KEPT = 1024 * 1024
 /** The longest command, in bytes. Linux does not accept a much longer argument of a process. */
 const MAX_COMMAND = 96 * 1024
 
-/** The error that no command was run; its code and message say why. */
+/** The error that a command or a terminal's shell was not begun; the error's code and message say why. */
 export class ExecutorError extends Error {
   override readonly name = 'ExecutorError'
   readonly code: 'COMMAND_INVALID' | 'FOLDER_INVALID' | 'ROOT_REFUSED' | 'SANDBOX_MISSING' | 'TARGET_BUSY' | 'TARGET_UNREACHABLE' |

@@ -25,15 +25,15 @@ export class Executors {
     this.#options = options
   }
 
-  /** The executor for a target (a machine or jailed folder for commands), by its name; `undefined` for a name that the operator has not configured. */
+  /** The executor for a target (a machine or jailed folder for commands), by the target's name; `undefined` for a name that is not configured. */
   async ofTarget (name: string): Promise<Executor | undefined> {
     const target = this.#options.operator.targets.get(name)
     return target === undefined ? undefined : await this.#opened(`target ${name}`, () => this.#openTarget(target))
   }
 
   /**
-   * The executor for a workspace (a folder of files), by its name. Its commands run in a sandbox, where one works. `undefined` for a name
-   * that the operator has not configured.
+   * The executor for a workspace (a folder of files), by the workspace's name. Its commands run in a sandbox where sandboxes work on this machine.
+   * `undefined` for a name that the operator has not configured.
    */
   async ofWorkspace (name: string): Promise<LocalExecutor | undefined> {
     const workspace = this.#options.operator.workspaces.get(name)
@@ -47,7 +47,7 @@ export class Executors {
     await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
   }
 
-  /** Gives the executor that is known under this key; the first call opens it. All calls with the same key must expect the same type of executor. */
+  /** Gives the executor with this key; the first call with a key opens the executor. All calls with the same key must expect the same type of executor. */
   #opened<E extends Executor> (key: string, open: () => Promise<E>): Promise<E> {
     const opening = this.#open.get(key) as Promise<E> | undefined ?? open()
     this.#open.set(key, opening)

@@ -27,8 +27,8 @@ export const MAX_ENTRIES = 5000
 const MAX_FOUND = 1000
 
 /**
- * Finds all files of one name below a folder. Files in fewer subfolders are first, then files are sorted by path. Hidden folders, and folders more
- * than 8 levels below, are not entered.
+ * Finds all files of one name below a folder. A file that lies fewer levels below comes first; the files of one level are sorted by path. Hidden
+ * folders, and folders more than 8 levels below, are not entered.
  */
 export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<Found> {
   const paths: string[] = []

@@ -131,7 +131,8 @@ export class LocalExecutor implements Executor {
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
 /**
- * Makes the environment of commands: only the listed variables of the service's own environment, so that secrets in it stay hidden.
+ * Makes the environment of commands: of the service's own environment only the variables in `ALWAYS` and in the operator's list, so that secrets in
+ * other variables stay hidden.
  * @param names the operator's list of variables
  */
 export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {

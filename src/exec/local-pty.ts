@@ -27,11 +27,11 @@ export interface LocalPlace {
 export interface LocalWords {
   readonly words: readonly string[]
   readonly isJailed: boolean
-  /** The path at which the program sees the folder `files`. */
+  /** The path at which the program sees the folder that was passed to `wordsFor` as `files`. */
   readonly files: string
 }
 
-/** The reason, as a client reads it, why this machine has no terminals. */
+/** The reason, as a client reads it, why this machine has no terminals when the package for them is missing. */
 export const NO_PTYS = 'this machine has none: the optional package @lydell/node-pty is not installed'
 
 /** Loads the package that makes terminals (ptys); `undefined` where it is missing, since it is optional and has no build for some machines. */
@@ -134,7 +134,7 @@ class LocalPty implements Pty {
       const isDead = await killSession(this.#pty.pid)
       return await this.#isGone() && isDead
     }
-    // All processes in the sandbox end with its first process.
+    // All processes in the sandbox end with the sandbox's first process, which is killed here.
     this.#pty.kill('SIGKILL')
     return await this.#isGone()
   }

@@ -1,6 +1,6 @@
 /**
- * The kill script checks each 100 ms whether the processes have ended. After the first number of checks it sends SIGKILL; after the second number
- * it stops waiting.
+ * The script of `sessionKillScript` checks each 100 ms whether the processes have ended. After the first number of checks it sends SIGKILL; after
+ * the second number it stops waiting.
  */
 const [PATIENCE, MOST] = [20, 40]
 

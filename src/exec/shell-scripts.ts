@@ -46,7 +46,7 @@ export function reportingFolder (command: string): string {
   return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
 }
 
-/** The supervising script's report on how a command ended: its exit code, and the folder in which it ended. */
+/** The supervising script's report on how a command ended: the command's exit code, and the folder in which the command ended. */
 export interface Report {
   readonly exitCode: number | null
   readonly cwd: string | undefined

@@ -13,13 +13,13 @@ import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used 
 /** The stamp of a transition (log entry): its time, its random token, and the id of the replica that writes it. */
 export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
 
-/** A session after one more transition, and this transition. */
+/** A session after one more transition (log entry), and this transition. */
 export interface Advanced {
   readonly session: Session
   readonly transition: Transition
 }
 
-/** Makes the first transition of a session. @param engine starts the engine that `start` names */
+/** Makes the first transition (log entry) of a session. @param engine creates the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
   const empty: Session = {
     id,
@@ -42,8 +42,8 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
 
 /**
  * Computes the next transition (log entry) of a session: the engine takes the fact (what happened), the gate decides about each effect that has not
- * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. This same
- * function reads a log again, with a gate that repeats the recorded decisions.
+ * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. When a log is
+ * read again, this same function is called with a gate that repeats the recorded decisions.
  */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
   return new Step(session, stamp).take(fact, gate)
@@ -233,8 +233,8 @@ class Step {
   }
 
   /**
-   * Hands an effect that a person approved to the gate again. If the person edited its command, the gate judges the edited command. The engine is
-   * told of the approval.
+   * Lets the gate judge an effect again that a person approved. If the person edited the effect's command, the gate judges the edited command. The
+   * engine is told of the approval.
    */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
     const { effect: id, digest = '', command } = fact

@@ -60,13 +60,17 @@ export function approvalDigest (session: string, effect: Effect, about: JsonObje
   return createHash('sha256').update(canonicalJson({ session, effect: effect.id, content: askedContent(effect, about) })).digest('hex')
 }
 
-/** The notice that a person is asked about an effect. @param digest of the shown content @param until when the question expires, in ms since 1970 */
+/**
+ * The notice (an event for a session's followers) that a person is asked about an effect.
+ * @param digest of the content that the person is shown
+ * @param until when the question expires, in ms since 1970
+ */
 export function approvalAsked (session: string, { effect, rule, about }: Held, digest: string, until: number): Notice {
   const id = approvalId(session, effect.id)
   return { type: 'approval', data: { effect: effect.id, id, digest, rule, expiresAt: new Date(until).toISOString(), ...askedContent(effect, about) } }
 }
 
-/** The notice of a person's decision about an effect. */
+/** The notice (an event for a session's followers) of a person's decision about an effect. */
 export function approvalDecided (session: string, { effect, by, decision, command, reason }: Extract<Fact, { kind: 'decided' }>): Notice {
   const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
   return { type: 'approval', data: { effect, id: approvalId(session, effect), decision, by, ...edited } }
@@ -94,7 +98,7 @@ export function approvalOf (session: Session, { effect, question }: Pick<OpenEff
   }
 }
 
-/** Finds an effect by the digest under which its approval was shown, even if that approval has its answer. @returns id of the effect, if any */
+/** Finds an effect by the digest that its approval was shown with, even if a person has answered already. @returns id of the effect, if any */
 export function effectShownWith ({ asked }: Session, digest: string): string | undefined {
   return [...asked].find(([, shown]) => shown.digest === digest)?.[0]
 }

@@ -7,7 +7,7 @@ export const MAX_DEPTH = 3
 /** The largest number of children of one session that run at a time. Further children begin when one of these has ended. */
 export const MAX_OPEN_CHILDREN = 4
 
-/** The default limit of what a child session may use, when the call that starts the child names no budget. It is taken from the parent's budget. */
+/** The most of its parent's budget that is reserved for a child session, when the call that starts the child names no budget. */
 export const CHILD_BUDGET: Spent = { steps: 50, tokens: 200_000 }
 
 const NOTHING: Spent = { steps: 0, tokens: 0 }
@@ -80,7 +80,10 @@ export function reservationFor (session: Spending, { budget }: ChildEffect): Spe
   return isEnough ? wanted : undefined
 }
 
-/** The part of a session's budget that a new child can get: what is neither used nor reserved, less one step for the parent's effect that starts the child. */
+/**
+ * How much of a session's budget a new child session can get: what the session has not used and has not reserved for other children, less the
+ * one step that starting the child takes.
+ */
 export function leftOf ({ open, start: { budget }, used }: Spending): Spent {
   const reserved = reservedIn({ open })
   return { steps: Math.max(0, budget.steps - used.steps - reserved.steps - 1), tokens: Math.max(0, budget.tokens - used.tokens - reserved.tokens) }

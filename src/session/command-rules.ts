@@ -16,9 +16,9 @@ const COMPOUND = /[;|&$()<>`\r\n]/
 const SEPARATORS = /[;|&()`\r\n]|\$\(/
 
 /**
- * Judges a command by the operator's rules. Deny rules go before ask rules, and ask before allow, whatever their order in the file; a command
- * without a rule is shown to a person. An allow rule only matches a simple command, since after `;` or `$(` another command may follow. Deny
- * rules prevent mistakes of a model. They do not stop an attacker, since every command can be written in another way.
+ * Judges a command by the operator's rules. Deny rules go before ask rules, and ask before allow, whatever their order in the file. A command that
+ * no rule matches needs an approval, unless the policy is `isAuto`. An allow rule only matches a simple command, since after `;` or `$(` another
+ * command may follow. Deny rules prevent mistakes of a model. They do not stop an attacker, since every command can be written in another way.
  */
 export function judgeCommand ({ command, target, origin }: ExecEffect, policy: CommandPolicy | undefined): Judgement {
   const rules = policy?.rules.filter(({ targets }) => targets === undefined || targets.includes(target)) ?? []

@@ -23,7 +23,7 @@ export interface Decided extends Omit<PersonsAnswer, 'digest'> {
   readonly at: number
 }
 
-/** An approval that was asked for earlier, with the person's answer to it. */
+/** An approval (a question to a person) from a session's log, answered or not. */
 export interface PastApproval {
   readonly effect: Effect
   /** The approval as it was shown when the person was asked. */
@@ -33,7 +33,7 @@ export interface PastApproval {
 }
 
 /**
- * The fact (an entry of a session's log) that a person's answer leads to. `decided`: the answer counts. `took`: the person is asked
+ * The fact (what happened, for the session's log) that a person's answer leads to. `decided`: the answer counts. `took`: the person is asked
  * again, because the content has changed since the question.
  */
 export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>

@@ -15,7 +15,10 @@ export interface EffectRow<E extends Effect = Effect> {
   subject (effect: E): JsonObject | undefined
   /** The name of the target (a machine or jail for commands) or workspace that the effect reaches, if any. Access tokens can be limited to some names. */
   place (effect: E): string | undefined
-  /** The rule, in words, because of which every effect of this kind needs a person's approval; `undefined`, or no such method, where it needs none. */
+  /**
+   * The rule, in words, because of which the effect needs a person's approval whatever the operator configured; `undefined` where no such rule
+   * applies. A kind without this method has no such rule.
+   */
   asks? (effect: E): string | undefined
   /**
    * Whether the effect may be repeated without harm when it was interrupted and nobody knows how far it came.
@@ -44,7 +47,7 @@ const inTerminal = (terminal: string | undefined): JsonObject => terminal === un
 /** The table of all kinds of effects (what the service does for a session: model calls, commands, file changes), with the properties of each kind. */
 export const EFFECTS: EffectTable = {
   llm: {
-    // The digest of a model call leaves the messages out: else the whole dialogue would be hashed at every step. A repeated model call does no harm.
+    // The digest leaves the messages out: else the whole dialogue would be hashed at every step.
     digest: ({ purpose }) => purpose,
     shown: nothing,
     subject: ({ purpose }) => ({ purpose }),
@@ -73,7 +76,7 @@ export const EFFECTS: EffectTable = {
     shown: ({ target }) => ({ target }),
     subject: ({ target }) => ({ target }),
     place: ({ target }) => target,
-    // A shell cannot be continued: the programs in it ended with it.
+    // A shell that was interrupted cannot be continued: the programs in it have ended too.
     isRepeatable: () => false
   },
   check: {

@@ -8,7 +8,7 @@ import { type Action, type Effect, type Fact, type Notice, type Start } from './
 export interface EngineKey<Setting extends object = object, Result extends object = object> {
   /** The engine's name with its version, such as `agent/1`. A session's log is only read by the engine version that wrote it. */
   readonly name: string
-  /** Carries the types of the setting and the result for the compiler. No key has this field at run time. */
+  /** Carries the types of a session's setting and result for the compiler. No key has this field at run time. */
   readonly types?: { readonly setting: Setting, readonly result: Result }
 }
 
@@ -23,9 +23,9 @@ export type LaterFact = Exclude<Fact, { readonly kind: 'started' }>
  * randomness, so the same facts lead to the same effects in every replica and after every restart.
  */
 export interface Engine<Setting extends object, State, Result extends object> extends EngineKey<Setting, Result> {
-  /** Gives the first state of a session, and the first effects. @param moment of the first transition */
+  /** Gives the first state of a session, and the first effects. @param moment the place and time of the first transition (log entry) */
   begin (started: Started<Setting>, moment: Moment): Next<State>
-  /** Computes the next state and the new effects that follow from one fact. @param moment of the transition that holds the fact */
+  /** Computes the next state and the new effects that follow from one fact. @param moment the place and time of the transition that holds the fact */
   next (state: State, fact: LaterFact, moment: Moment): Next<State>
   view (state: State): EngineView<Result>
   /**
@@ -60,7 +60,7 @@ export interface Moment {
 
 /**
  * The answer of an engine to a fact: the session's next state, the effects that the service has to perform (a model call, a command), and
- * the notices for its followers.
+ * the notices (events) for the session's followers.
  */
 export interface Next<S> {
   readonly state: S
@@ -74,11 +74,11 @@ export interface EngineView<Result extends object = object> {
   /** The engine's own name for the session's state, such as `classify`. */
   readonly stateName: string
   readonly outcome: 'open' | 'completed' | 'failed'
-  /** The id of the agent, skill or plan that the session acts as now, such as `agents/helper`. Left out while the session acts as it started. */
+  /** The id of the agent that the session runs now, when agents can hand the session over to each other. Left out where they cannot. */
   readonly definition?: string
-  /** Whether the session is allowed to change files and to run checks now. While this is not true, the service denies these effects. */
+  /** Whether the session is allowed to change files, run checks and commit now. While this is not true, the gate denies such effects. */
   readonly mayWrite?: boolean
-  /** The result of the session, in the type of its engine key; absent until the session has a result. */
+  /** The result of the session, in the type that the engine's key names; absent until the session has a result. */
   readonly result?: Result
   /** The progress of the session, shown to a person who decides about an approval. */
   readonly progress?: Progress
@@ -95,8 +95,8 @@ export interface Progress {
 }
 
 /**
- * The id of the n-th effect (counted from 0) that an engine asks for at one moment. The id depends only on the place in the session's log, so it is
- * the same whenever the log is read.
+ * The id of the n-th effect (counted from 0) that an engine asks for in one answer. The id depends only on the place in the session's log, so the
+ * id is the same whenever the log is read.
  */
 export function effectId ({ seq, effects }: Moment, n: number): string {
   return `${seq}.${effects + n}`
@@ -120,7 +120,7 @@ export function startOf<Setting extends object, State, Result extends object> (e
   return () => running(engine, undefined)
 }
 
-/** The result of a session, typed for its engine. @throws Error for a session of another engine, and for one without a result */
+/** Gives a session's result in the type that `key` names. @throws Error when the session has another engine, or no result */
 export function resultOf<Setting extends object, Result extends object> (
   { engine }: { readonly engine: RunningEngine },
   key: EngineKey<Setting, Result>
@@ -131,7 +131,7 @@ export function resultOf<Setting extends object, Result extends object> (
   return result as Result
 }
 
-/** The start of a session, typed for its engine. @throws Error for a session of another engine */
+/** Gives a session's start with its setting in the type that `key` names. @throws Error when the session has another engine */
 export function startedAs<Setting extends object, Result extends object> (start: Start, key: EngineKey<Setting, Result>): Started<Setting> {
   if (start.engine !== key.name) throw new Error(`a session of ${start.engine} did not start as one of ${key.name}`)
   return withSetting(start)

@@ -1,15 +1,15 @@
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type Notice, type Start, type Transition } from './model.ts'
 
-/** An event for the followers of a session: a notice of its engine, or an input of its user. */
+/** An event for the followers of a session: a notice from the session's log, or an input of its user. */
 export interface SessionEvent {
   readonly type: Notice['type'] | 'input'
   readonly data: JsonObject
 }
 
 /**
- * The events that followers get for a transition (an entry of the session's log), in order. The n-th event has the id `seq.n`, and each
- * event holds the time.
+ * The events that followers get for a transition (an entry of the session's log), in order. Each holds the time of the transition. Clients know
+ * the n-th event, counted from 0, by the transition's number and n.
  */
 export function eventsOf ({ at, fact, notices }: Transition): SessionEvent[] {
   const time = timeOf(at)

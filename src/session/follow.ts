@@ -13,8 +13,8 @@ const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 interface Said {
   readonly words: JsonObject
   /**
-   * The number of the newest log entry that the store had announced when this message came; `undefined` when the store has announced none, and the
-   * log was not read yet.
+   * The number of the newest log entry that the follower knew of when this message came, from the store's announcement or from the first reading of
+   * the log; `undefined` when the follower knew of none.
    */
   readonly behind: number | undefined
 }
@@ -37,7 +37,7 @@ export async function * followSession (
 ): AsyncGenerator<Followed> {
   const live: Said[] = []
   let wake = (): void => {}
-  // Live messages alone are no reason to read the log: that would be a round trip for each part of each model answer.
+  // Live messages alone are no reason to read the log: that would be a request to the store for each part of each model answer.
   let isUnread = true
   const look = (): void => {
     isUnread = true
@@ -98,7 +98,7 @@ function lengthOf ({ text }: JsonObject): number {
 }
 
 /**
- * Takes from the list, and yields, the live messages that were published before the transition with the number `seq + 1`.
+ * Yields, and removes from `live`, the live messages that were published before the transition with the number `seq + 1`.
  * @param isAll whether to yield also messages of which nobody knows between which transitions they were published
  */
 function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {

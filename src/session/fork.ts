@@ -24,7 +24,7 @@ export interface ForkOptions {
   readonly from: string
   readonly to: string
   readonly owner: string
-  /** The number of the last transition (log entry) that the caller wants to copy. @default the last one of the log */
+  /** No transition (log entry) with a number above this one is copied. @default no limit */
   readonly upTo?: number | undefined
   /** The largest size of the copied log, in bytes. @default no limit */
   readonly most?: number | undefined
@@ -32,9 +32,9 @@ export interface ForkOptions {
 }
 
 /**
- * Forks a session: copies its log up to a transition (entry) after which the session waited for its user, so that the copy can continue
- * differently. The copy is a session of its own, and its entries get new signatures. The log is read twice, so that it is never in memory as
- * a whole.
+ * Forks a session: copies its log up to the last transition (entry), at most `upTo`, after which the session waited for its user, so that the
+ * copy can continue differently. The copy is a session of its own, and its entries get new signatures. The log is read twice, so that it is
+ * never in memory as a whole.
  * @throws NothingToFork, ForkTooLarge, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError
  */
 export async function forkSession (options: ForkOptions): Promise<Session> {
@@ -72,7 +72,10 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
   throw new SessionStoreError(`session ${from} has become shorter while it was copied`)
 }
 
-/** The number of the last transition after which the session waited for its user (0 when it never did), and the size of the log up to there in bytes. */
+/**
+ * The number of the last transition, at most `upTo`, after which the session waited for its user (0 when it never did), and the size of the log
+ * up to that transition in bytes.
+ */
 async function waitingIn ({ store, engines, seals, from, upTo = Infinity }: ForkOptions): Promise<{ readonly length: number, readonly bytes: number }> {
   let session: Session | undefined
   let [length, bytes, read] = [0, 0, 0]

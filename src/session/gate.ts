@@ -16,10 +16,13 @@ export type Verdict =
   | { readonly answer: 'deny', readonly by: 'budget', readonly reason: string }
   | { readonly answer: 'owe' }
 
-/** A gate decides whether an effect (a model call, a command) may begin. @param session with all effects that were decided before this one */
+/**
+ * A gate decides whether an effect (a model call, a command) may begin.
+ * @param session the state of the session, in which the effects that were begun just before this one count as used budget
+ */
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
-/** The operator's configuration as it is now. It may have changed since a session started. */
+/** What the operator's configuration says now about commands, commits and other effects. It may have changed since a session started. */
 export interface Circumstances {
   /** The operator's rules for a command now; `undefined` where no operator's configuration exists. */
   readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
@@ -28,12 +31,12 @@ export interface Circumstances {
   readonly about: AboutEffect
 }
 
-/** The circumstances in a service without an operator's configuration: only the rules that a session started with decide. */
+/** The circumstances for a service that has no operator's configuration now: only the rules that were written at a session's start decide. */
 export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
 /**
- * From this number on, a tool call or command that equals earlier ones since the user's last input needs an approval. This stops a model that
- * repeats itself.
+ * Of equal tool calls or commands since the user's last input, the one with this number and each later one need a person's approval. This stops
+ * a model that repeats itself.
  */
 const REPEATED_CALLS = 3
 
@@ -118,7 +121,7 @@ function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, {
   return { answer: 'deny', by: 'budget', reason: `too little of the budget is left: ${steps} steps and ${tokens} tokens` }
 }
 
-/** Judges an effect by its row in the table `EFFECTS` alone: by whether every effect of its kind needs an approval. */
+/** Judges an effect by its row in the table `EFFECTS` alone: it needs an approval where the row's `asks` gives a rule. */
 function judgeByRow (effect: Effect): Judgement {
   const rule = rowOf(effect).asks?.(effect)
   return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }

@@ -52,7 +52,7 @@ export interface Held {
   readonly about: JsonObject
 }
 
-/** The record, in a session's log, of an effect that the rules or the budget did not allow. */
+/** The record, in a session's log, of an effect that was not begun, because a rule or the session's budget did not allow the effect. */
 export interface Denied {
   readonly id: string
   readonly by: 'policy' | 'budget'
@@ -79,7 +79,10 @@ export type Fact =
     /** The command that really began, for an effect that runs one. It differs from the command that the engine asked for when a person has edited it. */
     readonly command?: string
   }
-  /** A person answered an approval. `digest` is the digest of the approved content; `command` replaces the command that the engine asked for. */
+  /**
+   * A person answered the question whether the effect may be performed. `digest` is the digest of the approved content; `command` replaces the
+   * command that the engine asked for.
+   */
   | {
     readonly kind: 'decided',
     readonly effect: string,
@@ -122,16 +125,16 @@ export interface Start {
   /** The parsed definition that the engine works with: texts, numbers and the schemas of tools. */
   readonly setting: Json
   readonly input: JsonObject
-  /** The name of the access token that started the session; empty where the service uses no tokens. */
+  /** The name of the access token of the client that started the session; empty where the service uses no tokens. */
   readonly owner: string
   readonly budget: Budget
-  /** The ids of the tools whose every call needs a person's approval. */
+  /** The ids of the tools, and of the agents, skills and plans for child sessions, whose every call needs a person's approval. */
   readonly ask: readonly string[]
-  /** The operator's rules that say which commands may run, as they were when the session started. Without rules, every command needs an approval. */
+  /** The operator's rules that say which commands may run, as they were when the session started. When they are absent, every command needs an approval. */
   readonly commands?: CommandPolicy
   /**
-   * The id of the terminal's session, when commands run in a terminal (a shell that a person types into). The process that holds the
-   * terminal also drives this session.
+   * When this session's commands run in a terminal (a shell that a person types into): the id of the session that keeps the terminal open. The
+   * process that holds the terminal also performs this session's effects.
    */
   readonly terminal?: string
   /** The origin of a forked (copied) session: the original's id, the number of its last copied transition, and the size of the copied log in bytes. */
@@ -153,7 +156,7 @@ export interface Parent {
   readonly line: ReadonlyArray<{ readonly session: string, readonly definition: string }>
 }
 
-/** The operator's policy for commands: rules that say which commands run without a person's approval. */
+/** The operator's policy for commands: rules that say which commands run, which ones need a person's approval, and which ones are denied. */
 export interface CommandPolicy {
   readonly rules: readonly CommandRule[]
   /** Whether a command that no rule matches runs without an approval. */
@@ -181,7 +184,7 @@ export interface Budget {
 
 /** An amount of effects and tokens: the part of the parent's budget that a child session is allowed to use, or what a session has used. */
 export interface Spent {
-  /** The number of effects, such as model calls, tool calls and starts of further children. */
+  /** The number of effects, such as model calls, tool calls and starts of child sessions. */
   readonly steps: number
   /** The number of tokens that models read and write. */
   readonly tokens: number
@@ -214,7 +217,10 @@ export interface ModelEffect {
   readonly live?: boolean
   /** The JSON Schema of the answer. The effect's result has `value` when the answer fits the schema, else `problem`, which says what is wrong. */
   readonly returns?: JsonObject
-  /** The largest answer, in bytes of its JSON; a longer one is a failure. @default a long answer is cut to the length that the service allows every answer */
+  /**
+   * The largest size of the model's answer, in bytes of its JSON; a larger answer makes the effect fail.
+   * @default a long answer is cut to the length that the service keeps of every model's answer
+   */
   readonly maxAnswer?: number
   /** The time limit of the model call, in ms. */
   readonly timeout: number
@@ -242,7 +248,7 @@ export interface ExecEffect {
   readonly cwd?: string
   /** The origin of the command. `fallback`: the model did not mark its answer as a command. Such a command always needs an approval. */
   readonly origin: 'model' | 'fallback'
-  /** The id of the terminal's session, when the command runs in a terminal. It then begins in the terminal's current folder. */
+  /** When the command runs in a terminal: the id of the session that keeps the terminal open. The command begins in the terminal's current folder. */
   readonly terminal?: string
   /** The time limit of the command, in ms. */
   readonly timeout: number
@@ -266,7 +272,7 @@ export interface CheckEffect {
   readonly kind: 'check'
   readonly workspace: string
   readonly check: string
-  /** The time limit of the check, in ms. */
+  /** The longest time that the check is allowed to run, in ms. */
   readonly timeout: number
 }
 
@@ -280,7 +286,7 @@ export interface ReadEffect {
    * it does not exist in a workspace, the result has a block of the type `missing` for it.
    */
   readonly requests: readonly JsonObject[]
-  /** The time limit of the read effect, in ms. */
+  /** The longest time that reading all that is requested is allowed to take, in ms. */
   readonly timeout: number
 }
 
@@ -292,7 +298,7 @@ export interface ApplyEffect {
   readonly change: JsonObject
   /** Whether a person has to approve the change because it deletes a file. False for an undo, and where the plan asks for no confirmation. */
   readonly deletes: boolean
-  /** The time limit of the change, in ms. */
+  /** The longest time that the change of the files is allowed to take, in ms. */
   readonly timeout: number
 }
 
@@ -305,7 +311,7 @@ export interface CommitEffect {
   readonly paths: readonly string[]
   /** The commit message. The service appends a trailer that names the session and the effect. */
   readonly message: string
-  /** The time limit of the commit, in ms. */
+  /** The longest time that the git commit is allowed to take, in ms. */
   readonly timeout: number
 }
 
@@ -329,8 +335,8 @@ export interface ChildEffect {
   /** The name of the function by which the model called the child. */
   readonly name: string
   /**
-   * The id of the agent, skill or plan that the child runs, such as `agents/helper`. The parent session has chosen from its own list, which it got
-   * at its start.
+   * The id of the agent, skill or plan that the child runs, such as `agents/helper`. The parent's engine takes it from the list that the parent
+   * session got at its start.
    */
   readonly definition: string
   /** The child's input: a text, and for a skill its parameters. */
@@ -384,7 +390,7 @@ export interface Head extends Position {
   readonly updatedAt: number
   /** The id of the replica (service process) that drives the session: performs its effects. `undefined` while the session needs no driver. */
   readonly driver: string | undefined
-  /** The size of the log that a forked session was copied from, up to the last copied entry, in bytes. */
+  /** For a forked session: the size of the log entries that were copied from the original session, in bytes. */
   readonly copied?: number
   /** The id of the parent, for a child session. */
   readonly parent?: string

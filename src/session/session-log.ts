@@ -13,10 +13,10 @@ import { headOf, type Session } from './session.ts'
 import { type Append, type Entry, type SessionStore, SessionStoreError } from './session-store.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
 
-/** The largest number of remembered ids of sessions with an untrusted log. They are remembered so that each is reported once. */
+/** The most ids that are remembered of sessions with a log to which somebody else has written. They are remembered so that each is reported once. */
 const UNTRUSTED = 1000
 
-/** The most attempts to append the entry that ends a broken session. An attempt fails when another writer has appended an entry first. */
+/** The most attempts to append the entry that ends a session that cannot be continued. An attempt fails when another writer was first. */
 const END_ATTEMPTS = 5
 
 /** The number of attempts to append an entry while the store does not answer. */
@@ -50,7 +50,7 @@ export class SessionLog {
   readonly #hot = new HotSessions()
   readonly #mutex = new KeyedMutex()
 
-  /** The ids of sessions whose logs were found to be untrusted, so that each is reported once. */
+  /** The ids of sessions to whose logs somebody else has written, so that each is reported once. */
   readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
 
   constructor (options: SessionLogOptions) {
@@ -132,8 +132,8 @@ export class SessionLog {
   /**
    * Appends a transition (log entry) to a session's log. Retries with the same token while the store does not answer.
    * @param driver the replica that performs the session's effects from now on, if any
-   * @returns false when another writer was first, or has perhaps written since: the caller then performs no effect, and computes the transition
-   * anew
+   * @returns false when another writer was first, or when another replica has perhaps taken the session over since: the caller then performs no
+   * effect, and reads the session again
    * @throws LogLost, SessionStoreError
    */
   async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {

@@ -42,13 +42,13 @@ export interface SessionStore {
    */
   list (query: ListQuery): Promise<SessionPage>
   /**
-   * Gives sessions that are due to the replica (service process) `by`: nobody drives them (performs their effects), or they have waited too long.
-   * For `lease` ms, by the store's clock, no other replica gets them.
+   * Lets the replica (service process) `by` take over sessions that are due: nobody drives them (performs their effects) any more, or they have
+   * waited too long for a person. For `lease` ms, by the store's clock, no other replica gets these sessions.
    * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due time
    */
   take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
   /**
-   * Renews the leases of these sessions, as far as replica `by` still drives them: for `lease` ms from now, no other replica can take them.
+   * Renews the leases of these sessions, as far as replica `by` still drives them: for `lease` ms from now, no replica can take them over.
    * @returns for each session that exists: the number of its last transition, and whether `by` still drives it
    */
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
@@ -84,7 +84,7 @@ export interface Append {
 
 /**
  * The outcome of an append. 'ok': the transition was added. 'again': the log has it already, with the same token. An object: the append
- * was refused, and `top` is the log's last position.
+ * was refused, and `top` is the position of the log's last entry.
  */
 export type Appended = 'ok' | 'again' | { readonly top: Position | undefined }
 
@@ -98,7 +98,7 @@ export interface ListQuery {
   readonly definition?: string
   /** Lists only the descendants of this root session. Where neither `root` nor `withChildren` is given, child sessions are left out. */
   readonly root?: string
-  /** Lists only the children of the session with this id. */
+  /** Lists only the children of the session with this id. Used only together with `root` or `withChildren`, without which no child is listed. */
   readonly parent?: string
   /** Lists the owner's child sessions too. Used only together with `isAsking` and `owner`. */
   readonly withChildren?: true

@@ -15,11 +15,11 @@ export interface Session extends Position {
   /** The id of the user's last input, so that an input that a client sends twice counts once. */
   readonly lastInput: string | undefined
   /**
-   * The digests of tool calls and commands that were interrupted, so that nobody knows whether they were done. When an equal one succeeds
-   * later, its digest is removed.
+   * The digests of tool calls and commands that were interrupted, so that nobody knows whether they were done. When an equal call or command
+   * has a result later, the digest is removed.
    */
   readonly doubtful: ReadonlySet<string>
-  /** For each effect about which a person was asked: the places of the question and of the answer in the log. By the effect's id. */
+  /** For each effect about which a person was asked, by the effect's id: the places of the question and of the answer in the log. */
   readonly asked: ReadonlyMap<string, Asked>
   /** The size of the session's log in the store, in bytes. A new transition counts only when the store has written it. */
   readonly bytes: number
@@ -105,7 +105,7 @@ export function headOf (session: Session, driver: string | undefined): Head {
   }
 }
 
-/** The effects of a session that have not ended and are in this phase, in the order in which the engine asked for them. */
+/** The effects of a session that have not ended and are in the phase `phase`, in the order in which the engine asked for them. */
 export function openIn ({ open }: Session, phase: OpenEffect['phase']): OpenEffect[] {
   return [...open.values()].filter(each => each.phase === phase)
 }

@@ -2,7 +2,7 @@ import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { type Effect, type Fact, type Notice, type ToolEffect } from './model.ts'
 import { type OpenEffect } from './session.ts'
 
-/** A fact (an entry of a session's log) that says how an effect, such as a tool call, ended. */
+/** A fact (what happened to a session) that says how an effect, such as a tool call, ended. */
 export type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 
 /** The largest JSON of a tool call's arguments in an event, in UTF-16 units; a longer one is cut. */

@@ -14,8 +14,8 @@ export interface NodeSettings {
 const HERE: NodeSettings = { version: process.versions.node, execArgv: process.execArgv, options: process.env['NODE_OPTIONS'] }
 
 /**
- * The flags of Node with which a process of the service must be started so that it takes no more memory than it needs. No flags, if that is Node's
- * default, or if the user has set a value. Flags cannot be set later, as the heap is laid out before the first line of code runs.
+ * The flags of Node with which a process of the service must be started so that the process takes no more memory than it needs. No flags where
+ * Node's default is small enough, or where the operator has set a size. Flags cannot be set later, as the heap is laid out before the first line of code runs.
  */
 export function memoryFlags ({ version, execArgv, options = '' }: NodeSettings = HERE): string[] {
   const isTold = [...execArgv, ...options.split(/\s+/)].some(argument => /^--max[-_]semi[-_]space[-_]size(?:=|$)/.test(argument))

@@ -4,7 +4,7 @@ import { type CollectedMetrics } from '../observe/metrics.ts'
 export type FromWorker =
   /** Asks for the metrics of the other workers, and contains this worker's own. */
   | { readonly kind: 'gather', readonly question: number, readonly metrics: CollectedMetrics }
-  /** Answers `collect` with this worker's metrics, for the worker `asker`. */
+  /** Answers the message `collect`: has this worker's metrics, for the worker with the id `asker`. */
   | { readonly kind: 'collected', readonly asker: number, readonly question: number, readonly metrics: CollectedMetrics }
   /** Asks for every other worker to read the store now. */
   | { readonly kind: 'reload' }
@@ -30,5 +30,5 @@ export type ToWorker =
   | { readonly kind: 'entered' }
   /** Asks for the worker's metrics, because the worker with the id `asker` has asked for those of all workers. */
   | { readonly kind: 'collect', readonly asker: number, readonly question: number }
-  /** Answers `gather`: the metrics of each other worker, and those of workers that have died. */
+  /** Answers the message `gather`: has the metrics of each other worker, and those of workers that have died. */
   | { readonly kind: 'gathered', readonly question: number, readonly metrics: readonly CollectedMetrics[] }

@@ -4,7 +4,7 @@ export class Mutex<T> {
   /** The participants in order. The first one has its turn now; the others wait. */
   #line: readonly T[] = []
 
-  /** Makes an empty queue. @param admit called with the one whose turn has come */
+  /** Makes an empty queue. @param admit called with the participant whose turn has come */
   constructor (admit: (who: T) => void) {
     this.#admit = admit
   }

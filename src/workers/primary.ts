@@ -13,8 +13,8 @@ export class WorkerError extends Error {
 }
 
 /**
- * When a worker has lived less than this time, in ms, its replacement starts only after the same time. So a worker that dies again and again takes
- * little CPU time.
+ * When a worker dies younger than this, in ms, the primary process waits this long before it starts another worker. So workers that die again and
+ * again take little CPU time.
  */
 const SHORT_LIFE = 1000
 
@@ -47,7 +47,7 @@ export class Primary {
    */
   async start (): Promise<void> {
     const { count, log } = this.#options
-    // Messages are sent as structured clones rather than JSON, which has no Infinity, as histograms contain.
+    // Messages are sent as structured clones rather than JSON: the histograms in them contain Infinity, which JSON does not have.
     cluster.setupPrimary({ serialization: 'advanced', execArgv: [...(cluster.settings.execArgv ?? process.execArgv), ...memoryFlags()] })
     cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
     await Promise.all(Array.from({ length: count }, async () => {
@@ -80,7 +80,7 @@ export class Primary {
     if (!ends.every(hasEndedInOrder)) throw new WorkerError('a worker did not end in good order')
   }
 
-  /** Waits until a worker listens. A worker that dies before that is an error, unless it was told to stop. */
+  /** Waits until a worker listens on the port. A worker that dies before that is an error, unless all workers were told to stop. */
   #listening (worker: Worker): Promise<void> {
     return new Promise((resolve, reject) => {
       worker.once('listening', resolve)
@@ -135,7 +135,10 @@ export class Primary {
   }
 }
 
-/** Whether a worker has stopped properly. A worker that a signal ended was still loading its code: it had no handler for the signal, and no requests. */
+/**
+ * Whether a worker has stopped properly. A worker that SIGTERM or SIGINT ended counts too: it was still loading its code, and had neither a handler
+ * for the signal nor requests.
+ */
 function hasEndedInOrder ({ exitCode, signalCode }: Worker['process']): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }

@@ -16,7 +16,7 @@ export interface SiblingDuties {
 export interface Siblings {
   /** Sets the functions that this process calls when messages of the other workers ask for them. */
   attend (duties: SiblingDuties): void
-  /** Collects the metrics of the other workers, and of those that have died. @param own the metrics of this worker, kept in case it dies */
+  /** Collects the metrics of the other workers, also of those that have died. @param own the metrics of this worker, kept in case this worker dies */
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
   /** Makes all other workers read the store now. */
   reload (): void
@@ -24,6 +24,6 @@ export interface Siblings {
   changed (keys: readonly string[]): void
   /** Tells all other workers that a readiness check has reached this process. */
   watched (): void
-  /** Runs `work` while no other worker runs work by this method. Calls in one process must come one after the other. */
+  /** Runs `work` while no other worker runs work by its `inTurn`. The caller must wait for one call in this process before it makes the next. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }

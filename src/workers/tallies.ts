@@ -22,7 +22,7 @@ export class Tallies<Worker> {
     this.#past = this.#past.then(past => sumOf([past, counters]))
   }
 
-  /** Gives the metrics of all workers but this one, including workers that have died. */
+  /** Gives the metrics of all workers but `worker`, including workers that have died. */
   async beside (worker: Worker): Promise<readonly CollectedMetrics[]> {
     const others = [...this.#latest].filter(([each]) => each !== worker).map(([, metrics]) => metrics)
     const past = await this.#past

@@ -1,8 +1,8 @@
 import { quoted, reportingFolder } from '../shell-scripts.ts'
 
 /**
- * A script that ends remote processes checks each 100 ms whether they have ended. After the first number of checks it sends SIGKILL; after the
- * second number it stops waiting.
+ * The script of `killingScript` checks each 100 ms whether the remote processes have ended. After the first number of checks it sends SIGKILL;
+ * after the second number it stops waiting.
  */
 const [PATIENCE, MOST] = [20, 40]
 
@@ -13,9 +13,9 @@ const [PATIENCE, MOST] = [20, 40]
  * These lines begin with a secret mark, which the shell reads from its stdin. The mark is not in the command line, since any
  * process of the machine can read that. The command runs as a separate process, and reports its folder on descriptor 3.
  *
- * The watcher waits for the end of stdin, which comes with the end of the service or of the connection. Then it sends SIGTERM to
- * the group, and SIGKILL 3 s later. SIGTERM to the group ends the command, but none of these shells. Where sshd makes no groups,
- * the watcher ends this shell alone. Messages of these shells themselves are kept out of the command's output.
+ * A watcher (a subshell in the same group) waits for the end of stdin, which comes with the end of the service or of the connection.
+ * Then the watcher sends SIGTERM to the group, and SIGKILL 3 s later. SIGTERM to the group ends the command, but none of these shells.
+ * Where sshd makes no groups, the watcher kills the supervising shell alone. Messages of the shells are kept out of the command's output.
  *
  * The reader of the report stops at the report's last line, and does not wait until descriptor 3 is closed: a process that the
  * command left behind may keep it open.

@@ -8,7 +8,10 @@ import { readOverSftp } from './read-over-sftp.ts'
 import { runOverSsh } from './run-over-ssh.ts'
 import { SshConnection } from './ssh-connection.ts'
 
-/** The most commands that run at a time. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs a session too. */
+/**
+ * The most commands that run at a time on one remote machine. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file
+ * needs a session too.
+ */
 const MAX_RUNNING = 8
 
 /** An executor that runs commands on a remote machine over SSH. */
@@ -42,7 +45,7 @@ export class SshExecutor implements Executor {
     const isOfHome = path.startsWith('~/')
     const named = normalisePath(isOfHome ? path.slice(2) : path)
     if ('code' in named || isProtected(named.path)) return undefined
-    // SFTP paths are relative to the user's home.
+    // SFTP paths are relative to the home folder of the remote user.
     const root = isOfHome ? '.' : this.#target.cwd ?? '.'
     return await this.#connection.use(async client => await readOverSftp(client, { root, path: named.path, limit, signal }).catch(() => undefined))
   }
@@ -72,7 +75,7 @@ export class SshExecutor implements Executor {
       if (signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', stderr: '', durationMs: 0 } as const
       return await runOverSsh(client, command, { ...options, cwd: options.cwd ?? this.#target.cwd, signal })
     })
-    // A command was lost when its connection broke or its end was not confirmed. The next command gets a new connection, or it would be lost too.
+    // A command was lost when its connection broke or its end was not confirmed. The next command gets a new connection: on a broken one it would be lost too.
     if (ran.outcome === 'lost') this.#connection.renew()
     return ran
   }

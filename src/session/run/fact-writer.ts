@@ -62,11 +62,11 @@ export class FactWriter {
   }
 
   /**
-   * Adds a fact to a session. When another writer is first, calls `decide` again with the new state, as often as needed. The first call gets the
-   * session from the cache. An outdated one does no harm: the store refuses the append. When `decide` returns no fact, or throws, for a cached
-   * session, it is called again with a freshly loaded one.
+   * Adds a fact to a session. When another writer is first, calls `decide` again with the session's new state, as often as needed. The first call
+   * gets the session from the cache. An outdated session does no harm: the store refuses the append. When `decide` returns no fact, or throws, for
+   * the cached session, `decide` is called again with the session as it is in the store.
    * @param decide gives the fact, or `undefined` to leave the session as it is
-   * @param isTaken whether the store has leased the session to this replica
+   * @param isTaken whether the store gave the session to this replica because it was due
    * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
    */
   async commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
@@ -83,7 +83,7 @@ export class FactWriter {
         const driver = driverOf(before)
         const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
         const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
-        // All running effects of a session belong to one replica. This replica begins effects only when those of the other replica have ended.
+        // All running effects of a session belong to one replica. So this replica begins none while the log names effects of another replica as running.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives, isElsewhere)) continue
@@ -93,7 +93,7 @@ export class FactWriter {
     })
   }
 
-  /** Runs `work` while this process appends nothing to the session's log. */
+  /** Runs `work` while this process appends nothing else to the session's log. */
   async exclusively<T> (id: string, work: () => Promise<T>): Promise<T> {
     return await this.#mutex.run(id, work)
   }
@@ -124,8 +124,8 @@ export class FactWriter {
   }
 
   /**
-   * The id of the driver (the replica that performs the effects) for the session's head, after this replica has written a transition: its own id.
-   * `undefined` when the session only waits for a person or has ended, or when this process closes.
+   * The id of the driver (the replica that performs the effects) for the session's head, after this replica has written a transition: this replica's
+   * own id, or `undefined` when the session only waits for a person or has ended, or when this process closes.
    */
   #driverOf (session: Session): string | undefined {
     return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id

@@ -16,7 +16,7 @@ export interface SessionInput {
 }
 
 /**
- * Makes the fact (log entry) for an input of a session's user; `undefined` when the session's last input has the same id.
+ * Makes the fact that records an input of a session's user; `undefined` when the session's last input has the same id.
  * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED
  */
 export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
@@ -41,7 +41,7 @@ function refusalOf ({ kind, message }: Refused, { id, status }: Session): Servic
   }
 }
 
-/** Makes the fact (log entry) that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while the session writes files */
+/** Makes the fact that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while the session writes files or commits */
 export function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
   if (ENDED.has(session.status)) return undefined
   const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')

@@ -2,26 +2,26 @@ import { type Log } from '../../base/log.ts'
 import { type Renewed, type SessionStore, SessionStoreError } from '../session-store.ts'
 
 /**
- * The longest time between two requests to the store for sessions that are due, in ms. The next request comes earlier when the store says that a
- * session is due earlier.
+ * The longest time between two requests to the store for sessions that this replica can take over, in ms. The next request comes earlier when the
+ * store says that a session can be taken over earlier.
  */
 const POLL = 5000
 
-/** The most sessions that one request takes over from the store. */
+/** The most sessions that a replica asks the store for, to take them over, in one request. */
 const TAKEN = 50
 
 export interface LeasesOptions {
   readonly store: SessionStore
-  /** The id of this replica, which drives the sessions. */
+  /** The id of this replica (service process), whose leases are renewed. */
   readonly replica: string
   /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
   readonly lease: number
   readonly log: Log
   /** Gives the ids of the sessions that this replica drives now. */
   readonly driven: () => readonly string[]
-  /** Called, after a renewal of the leases, with what the store says about each session. */
+  /** Called for each session after its lease was renewed, with what the store says about the session. */
   readonly onRenewed: (renewed: Renewed) => Promise<void>
-  /** Called with the id of each session that this replica has taken. */
+  /** Called with the id of each session that this replica has taken over. */
   readonly onTaken: (id: string) => Promise<void>
   /** Keeps track of background work, so that closing can wait for it. */
   readonly track: (work: Promise<void>) => void

@@ -12,22 +12,22 @@ export interface Knowledge {
   readonly replica: string
   /** Whether the store gave the session to this replica because it was due. A replica that had begun effects of the session has then stopped. */
   readonly isTaken: boolean
-  /** Whether this process has to drive the session, because the session runs in a terminal of this process. */
+  /** Whether this process has to perform the session's effects, because the session's commands run in a terminal of this process. */
   readonly isHere: boolean
   readonly running: Pick<RunningEffects, 'has' | 'wasPerformed'>
   readonly isRepeatable: Performer['isRepeatable']
 }
 
 /**
- * The next fact (log entry) in the recovery of a session; `undefined` when there is nothing to do. Effects that no replica performs any more are
- * begun again. Where a repeat could do harm, the fact `unknown` ends the effect instead. A session that has waited too long is stopped.
+ * The next fact to write when a session is recovered; `undefined` when there is nothing to do. Effects that no replica performs any more are begun
+ * again. Where a repeat could do harm, the fact `unknown` ends the effect instead. A session that has waited too long for a person is stopped.
  */
 export function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
   const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
-  // Effects that this replica has begun in the log, but does not perform: it had stopped waiting for the store's answer, and the store wrote the
-  // entry all the same.
+  // Effects that this replica began according to the log, but does not perform: the replica gave up waiting for the store's answer, and the store
+  // wrote the entry all the same.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]

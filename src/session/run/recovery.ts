@@ -24,7 +24,7 @@ export interface RecoveryOptions {
   readonly log: Log
 }
 
-/** The recovery of sessions that another replica has left, or to which another process has added a fact. */
+/** Goes on with sessions whose replica has stopped, or to which another process has added a fact (what happened, such as an input). */
 export class Recovery {
   readonly #options: RecoveryOptions
 
@@ -66,7 +66,7 @@ export class Recovery {
   }
 
   #factToGoOn (session: Session, isTaken: boolean): Fact | undefined {
-    // An effect that ends because this process closes is left to the next process.
+    // While this process closes, it aborts its effects. They are left to the replica that takes the session next.
     if (this.#isClosed) return undefined
     const { replica, performer, running, residence } = this.#options
     return factToGoOn(session, {
@@ -84,13 +84,16 @@ export class Recovery {
     return session !== undefined && await residence.of(session) === 'elsewhere'
   }
 
-  /** Renews this replica's lease of a session that another process has to drive. When the lease is over, the store offers the session again. */
+  /**
+   * Puts off a session whose effects another process has to perform: renews this replica's lease of it. When the lease is over, any replica can take
+   * the session from the store.
+   */
   async #leaveToOthers (id: string): Promise<void> {
     const { store, replica } = this.#options
     await store.renew(replica.id, [id], replica.lease)
   }
 
-  /** Sets the time at which a replica must next look at a taken session that only waits for a person: the moment at which it has waited too long. */
+  /** For a taken session that only waits for a person: has the store give the session to a replica again when the longest wait for a person is over. */
   async #giveBack (id: string): Promise<void> {
     const { store, sessions, replica } = this.#options
     const session = sessions.peek(id) ?? await sessions.load(id)

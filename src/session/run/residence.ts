@@ -16,8 +16,8 @@ export const NO_TERMINALS: HeldTerminals = { has: () => false }
 export const IN_TERMINAL = 'terminal.session'
 
 /**
- * Decides which process has to drive a session. A session in a terminal (a shell that a person types into) is driven by the process that
- * holds the terminal.
+ * Decides which process has to drive a session (perform its effects). When the session's commands run in a terminal (a shell that a person types
+ * into), that is the process that holds the terminal.
  */
 export class Residence {
   readonly #store: Pick<SessionStore, 'head'>
@@ -28,12 +28,12 @@ export class Residence {
     this.#held = held
   }
 
-  /** Whether a session runs in a terminal of this process and has not ended. */
+  /** Whether a session has not ended, and its commands run in a terminal of this process. */
   isHere ({ start: { terminal }, status }: Pick<Session, 'start' | 'status'>): boolean {
     return terminal !== undefined && !ENDED.has(status) && this.#held.has(terminal)
   }
 
-  /** The process that has to drive a session. @throws SessionStoreError */
+  /** Which process has to drive a session (perform its effects). @throws SessionStoreError */
   async of (session: Pick<Session, 'start' | 'status'>): Promise<Place> {
     const { start: { terminal }, status } = session
     if (terminal === undefined || ENDED.has(status)) return 'anywhere'

@@ -31,11 +31,11 @@ export interface RunnerOptions {
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
-  /** The operator's rules as they are now. @default only the rules at a session's start count */
+  /** Gives the operator's rules as they are now. @default only the rules that a session's log records from its start count */
   readonly circumstances?: Circumstances
   /** Makes and checks the seals (signatures) of transitions. @default nothing is sealed */
   readonly seals?: Seals
-  /** The terminals that this process holds. This process drives the sessions in them. @default none */
+  /** The terminals that this process holds. It performs the effects of the sessions whose commands run in them. @default none */
   readonly terminals?: HeldTerminals
   /** Called once for each transition that this process has written. */
   readonly onWritten?: (session: Session, transition: Transition) => void
@@ -124,7 +124,10 @@ export class SessionRunner {
     })
   }
 
-  /** Begins to take over sessions from the store: those of replicas that have stopped, and those that have waited too long for a person. */
+  /**
+   * Begins to renew this replica's leases, and to take over sessions from the store: those of replicas that have stopped, and those that have waited
+   * too long for a person.
+   */
   open (): void {
     this.#leases.open()
   }
@@ -151,7 +154,7 @@ export class SessionRunner {
     return session
   }
 
-  /** The name of the owner of a session, without reading the rest of its log; undefined for a session that does not exist. @throws SessionStoreError */
+  /** The name of a session's owner, from the first entry of the log alone; `undefined` for a session that does not exist. @throws SessionStoreError */
   async ownerOf (id: string): Promise<string | undefined> {
     return await this.#log.ownerOf(id)
   }
@@ -161,7 +164,7 @@ export class SessionRunner {
     return await this.#log.load(id)
   }
 
-  /** Adds an input of its user to a session. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
+  /** Adds an input of a session's user to the session's log. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
   async input (id: string, input: SessionInput): Promise<Session> {
     return await this.#writer.commit(id, session => inputFact(session, input))
   }
@@ -175,7 +178,7 @@ export class SessionRunner {
     return await this.#approvals.decide(id, effect, answer)
   }
 
-  /** The approvals for which a session waits, with the content that people are shown now. */
+  /** The approvals for which a session waits, each with the content as it would be shown to a person now. */
   approvals (session: Session): readonly Approval[] {
     return this.#approvals.of(session)
   }
@@ -203,7 +206,7 @@ export class SessionRunner {
     return session
   }
 
-  /** Stops the children of a session. @param stopped ids of children that were stopped already; this call adds to it */
+  /** Stops the children of a session. @param stopped ids of sessions that need no second stop; each child that is stopped here is added to this set */
   async #stopBelow (parent: Session, stopped: Set<string>, by: StopCause, reason: string): Promise<void> {
     for (const { effect } of openChildrenIn(parent)) {
       const child = childId(parent.id, effect.id)
@@ -213,7 +216,7 @@ export class SessionRunner {
     }
   }
 
-  /** Performs the effects that a transition begins, and tells observers of the transition. */
+  /** Does what a written transition leads to: calls the callbacks, aborts effects that the session has ended, performs effects that it has begun. */
   #performAll ({ session, transition }: Advanced): void {
     const { onWritten, onEnded, onSettled } = this.#options
     const { begun, notices } = transition
@@ -228,13 +231,16 @@ export class SessionRunner {
     }
   }
 
-  /** Watches a session that runs in a terminal of this process: when another process adds a fact to it, this process has to go on with it. */
+  /**
+   * Watches a session whose commands run in a terminal of this process, until the session ends: when another process adds a fact to the session,
+   * this process has to perform the effects that follow.
+   */
   #keepWatching (session: Session): void {
     if (this.#residence.isHere(session)) this.#watches.keep(session.id)
     else if (ENDED.has(session.status)) this.#watches.release(session.id)
   }
 
-  /** Takes over a session that another process has started in a terminal of this process. */
+  /** Takes over a session that another process has started, and whose commands run in a terminal of this process. */
   async #adopt (id: string): Promise<void> {
     const session = await this.#log.load(id)
     if (session === undefined || !this.#residence.isHere(session)) return

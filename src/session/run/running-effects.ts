@@ -23,7 +23,7 @@ export class RunningEffects {
     return this.#controllers.has(session)
   }
 
-  /** Whether this process remembers that it has performed an effect. A log of which the store has lost the last entries does not tell that. */
+  /** Whether this process remembers that it has performed an effect. The log does not always tell that: the store may have lost the last entries. */
   wasPerformed (session: string, effect: string): boolean {
     return this.#performed.has(`${session}:${effect}`)
   }

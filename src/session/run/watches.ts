@@ -14,8 +14,8 @@ export class Watches {
   readonly #kept = new Set<string>()
 
   /**
-   * Creates an empty set of watches.
-   * @param onNews called with the number of a new log entry, or `Infinity` when there are perhaps new entries
+   * Creates the object; no session is watched yet.
+   * @param onNews called with a session's id and the number of a new entry of its log, or `Infinity` when there are perhaps new entries
    * @param onLive called with each live message (a message that is not stored in the log)
    */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
@@ -24,7 +24,7 @@ export class Watches {
     this.#onLive = onLive
   }
 
-  /** Watches a session for transitions of other processes until `release` is called, also while no effect of it runs here. */
+  /** Watches a session for transitions of other processes until `release` is called, also while this process performs no effect of the session. */
   keep (id: string): void {
     this.#kept.add(id)
     this.open(id)
@@ -41,7 +41,7 @@ export class Watches {
     const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
     const watch = this.#store.watch(id, listener).catch(() => () => {})
     this.#open.set(id, watch)
-    // Log entries that were added before the store began to watch did not reach the listener, so the log is read once.
+    // Log entries that were added before the store began to watch did not reach the listener, so `onNews` is called once in any case.
     void watch.then(look)
   }
 
@@ -52,7 +52,7 @@ export class Watches {
     void watch?.then(stop => { stop() })
   }
 
-  /** Ends all watches; resolves when they have ended. */
+  /** Stops watching all sessions; resolves when the store tells this process of no more entries. */
   async closeAll (): Promise<void> {
     for (const watch of this.#open.values()) (await watch)()
   }

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { SessionStoreError } from '../../session-store.ts'
 
-/** The interval at which a process refreshes its lock, and the age of a lock whose process counts as dead because it refreshed nothing, in ms. */
+/** The interval at which a process refreshes its lock, and the time without a refresh after which the lock's process counts as dead, in ms. */
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 
-/** While another process holds the lock: the interval at which this process checks whether that one still refreshes it, in ms. */
+/** While another process holds the lock: the interval at which this process checks whether the other one still refreshes the lock, in ms. */
 const LOOK_MS = 200
 
 /**

@@ -98,7 +98,7 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
   }
 }
 
-/** Reads the log entries of a session's file with numbers above `after`, page by page. @param length how many bytes of the file are read */
+/** Reads the log entries of a session's file with numbers above `after`, page by page. @param length where the last page ends in the file, in bytes */
 export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Entry[]> {
   let page: Entry[] = []
   let size = 0

@@ -17,7 +17,7 @@ import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
 import { formatLine } from './session-line.ts'
 
-/** A session in the folder's index: its head (summary), its due time (when a replica must look at it), and the path and length of its file. */
+/** A session in the folder's index: its head (summary), its due time (from when on a replica can take it over), and the path and length of its file. */
 interface Kept extends IndexEntry {
   readonly path: string
   /** The length of the file as this process left it, in bytes. */
@@ -30,21 +30,21 @@ export interface SessionFolderOptions {
   readonly keep: number
   readonly now: () => number
   readonly log: Log
-  /** Called when another process has taken the folder over. */
+  /** Called when this process has lost the lock of the folder, because another process has taken the folder over. */
   readonly onLost: () => void
 }
 
 /**
  * A folder of sessions that belongs to this process. `open/<id>.jsonl` has a line for each log entry of a session, and `ended/<month>/` has the
- * files of ended sessions. Heads (summaries) and due times (when a replica must look at a session) of open sessions are in memory, and end with the
- * process. When the next process opens the folder, a session that a replica drove is due at once, any other at the due time of its last line.
+ * files of ended sessions. Heads (summaries) and due times (from when on a replica can take a session over) of open sessions are in memory, and are
+ * lost with the process. When the next process opens the folder, a session that a replica drove is due at once, any other at the due time of its last line.
  */
 export class SessionFolder {
   readonly #options: SessionFolderOptions
   readonly #unlock: () => Promise<void>
   readonly #index = new SessionIndex<Kept>()
   readonly #ended: EndedSessions
-  /** The last write to each session's file, by the session's id. The next write to the same file waits for it. */
+  /** The newest write to each session's file that has not ended, by the session's id. The next write to the same file waits for this one. */
   readonly #turns = new Map<string, Promise<unknown>>()
   /** The reason why a session's file is damaged, by the session's id. */
   readonly #damaged = new Map<string, string>()
@@ -94,7 +94,7 @@ export class SessionFolder {
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
     const kept = keptOf(path, tail)
-    // This process holds the folder's lock, so the process that drove the session has ended, and this one has to continue the session now.
+    // This process holds the folder's lock. So the process that drove the session has ended, and this process has to continue the session now.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }
@@ -128,7 +128,7 @@ export class SessionFolder {
     const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
-    // A replica has perhaps taken the session meanwhile, which is kept only in memory. The due time on the disk is then too early, which does no harm.
+    // A replica has perhaps taken the session meanwhile: only the index in memory tells that. The due time on the disk is then too early, which is harmless.
     const length = (known?.length ?? 0) + Buffer.byteLength(line)
     await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
     return 'ok'
@@ -236,7 +236,7 @@ export class SessionFolder {
     }
   }
 
-  /** Opens a session's file. When the session has ended meanwhile, or was opened again, its file is in the other one of the two folders. */
+  /** Opens a session's file. When the session has ended meanwhile, or was opened again, its file is in the other of the folders `open` and `ended`. */
   async #openFile ({ path, head }: Kept): Promise<FileHandle> {
     try {
       return await open(path)

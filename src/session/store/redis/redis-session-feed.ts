@@ -4,10 +4,10 @@ import { type RedisConnection } from '../../../store/redis/redis-connection.ts'
 import { SessionListeners } from '../shared/session-listeners.ts'
 import { SessionStoreError, type SessionListener } from '../../session-store.ts'
 
-/** The delay before a lost connection is opened again, in ms. */
+/** The delay before a lost connection for messages is opened again, in ms. */
 const RETRY_MS = 500
 
-/** The interval at which the connection is checked with a ping, in ms: a broken connection is as silent as an idle one. */
+/** The interval at which the connection for messages is checked with a ping, in ms: a broken connection is as silent as an idle one. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
@@ -29,7 +29,7 @@ export class RedisSessionFeed {
   #connecting: Promise<Subscriber> | undefined
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  /** Whether the connection was lost, and perhaps messages with it. When there is a connection again, the listeners are told of the gap. */
+  /** Whether the connection for messages was lost, and perhaps messages with it. When it is open again, the listeners are told of the gap. */
   #hasGap = false
   #closed = false
 
@@ -78,7 +78,7 @@ export class RedisSessionFeed {
     })
     own.on('message', (channel: string, text: string) => this.#hear(channel.slice(-32), text))
     try {
-      // Errors of the feed's own connection are reported like those of the main connection.
+      // `own` is the connection that only receives messages. Its errors are reported like those of `connection`, over which commands go.
       await connection.ask(async () => {
         await own.connect()
         const channels = this.#listeners.ids().map(this.#options.channelOf)

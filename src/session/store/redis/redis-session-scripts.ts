@@ -9,8 +9,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`
  * gap after lost entries, and treats a retry as a conflict. The script calls XADD before its other writes, so when Redis is full or
  * read-only, the call of XADD fails and nothing is changed.
  * `KEYS`: log, head, due, all, of, ended, open. `ARGV`: number and token of the previous transition (0 and '' for none), number and token of
- * the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms an ended session
- * is kept or '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
+ * the new one, the transition, the head, the driver, due in ms or 'never' or 'keep', when the session was begun, how many ms the session
+ * is kept if it has ended or else '', the id, the owner (for a child, `belowName` of its root), the channel, the seal.
  * Returns 'ok', 'again' (this append was made before), or number and token of the log's last transition.
  */
 export const APPEND = `
@@ -52,8 +52,8 @@ redis.call('PUBLISH', ARGV[13], ARGV[3])
 return 'ok'`
 
 /**
- * The Lua script that gives due sessions (nobody drives them, or they have waited too long) to a replica, and removes sessions that Redis has
- * deleted from the sets: at most 100 of these per call, so that no call takes long.
+ * The Lua script that gives due sessions (nobody drives them, or they have waited too long) to a replica. It also removes from the sets the ids of
+ * sessions that Redis has deleted: at most 100 per call, so that no call takes long.
  * `KEYS`: due, all, ended. `ARGV`: the replica's id, the most sessions, the replica's lease in ms, the shard's prefix.
  * Returns the ids, and in how many ms the next session is due, -1 for never.
  */
@@ -105,8 +105,8 @@ return renewed`
 
 /**
  * The Lua script that lists the sessions of a sorted set, the newest first, after a session that the caller names.
- * `KEYS`: the set. `ARGV`: time of that session ('' for the first page), its id, the least number of sessions to return, the shard's prefix.
- * Returns id, time, head and driver of each session; a session that Redis has deleted has no head.
+ * `KEYS`: the set. `ARGV`: when the named session began ('' for the first page), its id, the least number of sessions to return, the shard's prefix.
+ * Returns id, time of beginning, head and driver of each session; a session that Redis has deleted has no head.
  */
 export const LIST = `
 local count, offset, found = tonumber(ARGV[3]), 0, {}

@@ -32,7 +32,7 @@ export interface RedisSessionStoreOptions {
   readonly commandTimeout?: number
 }
 
-/** How many transitions of a session's log the first request to Redis reads. */
+/** How many transitions of a session's log a reader asks Redis for with its first request. */
 const FIRST_PAGE = 4
 
 /** How many sessions of one shard (a sixteenth of all) a list reads with its first request, and the most that a later request reads. */
@@ -71,7 +71,7 @@ class RedisSessionStore implements SessionStore {
     const keys = this.#keys(id)
     const kept = ENDED.has(head.status) ? this.#options.keep : ''
     const { owner, root } = head
-    // Lists leave child sessions out, so children are not in the sets that lists read, but in sets of their own.
+    // Lists mostly leave child sessions out. So children are not in the sets that such lists read, but in sets of their own.
     const sets = root === undefined
       ? { all: keys.all, of: keys.of(owner), open: keys.open(owner), name: owner }
       : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
@@ -88,7 +88,7 @@ class RedisSessionStore implements SessionStore {
     this.#opened()
     if (!isSessionId(id)) return
     const log = this.#keys(id).log(id)
-    // Redis limits a reply by a number of entries, but memory is limited in bytes. So the size of the entries before decides how many are asked for.
+    // Redis limits a reply by a number of entries, but memory is limited in bytes. So the size of the last page decides how many entries the next has.
     for (let [from, count] = [after + 1, FIRST_PAGE]; ;) {
       const start = `${from}-0`
       const asked = count
@@ -151,7 +151,7 @@ class RedisSessionStore implements SessionStore {
     }
     const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
     const ids = taken.flatMap(one => one.ids)
-    // The due sessions are not spread evenly over the shards. Where a shard has more due sessions than its share, they fill up the limit.
+    // The due sessions are not spread evenly over the shards. What other shards left of the limit is filled up from shards with more due sessions.
     for (const [index, { next }] of taken.entries()) {
       if (next > 0 || ids.length === limit) continue
       const more = await takeOf(shards[index] as ShardKeys, limit - ids.length)

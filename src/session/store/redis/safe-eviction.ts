@@ -3,7 +3,7 @@ import { type RedisConnection } from '../../../store/redis/redis-connection.ts'
 import { type Log } from '../../../base/log.ts'
 import { StoreError } from '../../../store/store.ts'
 
-/** The eviction policies under which Redis never drops a key without an expiry. */
+/** The values of `maxmemory-policy` under which Redis never drops a key that has no expiry, such as those of a session that has not ended. */
 const SAFE = /^(noeviction|volatile-\w+)$/
 
 /**
@@ -30,7 +30,7 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
       const wrong = `its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`
       throw new StoreError(`Redis at ${address} may drop sessions when its memory is full: ${wrong}`)
     }
-    // While Redis loads its data, it reports its append-only file as off, whatever the setting is. So the file is checked with a later command.
+    // While Redis loads its data, it reports its append-only file as off, even if that is on. So this check is left to a later command.
     if (/^loading:1/m.test(info ?? '')) return
     if (/^aof_enabled:0/m.test(info ?? '')) warn('Redis keeps no append-only file: after a crash of it, sessions are as its last snapshot has them')
     isSafe = true

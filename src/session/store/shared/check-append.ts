@@ -29,7 +29,7 @@ export function isNext ({ after }: Append, top: Position | undefined): boolean {
 
 /**
  * Makes the answer to an append that does not follow the log's last entry: 'again' when the log has this very transition already (a retry), else
- * the log's last position.
+ * the position of the log's last entry.
  * @param token token of the stored entry with the same number, if any
  */
 export function refusal ({ transition }: Append, top: Position | undefined, token: string | undefined): Appended {

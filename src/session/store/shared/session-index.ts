@@ -10,8 +10,8 @@ export interface IndexEntry {
 }
 
 /**
- * Computes what an index keeps of a session after an append (the write of a log entry): the session's head (summary) and the time at which a
- * replica must look at the session. @param now in ms since 1970
+ * Computes what an index keeps of a session after an append (the write of a log entry): the session's head (summary), and its due time, from when
+ * on any replica can take the session over. @param now in ms since 1970
  */
 export function indexed ({ head, due }: Append, before: IndexEntry | undefined, now: number): IndexEntry {
   switch (due) {
@@ -21,7 +21,7 @@ export function indexed ({ head, due }: Append, before: IndexEntry | undefined, 
   }
 }
 
-/** An index, in memory, of heads (summaries of sessions) and of the times at which a replica must look at them, for stores of a single process. */
+/** An index, in memory, of the heads (summaries) and due times (from when on a replica can take them over) of sessions, for stores of one process. */
 export class SessionIndex<E extends IndexEntry = IndexEntry> {
   readonly #entries = new Map<string, E>()
 
@@ -37,7 +37,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     this.#entries.delete(id)
   }
 
-  /** Gives sessions that are due (a replica must look at them now) to replica `by`, which drives them from now on. @see SessionStore.take */
+  /** Lets replica `by` take over sessions whose due time is over; the replica drives them from now on. @see SessionStore.take */
   take (by: string, limit: number, lease: number, now: number): Awaited<ReturnType<SessionStore['take']>> {
     const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now)
       .sort((a, b) => (a.due ?? 0) - (b.due ?? 0)).slice(0, limit)
@@ -62,7 +62,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return false
   }
 
-  /** The number of an owner's sessions that have not ended. @see SessionStore.countOpen */
+  /** The number of an owner's sessions that have not ended, without child sessions. @see SessionStore.countOpen */
   countOpen (owner: string): number {
     let count = 0
     for (const { head } of this.#entries.values()) if (head.owner === owner && head.parent === undefined && !ENDED.has(head.status)) count++

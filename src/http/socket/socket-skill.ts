@@ -217,7 +217,7 @@ export class SocketSkill {
       })
       answer()
     } catch (error) {
-      answer((error as Error).message)
+      connection.fail(error, ({ message }) => ({ type: 'skill_create_result', success: false, error: message }))
     }
   }
 }

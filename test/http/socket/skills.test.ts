@@ -148,4 +148,12 @@ describe('The skills of a service over /ws', () => {
     ann.send(create)
     assert.deepEqual(await ann.next('skill_create_result'), { type: 'skill_create_result', success: true })
   })
+
+  it('say of a fault of the service only that there is one', async t => {
+    const { origin, store } = await start(t)
+    const client = await connectSocket(t, origin)
+    store.write = () => Promise.reject(new Error('at redis://:c4nary@10.0.0.1'))
+    client.send({ type: 'skill_create', name: 'mine', content: '---\nname: mine\ndescription: d\n---\nDo it.' })
+    assert.deepEqual(await client.next('skill_create_result'), { type: 'skill_create_result', success: false, error: 'Something went wrong' })
+  })
 })

@@ -13,6 +13,16 @@ const registrations = {
   'tools:if': { type: 'restful', url: 'http://127.0.0.1:1/' }
 }
 
+/** A prompt whose label `old` serves a version that cannot run. @param path the id as keys have it */
+const broken = (path: string): object => ({
+  [`versions:${path}:1`]: { entry: '{{nope 1}}' },
+  [`releases:${path}`]: { next: 2, labels: { old: 1 }, moves: [], versions: [{ n: 1, tag: 'tag', at: '2026-11-20T10:00:00Z', by: 'ana' }] },
+  [`templates:${path}`]: '{{bare}}'
+})
+
+/** An agent that names a tool that nobody has registered. */
+const unknowing = { mode: 'tools', tools: [{ tool: 'not.there' }] }
+
 interface Row { readonly cursor: string, readonly state: string, readonly diagnostics: ReadonlyArray<{ code: string, line: number, column: number, hint: string }> }
 
 describe('GET /api/status/entries', () => {
@@ -51,19 +61,23 @@ describe('GET /api/status/entries', () => {
     }
   })
 
-  it('names the next page in the Link header, and the pages give everything once', async t => {
-    const { app } = await startService(t, registrations)
-    const whole = (await app.inject('/api/status/entries')).json<Row[]>()
-    const seen: Row[] = []
-    for (let url: string | undefined = '/api/status/entries?limit=2'; url !== undefined;) {
-      const reply: Awaited<ReturnType<typeof app.inject>> = await app.inject(url)
-      const rows = reply.json<Row[]>()
-      assert.ok(rows.length <= 2)
-      seen.push(...rows)
-      url = /^<(.*)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1]
-    }
-    assert.deepEqual(seen, whole)
-  })
+  for (const limit of [1, 2, 5]) {
+    it(`gives everything once in pages of ${limit}, whose next one the Link header names`, async t => {
+      const { app } = await startService(t, { ...registrations, ...broken('a'), ...broken('a:b'), 'agents:one': unknowing, 'agents:two': unknowing })
+      const whole = (await app.inject('/api/status/entries')).json<Row[]>()
+      assert.deepEqual(whole.map(({ cursor }) => cursor).slice(-5), ['releases/a.b@old', 'releases/a@old', 'tools/relative', 'agents/one', 'agents/two'])
+      const seen: Row[] = []
+      for (let url: string | undefined = `/api/status/entries?limit=${limit}`; url !== undefined;) {
+        const reply: Awaited<ReturnType<typeof app.inject>> = await app.inject(url)
+        const rows = reply.json<Row[]>()
+        assert.ok(rows.length <= limit)
+        seen.push(...rows)
+        assert.ok(seen.length <= whole.length)
+        url = /^<(.*)>; rel="next"$/.exec(String(reply.headers.link ?? ''))?.[1]
+      }
+      assert.deepEqual(seen, whole)
+    })
+  }
 
   it('follows what is published', async t => {
     const { app, store, post } = await startService(t, { 'templates:p': '{{vscode.rules}}' })

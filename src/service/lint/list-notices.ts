@@ -52,36 +52,52 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
     const slices = createSlices()
     const callersOf = await callersIn(generation, generation.prompts.values())
     const notices: Notice[] = []
-    for (const { find, ...subject } of subjects(generation, caller, registry, keyPrefix, callersOf)) {
-      if (subject.cursor > after) {
-        const found = find()
-        if (found.length > 0) notices.push({ ...subject, diagnostics: found.slice(0, MAX_DIAGNOSTICS) })
-        if (notices.length === limit) break
-      }
+    for (const subject of subjectsAfter(after, sectionsOf(generation, caller, registry, keyPrefix, callersOf))) {
+      const { find, ...place } = subject
+      const found = find()
+      if (found.length > 0) notices.push({ ...place, diagnostics: found.slice(0, MAX_DIAGNOSTICS) })
+      if (notices.length === limit) break
       if (slices.isDue()) await slices.pause()
     }
     return notices
   }
 }
 
-function * subjects (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): Generator<Subject> {
+/** A part of the listing, in the order of its cursors, which begin with the section's name and a slash. */
+type Section = readonly [name: string, subjects: Iterable<Subject>]
+
+/** The subjects behind a cursor, in the order of the listing. The sections stand in an order of their own, so that cursors are compared within one. */
+function * subjectsAfter (after: string, sections: readonly Section[]): Generator<Subject> {
+  const begun = sections.findIndex(([name]) => after.startsWith(`${name}/`))
+  for (const [index, [, subjects]] of sections.entries()) {
+    if (index < begun) continue
+    for (const subject of subjects) {
+      if (index > begun || subject.cursor > after) yield subject
+    }
+  }
+}
+
+/** The sections of the listing: first what is not served as it is stored, then what is served. */
+function sectionsOf (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): readonly Section[] {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   // A shared variable `a.b` hides the value of `a` if that value is no object (VALUE_SHADOWED). A caller who sees no variable below `a` is not told of this.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
-  const problems = new Map(visible.map(problem => [problem.key, problem]))
-  for (const key of [...problems.keys()].sort()) yield ofProblem(problems.get(key) as EntryProblem)
-  for (const { id, state, diagnostics } of sorted(extensions)) yield { cursor: `extensions/${id}`, id, state, find: () => diagnostics }
-  for (const prompt of sorted(prompts)) yield ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation }))
-  for (const release of sorted(releases)) yield * ofRelease(release)
-  for (const { id, diagnostics } of sorted(tools)) yield { cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }
-  for (const kind of registry.kinds.filter(isDefinitionKind)) {
-    for (const { id, diagnostics, toolUses = [] } of sorted(definitionsOf(generation, kind))) {
-      yield { cursor: `${kind.name}/${id}`, id, state: 'valid', find: () => [...diagnostics, ...asWarnings(findToolProblems(toolUses, generation))] }
-    }
-  }
+  return [
+    ['entries', visible.map(ofProblem).sort(byCursor)],
+    ['extensions', each(extensions, ({ id, state, diagnostics }) => ({ cursor: `extensions/${id}`, id, state, find: () => diagnostics }))],
+    ['prompts', each(prompts, prompt => ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation })))],
+    ['releases', [...releases.values()].flatMap(ofRelease).sort(byCursor)],
+    ['tools', each(tools, ({ id, diagnostics }) => ({ cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }))],
+    ...registry.kinds.filter(isDefinitionKind).map((kind): Section => [
+      kind.name,
+      each(definitionsOf(generation, kind), ({ id, diagnostics, toolUses = [] }) => (
+        { cursor: `${kind.name}/${id}`, id, state: 'valid', find: () => [...diagnostics, ...asWarnings(findToolProblems(toolUses, generation))] }
+      ))
+    ])
+  ]
 }
 
 function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {
@@ -90,16 +106,24 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject
 }
 
 /** The labels of one prompt that stand for a version which cannot run, for example because its tool is not registered any more. */
-function * ofRelease ({ id: prompt, labels }: Release): Generator<Subject> {
-  for (const label of [...labels.keys()].sort()) {
-    const broken = labels.get(label)?.find(version => version.prompt.state !== 'valid')?.prompt
+function ofRelease ({ id: prompt, labels }: Release): readonly Subject[] {
+  return [...labels].flatMap(([label, versions]) => {
+    const broken = versions.find(version => version.prompt.state !== 'valid')?.prompt
     const id = `${prompt}@${label}`
-    if (broken !== undefined) yield { cursor: `releases/${id}`, id, state: broken.state, find: () => broken.diagnostics }
-  }
+    return broken === undefined ? [] : [{ cursor: `releases/${id}`, id, state: broken.state, find: () => broken.diagnostics }]
+  })
 }
 
 function ofPrompt ({ id, state }: Prompt, find: () => readonly Diagnostic[]): Subject {
   return { cursor: `prompts/${id}`, id, state, find }
+}
+
+function byCursor (a: Subject, b: Subject): number {
+  return a.cursor < b.cursor ? -1 : 1
+}
+
+function * each<T> (things: ReadonlyMap<string, T>, subjectOf: (thing: T) => Subject): Generator<Subject> {
+  for (const thing of sorted(things)) yield subjectOf(thing)
 }
 
 const orders = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>()

@@ -124,8 +124,8 @@ export class WorkspaceFiles {
 
   /**
    * The present state of a path: nothing, a folder, or a file's hash.
-   * @param path without links
-   * @throws FileRefusal FORBIDDEN_PATH for a link, a pipe and other kinds
+   * @param path whose links the caller has replaced
+   * @throws FileRefusal FORBIDDEN_PATH when the path is a link all the same, or anything but a file or a folder, such as a pipe
    */
   async now (path: string): Promise<Now> {
     try {
@@ -136,7 +136,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Lists the names in a folder, sorted. @param path without links */
+  /** Lists the names in a folder, sorted. @param path whose links the caller has replaced */
   async list (path: string): Promise<string[]> {
     return await this.within(path, async ({ folder, name }) => {
       const opened = await folder.child(name).catch((error: unknown) => { throw refusalOf(error, path) })

@@ -6,7 +6,7 @@ import { type Span, type TraceContext } from './span.ts'
 /** The value of the metrics' label `route` for a request whose path leads to no route. */
 const NO_ROUTE = '(none)'
 
-/** Observes one HTTP request: counts its times for metrics and, when traces are exported, ends its span. */
+/** Observes one HTTP request: adds its durations to the metrics and, when traces are exported, ends its span. */
 export class ObservedRequest extends ObservedWork implements RequestActivity {
   isOver = false
   readonly #metrics: Metrics

@@ -12,7 +12,7 @@ export interface ValuePlace {
   readonly column?: number
 }
 
-/** The paths at which a file can have the text of a prompt that is only one text. A diagnostic of such a prompt names no message. */
+/** The paths at which a file can have the text of a prompt that is only one text. A diagnostic of such a prompt has no `messageIndex`. */
 const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }

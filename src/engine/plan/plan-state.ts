@@ -81,7 +81,7 @@ export interface PlanState {
   readonly pending: readonly PendingRead[]
   readonly cache: CacheStats
   readonly stats: ContextStats | undefined
-  /** For each file that the model has been shown, the hash of its content on disk, by path. No other file is updated. */
+  /** For each file that the model has been shown, the hash that its content had then, by path. The plan updates no other files. */
   readonly bases: Readonly<Record<string, string>>
   readonly rounds: number
   /** The model's last answer, which was rejected, with the reason; `undefined` when the model is not asked to repair an answer. */

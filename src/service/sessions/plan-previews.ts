@@ -22,7 +22,7 @@ const MAX_TEXT = 1024 * 1024
 export interface PreviewText {
   readonly path: string
   readonly side: 'before' | 'after'
-  /** SHA-256 of the whole file; null where there is no file on this side. */
+  /** SHA-256 of the whole file; null where there is no file on the wanted side (before or after the change). */
   readonly sha256: string | null
   readonly bytes: number
   /** The text of the file; left out for a binary file and for a content that is not kept any more. */

@@ -31,7 +31,10 @@ export interface Span extends Position {
 
 /** The outcome of a tool call. */
 export interface TracedAnswer {
-  /** How the call ended. For `recorded` (an earlier result was used) and `stubbed` (the tool's default or `NOTHING` was used) no tool was called. */
+  /**
+   * How the call ended. Only for `ok` and `failed` was a call of the tool tried. The result of a `cached` call is the tool's own from an earlier call, that
+   * of a `recorded` call comes from a recorded render, and a `stubbed` call has the tool's default or `NOTHING`.
+   */
   readonly outcome: 'ok' | 'cached' | 'failed' | 'recorded' | 'stubbed'
   /** The duration of the call, in ms. */
   readonly durationMs: number

@@ -59,11 +59,16 @@ export const NOBODY: Caller = {
 }
 
 /**
- * Whether a caller has the role `read` and no name patterns for prompts or shared variables. Such a caller is shown counts and hashes of all
- * entries. Name patterns for `runs` do not matter here.
+ * Whether no entry is hidden from a caller by name patterns. Only such a caller is told the revision of all entries, since that would reveal a
+ * change of a hidden one.
  */
-export function seesEverything ({ roles, prompts, environs }: Caller): boolean {
-  return roles.has('read') && prompts === undefined && environs === undefined
+export function isUnlimited ({ prompts, environs, runs }: Caller): boolean {
+  return prompts === undefined && environs === undefined && runs === undefined
+}
+
+/** Whether a caller can list all entries. Such a caller is shown their numbers and hashes. */
+export function seesEverything (caller: Caller): boolean {
+  return caller.roles.has('read') && isUnlimited(caller)
 }
 
 /** A copy of a caller without some of its roles. */

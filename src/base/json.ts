@@ -60,8 +60,8 @@ export function parseJson (text: string): Json {
 }
 
 /**
- * Parses a text that `stringifyJson` has written, with every digit. Such a text may nest deeper than one from a stranger, because the service puts
- * the data of strangers into data of its own.
+ * Parses a text that `stringifyJson` has written; long numbers keep all their digits. The text may nest deeper than `MAX_JSON_DEPTH`, because
+ * the service puts the data of strangers into data of its own.
  * @throws JsonError
  */
 export function parseOwnJson (text: string): Json {

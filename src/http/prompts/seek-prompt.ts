@@ -1,4 +1,5 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { isUnlimited } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { lookUpPrompt } from '../../service/render/render-prompt.ts'
@@ -19,7 +20,7 @@ export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, 
   if (isKnown(generation, id) || caller.prompts?.allows(path) === false) return
   if (!await registry.seek(promptKind, path)) return
   request.generation = visibleGeneration(registry.generation, caller)
-  if (caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
+  if (isUnlimited(caller)) reply.header('x-registry-revision', request.generation.revision)
 }
 
 /** Adds a hook that looks for an unknown prompt in the store, on every route with `seeksPrompt`. */

@@ -1,5 +1,5 @@
 import { type FastifyRequest } from 'fastify'
-import { ANYONE, type Caller, NOBODY, withoutRoles } from '../../access/caller.ts'
+import { ANYONE, type Caller, isUnlimited, NOBODY, withoutRoles } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { type Role } from '../../access/role.ts'
 import { type TokenHolders } from '../../access/tokens.ts'
@@ -39,8 +39,8 @@ export function guardHosts (app: App, access: Access): void {
 /**
  * Adds the check who calls and whether the caller has the role that the route requires, before a body is read. From then on the request has
  * its `caller`, and its `generation` (the snapshot of all entries) shows only what is visible to that caller. Routes without a role are open
- * to all; there, an unknown token counts as no token. The reply names the revision of the snapshot, unless prompts are hidden from the
- * caller: a new revision would reveal that a hidden entry has changed.
+ * to all; there, an unknown token counts as no token. The reply names the revision of the snapshot, unless entries are hidden from the
+ * caller: a new revision would reveal that one of these has changed.
  * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN, ROLE_MISSING, ORIGIN_FOREIGN, WRITE_NOT_LOCAL
  */
 export function guardAccess (app: App, access: Access): void {
@@ -53,7 +53,7 @@ export function guardAccess (app: App, access: Access): void {
     const { role, orRole } = request.is404 ? {} : request.routeOptions.config
     try {
       request.caller = access.mode === 'tokens' ? callerWith(request, [role, orRole], access.findCaller) : anyone(request, role, access)
-      if (role !== undefined && request.caller.prompts === undefined) reply.header('x-registry-revision', request.generation.revision)
+      if (role !== undefined && isUnlimited(request.caller)) reply.header('x-registry-revision', request.generation.revision)
       request.generation = visibleGeneration(request.generation, request.caller)
       done()
     } catch (error) {

@@ -131,12 +131,13 @@ describe('what is open to all', () => {
     ['a token that may not list', 'renderer', false],
     ['a token with patterns of prompts', 'team', false],
     ['a token with patterns of shared variables', 'rules', false],
+    ['a token with patterns of agents', 'helpers', false],
     ['a token that may list everything', 'reader', true],
     ['an operator', 'operator', true]
   ] as const
   for (const [who, name, isTold] of readers) {
     it(`tells ${who} ${isTold ? 'how much' : 'neither how much nor in which revision it'} is registered`, async t => {
-      const environment = { API_TOKENS: `${whole}\n${tokenEntry('team', 'read:prompts=team.*')}\n${tokenEntry('rules', 'read:environs=rules.*')}` }
+      const environment = { API_TOKENS: `${whole}\n${tokenEntry('team', 'read:prompts=team.*')}\n${tokenEntry('rules', 'read:environs=rules.*')}\n${tokenEntry('helpers', 'read:runs=agents.helper')}` }
       const { get } = await startService(t, registrations, environment)
       const { status, headers, json } = await get('/readyz', who === 'nobody' ? {} : bearer(name))
       const { extensions, prompts, environs, tools } = json['kinds'] as Record<string, Record<string, unknown>>
@@ -146,21 +147,28 @@ describe('what is open to all', () => {
     })
   }
 
-  it('says nothing of a change that is hidden', async t => {
-    const { get, app } = await startService(t, registrations, { API_TOKENS: `${whole}\n${tokenEntry('team', 'read+write:prompts=team.*')}` })
-    const seen = async () => {
-      const replies = [await get('/healthz'), await get('/readyz'), await get('/readyz', bearer('team')), await get('/api/prompts', bearer('team')), await get('/api/prompts/greet', bearer('team'))]
-      return replies.map(({ headers, json }) => {
-        const { ageSeconds: _age, requestId: _id, ...rest } = json
-        return [rest, headers['x-registry-revision']]
-      })
-    }
-    const before = await seen()
-    const published = await app.inject({ method: 'PUT', url: '/api/prompts/other', headers: { ...bearer('operator'), 'content-type': 'text/plain' }, payload: 'Hi' })
-    assert.equal(published.statusCode, 201, published.body)
-    assert.deepEqual(await seen(), before)
-    assert.ok(before.every(([, revision]) => revision === undefined))
-  })
+  const agent = { mode: 'tools', tools: [] }
+  for (const [rights, hidden, payload] of [
+    ['read+write:prompts=team.*', '/api/prompts/other', { userPrompt: 'Hi' }],
+    ['read+write:environs=rules.*', '/api/agents/other', agent],
+    ['read+write:runs=agents.helper', '/api/agents/other', agent]
+  ] as const) {
+    it(`says to ${rights} nothing of a change of ${hidden}`, async t => {
+      const { get, app } = await startService(t, registrations, { API_TOKENS: `${whole}\n${tokenEntry('team', rights)}` })
+      const seen = async () => {
+        const replies = [await get('/healthz'), await get('/readyz'), await get('/readyz', bearer('team')), await get('/api/prompts', bearer('team')), await get('/api/prompts/greet', bearer('team'))]
+        return replies.map(({ headers, json }) => {
+          const { ageSeconds: _age, requestId: _id, ...rest } = json
+          return [rest, headers['x-registry-revision']]
+        })
+      }
+      const before = await seen()
+      const published = await app.inject({ method: 'PUT', url: hidden, headers: bearer('operator'), payload })
+      assert.equal(published.statusCode, 201, published.body)
+      assert.deepEqual(await seen(), before)
+      assert.ok(before.every(([, revision]) => revision === undefined))
+    })
+  }
 })
 
 describe('the caller', () => {

@@ -61,20 +61,21 @@ export async function readMemory (place: MemoryPlace): Promise<Memory> {
 /**
  * Stores the fields of a patch in memory (preferences for later sessions); names are dotted, such as `user.preferred_style`, and `null`
  * removes a field. A name that is not allowed is dropped. A repeat of the same patch changes nothing.
- * @param journal folder of the workspace's journal, whose lock keeps other calls from changing the workspace's files or its memory meanwhile
+ * @param journal folder of the workspace's journal, whose lock keeps other calls from changing the workspace's files or its memory meanwhile. The
+ * preferences of the user have a lock of their own, since the user's sessions in all workspaces share them.
  * @throws FileRefusal MEMORY_UNUSABLE for a file that has another form, which stays as it is; ERR_CONTENT_TOO_LARGE
  */
 export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {
   const { set, dropped } = readPatch(patch)
   const remembered: string[] = []
-  await makePrivateFolder(journal)
-  await whileLocked(journal, signal, async assertHeld => {
-    for (const layer of ['user', 'project'] as const) {
-      const names = Object.keys(set[layer])
-      if (names.length > 0) await inFolder(place, layer, true, folder => change(folder, layer, set[layer], assertHeld))
-      remembered.push(...names.map(name => `${layer}.${name}`))
-    }
-  })
+  for (const layer of ['user', 'project'] as const) {
+    const names = Object.keys(set[layer])
+    if (names.length === 0) continue
+    const lock = layer === 'user' ? userFolder(place) : journal
+    await makePrivateFolder(lock)
+    await whileLocked(lock, signal, assertHeld => inFolder(place, layer, true, folder => change(folder, layer, set[layer], assertHeld)))
+    remembered.push(...names.map(name => `${layer}.${name}`))
+  }
   const { user, project } = await readMemory(place)
   return { remembered, dropped, user, project }
 }
@@ -122,20 +123,18 @@ function parseKept (text: string, layer: Layer): JsonObject {
   return content
 }
 
+/** The folder with the preferences of a session's owner. */
+function userFolder ({ state, owner }: MemoryPlace): string {
+  return join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
+}
+
 /**
  * Opens the folder with the memory file of the user or of the project, while `use` runs.
- * @param makes whether to create the folder when it is missing
+ * @param makes whether to create the project's folder when it is missing
  * @returns the result of `use`; undefined when the folder is missing
  */
-async function inFolder<T> (
-  { files, state, owner }: MemoryPlace,
-  layer: Layer,
-  makes: boolean,
-  use: (folder: OpenFolder) => Promise<T>
-): Promise<T | undefined> {
-  const user = join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
-  if (layer === 'user' && makes) await makePrivateFolder(user)
-  const folder = layer === 'user' ? await OpenFolder.open(user).catch(whenAbsent) : await openProject(files, makes)
+async function inFolder<T> (place: MemoryPlace, layer: Layer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
+  const folder = layer === 'user' ? await OpenFolder.open(userFolder(place)).catch(whenAbsent) : await openProject(place.files, makes)
   if (folder === undefined) return undefined
   try {
     return await use(folder)

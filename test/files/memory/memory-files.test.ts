@@ -80,6 +80,15 @@ describe('What is remembered', () => {
     await assert.rejects(keep({ 'project.ci_notes': 'x' }), (error: unknown) => error instanceof FileRefusal && error.code === 'MEMORY_UNUSABLE')
   })
 
+  it('loses nothing of an owner who remembers in several workspaces at a time', async () => {
+    const keepIn = (folder: string, patch: JsonObject) => remember(place, patch, join(workspace.root, '..', folder), AbortSignal.timeout(10_000))
+    await Promise.all([
+      keepIn('one', { 'user.ask_budget': 1 }), keepIn('two', { 'user.preferred_style': 'brief' }),
+      keepIn('three', { 'user.output_format': 'plan' }), keepIn('four', { 'user.default_language': 'ru' })
+    ])
+    assert.equal(Object.keys((await readMemory(place)).user).length, 4)
+  })
+
   it('loses nothing when several remember at a time', async () => {
     await Promise.all(['ci_notes', 'build_command', 'package_manager', 'default_lint_command'].map(name => keep({ [`project.${name}`]: name })))
     assert.equal(Object.keys((await readMemory(place)).project).length, 4)

@@ -34,7 +34,6 @@ describe('The operator of a service over a real Redis', { skip: noChromium }, ()
     const app = await createApp(loadConfig({ REDIS_URL: redis.url, POLL_INTERVAL_MS: '100', SESSION_STORE: 'memory' }), pino({ level: 'silent' }))
     t.after(() => app.close())
     const page = await openConsole(t, browser, await app.listen({ host: '127.0.0.1', port: 0 }), path)
-    page.setDefaultTimeout(30_000)
     return page
   }
 

@@ -32,7 +32,6 @@ describe('Sessions at the console', { skip: noChromium }, () => {
     t.after(() => redis.stop())
     const { listen } = await startService(t, { 'templates:team:greet': 'Hello.' }, { SESSION_STORE: redis.url, LOG_LEVEL: 'silent' })
     const page = await openConsole(t, browser, await listen(), '/sessions')
-    page.setDefaultTimeout(30_000)
     await page.getByRole('heading', { name: 'No sessions yet' }).waitFor()
     await redis.kill()
     await page.getByText(/Sessions cannot be reached; prompts go on/).waitFor()
@@ -58,7 +57,6 @@ describe('Sessions at the console', { skip: noChromium }, () => {
     const begun = async (): Promise<number> => (await readFile(path('shop/log.txt'), 'utf8').catch(() => '')).length / 'begun\n'.length
     const first = await startProcess(t, environment)
     const page = await openConsole(t, browser, first.url, '/sessions/new?of=skills/slow')
-    page.setDefaultTimeout(60_000)
     await page.getByLabel('Runs on').selectOption('here')
     await page.getByRole('button', { name: 'Start the skill' }).click()
     await allow(page)

@@ -33,7 +33,6 @@ describe('The change of a plan at the console', { skip: noChromium }, () => {
     const origin = await place.service.listen()
     const { id } = await place.start()
     const page = await openConsole(t, browser, origin, `/sessions/${String(id)}`)
-    page.setDefaultTimeout(20_000)
     return { page, place }
   }
 

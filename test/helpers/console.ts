@@ -21,7 +21,7 @@ export async function openConsole (t: TestContext, browser: Browser, origin: str
   await context.addInitScript('addEventListener(\'securitypolicyviolation\', event => { (globalThis.refused ??= []).push(event.violatedDirective + \' \' + event.blockedURI + \' \' + event.sample) })')
   if (token !== undefined) await context.addInitScript(`sessionStorage.setItem('prompt-shell.token', ${JSON.stringify(token)})`)
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(60_000)
   const errors: Error[] = []
   page.on('pageerror', error => errors.push(error))
   t.after(async () => {

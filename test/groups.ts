@@ -40,6 +40,7 @@ export const ALONE: readonly string[] = [
   'http/admission/admission-queue.test.ts',
   'http/admission/overload.test.ts',
   'registry/template-cache.test.ts',
+  'service/sessions/foreign-skills.test.ts',
   'session/store/directory-session-store.test.ts',
   'template/bombs.test.ts',
   'template/child-name.test.ts',

@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
@@ -6,10 +6,10 @@ import { chmod, readFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket, connect } from 'node:net'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { type Readable } from 'node:stream'
 import ssh2, { type ServerChannel } from 'ssh2'
 import { freePort } from './free-port.ts'
 import { createTemporaryFolder } from './temporary-folder.ts'
-import { waitFor } from './wait-for.ts'
 
 /** Where Debian and most others have it; it must be called by its whole path. */
 const SSHD = '/usr/sbin/sshd'
@@ -37,19 +37,21 @@ export async function startOpenSsh (user = userInfo().username): Promise<TestSsh
   if (user !== userInfo().username) await chmod(folder.path, 0o711)
   const at = (name: string): string => join(folder.path, name)
   for (const name of ['host', 'key', 'stranger']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)])
-  const port = await freePort()
   await folder.write('authorized', await readFile(at('key.pub')))
-  await folder.write('sshd_config', [
-    `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
-    'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'Subsystem sftp internal-sftp'
-  ].join('\n'))
   // As root it wants this folder, which distributions make at the start of the service.
   if (process.getuid?.() === 0) execFileSync('mkdir', ['-p', '/run/sshd'])
-  const server = spawn(SSHD, ['-D', '-e', '-f', at('sshd_config')], { stdio: 'ignore' })
+  const begin = async (): Promise<Listening> => {
+    const port = await freePort()
+    await folder.write('sshd_config', [
+      `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
+      'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'Subsystem sftp internal-sftp'
+    ].join('\n'))
+    const server = spawn(SSHD, ['-D', '-e', '-f', at('sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] })
+    // Another process may have taken the port meanwhile: then sshd ends, and what answers there is something else.
+    return await says(server, 'Server listening') ? { port, server } : await begin()
+  }
+  const { port, server } = await begin()
   const proxy = await startProxy(port)
-  await waitFor('sshd to listen', () => new Promise<boolean>(resolve => {
-    const socket = connect(port, '127.0.0.1', () => { socket.destroy(); resolve(true) }).once('error', () => { resolve(false) })
-  }))
   const [, hostKey = ''] = execFileSync('ssh-keygen', ['-l', '-f', at('host.pub')], { encoding: 'utf8' }).split(' ')
   return {
     port: proxy.port,
@@ -66,6 +68,19 @@ export async function startOpenSsh (user = userInfo().username): Promise<TestSsh
       await folder.remove()
     }
   }
+}
+
+interface Listening {
+  readonly port: number
+  readonly server: ChildProcess
+}
+
+/** Whether a process writes a text to its error output before it ends. What it writes later is thrown away. */
+async function says (server: ChildProcess & { readonly stderr: Readable }, text: string): Promise<boolean> {
+  return await new Promise(resolve => {
+    server.stderr.on('data', (piece: Buffer) => { if (piece.includes(text)) resolve(true) })
+    server.once('exit', () => { resolve(false) })
+  })
 }
 
 /** What a server of this process does with a command, once the first line of its input has come, which is a mark. */

@@ -30,7 +30,7 @@ const [FOLLOWERS, SESSIONS] = [1000, 100]
 
 const LOG = { debug () {}, info () {}, warn () {}, error () {} }
 const COMPLETION = { choices: [{ message: { role: 'assistant', content: 'нет' } }] }
-const NEVER = new AbortController().signal
+const never = (): AbortSignal => new AbortController().signal
 /** A model that takes no time. */
 const PERFORMER: Performer = { perform: async () => ({ kind: 'result', result: COMPLETION }), isRepeatable: () => true }
 const SETTING = parseAgent({ mode: 'steps', help: 'Help', classify: { prompt: 'Classify' }, select: { prompt: 'Select' }, tools: [] })
@@ -88,7 +88,7 @@ async function measured (name: string, place: SessionPlace, bare: () => Promise<
 async function dialogue (runner: SessionRunner, store: SessionStore): Promise<{ readonly rate: number, readonly turns: readonly number[] }> {
   const id = newId()
   await runner.start(id, START)
-  const answers = followSession(store, id, 1, NEVER)
+  const answers = followSession(store, id, 1, never())
   const turns: number[] = []
   const begin = performance.now()
   for (let turn = 0; turn < TURNS; turn++) {
@@ -106,7 +106,7 @@ async function dialogue (runner: SessionRunner, store: SessionStore): Promise<{ 
 async function latency (store: SessionStore): Promise<number[]> {
   const id = newId()
   let top = await createSession(store, id, 1)
-  const followed = followSession(store, id, 1, NEVER)
+  const followed = followSession(store, id, 1, never())
   const latencies: number[] = []
   for (let count = 0; count < FOLLOWED; count++) {
     const next = followed.next()
@@ -130,7 +130,7 @@ async function crowd (place: SessionPlace): Promise<Row[]> {
     tops.set(id, await createSession(writer, id, 1))
   }
   const ids = [...tops.keys()]
-  const followers = Array.from({ length: FOLLOWERS }, (_, index) => ({ id: ids[index % SESSIONS] as string, followed: followSession(reader, ids[index % SESSIONS] as string, 0, NEVER) }))
+  const followers = Array.from({ length: FOLLOWERS }, (_, index) => ({ id: ids[index % SESSIONS] as string, followed: followSession(reader, ids[index % SESSIONS] as string, 0, never()) }))
   await Promise.all(followers.map(({ followed }) => followed.next()))
   const latencies: number[] = []
   for (let round = 0; round < ROUNDS; round++) {

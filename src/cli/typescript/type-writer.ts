@@ -1,5 +1,4 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { listOf, objectOf } from '../json-members.ts'
 
 /**
  * The largest number of parts in one type: each schema inside the schema makes one. A schema may refer to itself so often that its type would
@@ -143,4 +142,12 @@ function memberAt (root: JsonObject, segments: readonly string[]): Json | undefi
     if (Array.isArray(place)) return (place as readonly Json[])[Number(name)]
     return isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined
   }, root)
+}
+
+function listOf (value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value as readonly Json[] : []
+}
+
+function objectOf (value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {}
 }

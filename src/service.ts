@@ -111,7 +111,7 @@ export interface Service extends SessionServices {
   /** The prefix of all keys in the store. */
   readonly keyPrefix: string
   readonly models: CountedModels
-  /** The model for embeddings requests that name no model; empty for the provider's default. */
+  /** The model for embeddings requests that name no model; empty for the default of the model client (`LLM_MODEL`). */
   readonly embeddingModel: string
   /**
    * Gives the two functions that call a language model (chat, embeddings) for programs that use the service without HTTP. Instead of throwing an

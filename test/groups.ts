@@ -2,8 +2,8 @@
 // (`npm test`, scripts/test.js).
 
 /**
- * Files that change the process that they run in: its environment, its clock, its cluster. Or they take long by themselves. They run
- * beside others.
+ * Files that change the process that they run in (its environment, its clock, its cluster), or count its promises. Or they take long by
+ * themselves. They run beside others.
  */
 export const OWN: readonly string[] = [
   'exec/bubblewrap.test.ts',
@@ -15,6 +15,7 @@ export const OWN: readonly string[] = [
   'http/explain.test.ts',
   'http/recordings.test.ts',
   'http/tool-calls.test.ts',
+  'http/tool-faults.test.ts',
   'runtime/deadline.test.ts',
   'runtime/throttle.test.ts',
   'session/crash/crash.test.ts',

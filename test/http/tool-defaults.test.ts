@@ -54,8 +54,8 @@ describe('a render in which something stood in for a tool', () => {
 
 describe('a crowd of renders', () => {
   it('does not trip the breaker of a tool that fails no call', async t => {
-    const server = await startRestfulToolServer(t, { '/': response => { setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('"found"'), 100) } })
-    const { post, get } = await startService(t, { 'templates:p': { userPrompt: '{{x_y n=variables.n}}' }, 'tools:x:y': { url: server.origin, concurrency: 4, default: 'a stand-in' } }, { RENDER_TIMEOUT_MS: '160' })
+    const server = await startRestfulToolServer(t, { '/': response => { setTimeout(() => response.writeHead(200, { 'content-type': 'application/json' }).end('"found"'), 500) } })
+    const { post, get } = await startService(t, { 'templates:p': { userPrompt: '{{x_y n=variables.n}}' }, 'tools:x:y': { url: server.origin, concurrency: 4, default: 'a stand-in' } }, { RENDER_TIMEOUT_MS: '800' })
     const crowd = () => Promise.all(Array.from({ length: 20 }, (_, n) => post('/api/render/prompts/p', { variables: { n } })))
     await crowd()
     const second = await crowd()

@@ -8,7 +8,7 @@ import { COUNTED } from './count-reporter.js'
 const GROUPS = 16
 
 /** Most tests wait: for Redis, SSH, browsers, processes. More at a time than this, and some would wait too long for a core. */
-const AT_A_TIME = availableParallelism() + 2
+const AT_A_TIME = availableParallelism() + 1
 
 /**
  * Sorts files of tests into lanes.

@@ -89,7 +89,7 @@ function sectionsOf (generation: Generation, caller: Caller, registry: Registry,
     ['entries', visible.map(ofProblem).sort(byCursor)],
     ['extensions', each(extensions, ({ id, state, diagnostics }) => ({ cursor: `extensions/${id}`, id, state, find: () => diagnostics }))],
     ['prompts', each(prompts, prompt => ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation })))],
-    ['releases', [...releases.values()].flatMap(ofRelease).sort(byCursor)],
+    ['releases', ofReleases(releases.values())],
     ['tools', each(tools, ({ id, diagnostics }) => ({ cursor: `tools/${id}`, id, state: 'valid', find: diagnostics }))],
     ...registry.kinds.filter(isDefinitionKind).map((kind): Section => [
       kind.name,
@@ -105,13 +105,17 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject
   return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
 }
 
-/** The labels of one prompt that stand for a version which cannot run, for example because its tool is not registered any more. */
-function ofRelease ({ id: prompt, labels }: Release): readonly Subject[] {
-  return [...labels].flatMap(([label, versions]) => {
-    const broken = versions.find(version => version.prompt.state !== 'valid')?.prompt
-    const id = `${prompt}@${label}`
-    return broken === undefined ? [] : [{ cursor: `releases/${id}`, id, state: broken.state, find: () => broken.diagnostics }]
-  })
+/** The labels that stand for a version which cannot run, for example because its tool is not registered any more. */
+function * ofReleases (releases: Iterable<Release>): Generator<Subject> {
+  const subjects: Subject[] = []
+  for (const { id: prompt, labels } of releases) {
+    for (const [label, versions] of labels) {
+      const broken = versions.find(version => version.prompt.state !== 'valid')?.prompt
+      const id = `${prompt}@${label}`
+      if (broken !== undefined) subjects.push({ cursor: `releases/${id}`, id, state: broken.state, find: () => broken.diagnostics })
+    }
+  }
+  yield * subjects.sort(byCursor)
 }
 
 function ofPrompt ({ id, state }: Prompt, find: () => readonly Diagnostic[]): Subject {

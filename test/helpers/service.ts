@@ -42,7 +42,8 @@ export async function startService (t: TestContext, registrations: Registrations
       done()
     }
   })
-  const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', ALLOW_ROOT: 'true', LOG_LEVEL: 'warn', ...environment })
+  // The first render of a process compiles much code: beside other tests that takes longer than the 500 ms of the default.
+  const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', ALLOW_ROOT: 'true', LOG_LEVEL: 'warn', RENDER_TIMEOUT_MS: '10000', ...environment })
   const app = await createApp(config, pino(pinoOptions({ level: config.LOG_LEVEL, values: config.LOG_VALUES }), sink), { store, ...options })
   t.after(() => app.close())
   holdToListedErrors(app)

@@ -40,7 +40,7 @@ export async function startOpenSsh (user = userInfo().username): Promise<TestSsh
   await folder.write('authorized', await readFile(at('key.pub')))
   // As root it wants this folder, which distributions make at the start of the service.
   if (process.getuid?.() === 0) execFileSync('mkdir', ['-p', '/run/sshd'])
-  const begin = async (): Promise<Listening> => {
+  const begin = async (tries: number): Promise<Listening> => {
     const port = await freePort()
     await folder.write('sshd_config', [
       `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
@@ -48,9 +48,11 @@ export async function startOpenSsh (user = userInfo().username): Promise<TestSsh
     ].join('\n'))
     const server = spawn(SSHD, ['-D', '-e', '-f', at('sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] })
     // Another process may have taken the port meanwhile: then sshd ends, and what answers there is something else.
-    return await says(server, 'Server listening') ? { port, server } : await begin()
+    if (await says(server, 'Server listening')) return { port, server }
+    if (tries === 1) throw new Error('sshd ends before it listens')
+    return await begin(tries - 1)
   }
-  const { port, server } = await begin()
+  const { port, server } = await begin(5)
   const proxy = await startProxy(port)
   const [, hostKey = ''] = execFileSync('ssh-keygen', ['-l', '-f', at('host.pub')], { encoding: 'utf8' }).split(' ')
   return {

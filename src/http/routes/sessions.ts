@@ -156,7 +156,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 
-/** Writes the JSON of an audit piece by piece, one transition (recorded step of the session) after the other. */
+/** Gives the JSON of a session's audit in pieces: one piece for each transition (entry of the session's log). */
 async function * auditText (transitions: AsyncGenerator<Transition>, limit: number): AsyncGenerator<string> {
   let count = 0
   yield '['

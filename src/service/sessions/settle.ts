@@ -20,7 +20,7 @@ export interface Settled {
   readonly children: ReadonlyArray<Head & Below>
 }
 
-/** The limits of a call's wait for a session, until the session needs input or has ended. */
+/** The limits of a wait until a session needs input or has ended. */
 export interface Patience {
   /** The signal that ends the wait, for example when the client closes the connection. */
   readonly signal: AbortSignal

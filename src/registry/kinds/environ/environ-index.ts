@@ -43,7 +43,7 @@ export class EnvironIndex {
     return this.#listed.length + this.#added.length - this.#removed.length
   }
 
-  /** Whether so many names have changed since the store last listed them that listing all names anew is worth its cost. */
+  /** Whether more than `MAX_CHANGES` names have changed since the store last listed all names, so that a new listing is worth its cost. */
   get needsCompaction (): boolean {
     return this.#added.length + this.#removed.length > MAX_CHANGES
   }

@@ -128,7 +128,8 @@ export class SessionFolder {
     const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
-    // A replica has perhaps taken the session meanwhile: only the index in memory tells that. The due time on the disk is then too early, which is harmless.
+    // Somebody can have taken the session over while the line was written. Only the index in memory knows that, so the entry is computed from the index
+    // again. The due time in the line is then too early, which is harmless.
     const length = (known?.length ?? 0) + Buffer.byteLength(line)
     await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
     return 'ok'

@@ -33,7 +33,7 @@ export async function checkoutOfExamples (t: AtEnd): Promise<CleanCheckout> {
   const ports = await freeExamplePorts()
   const folder = await createCheckout(t, ports)
   await startExampleTools(t, ports)
-  const { url } = await startProcess(t, { ...AS_STARTED, STORE_DIR: 'examples', STATE_DIR: join(folder.path, 'spare', 'state'), RENDER_TIMEOUT_MS: '5000' }, folder.path)
+  const { url } = await startProcess(t, { ...AS_STARTED, STORE_DIR: 'examples', STATE_DIR: join(folder.path, 'spare', 'state'), RENDER_TIMEOUT_MS: '20000' }, folder.path)
   await waitFor('the tools to be prepared', async () => {
     const states = await Promise.all(TOOLS.map(async id => (await (await fetch(`${url}/api/tools/${id}`)).json() as { preparation: string }).preparation))
     return states.every(state => state === 'ready')

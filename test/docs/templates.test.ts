@@ -35,7 +35,7 @@ describe('docs/templates.md', () => {
     await startExampleTools(atEnd, ports)
     const folder = await examplesFor(atEnd, ports)
     publish(folder)
-    app = await createApp(loadConfig({ STORE_DIR: folder, RENDER_TIMEOUT_MS: '5000' }), pino({ level: 'silent' }))
+    app = await createApp(loadConfig({ STORE_DIR: folder, RENDER_TIMEOUT_MS: '20000' }), pino({ level: 'silent' }))
     closing.unshift(() => app.close())
     await waitFor('the tools to be prepared', async () => {
       const states = await Promise.all(['codebase.lookup_ref', 'owners.find', 'mcp.project.outline'].map(async id => (await app.inject(`/api/tools/${id}`)).json<{ preparation: string }>().preparation))

@@ -20,7 +20,7 @@ describe('the examples with their tool server', () => {
   it('are recorded as docs/tools.md shows, and replayed', async t => {
     const ports = await freeExamplePorts()
     await startExampleTools(t, ports)
-    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '20000' })
     await toolsToBeReady(url)
     const [, record] = commandsIn(readFileSync('docs/tools.md', 'utf8'))
     assert.ok(record !== undefined)
@@ -42,14 +42,14 @@ describe('the examples with their tool server', () => {
     const ports = await freeExamplePorts()
     await startExampleTools(t, ports)
     await promisify(execFile)(process.execPath, ['scripts/register.js', await examplesFor(t, ports)], { env: { PATH: process.env['PATH'], REDIS_URL: redis.url } })
-    const { url } = await startProcess(t, { REDIS_URL: redis.url, RENDER_TIMEOUT_MS: '5000' })
+    const { url } = await startProcess(t, { REDIS_URL: redis.url, RENDER_TIMEOUT_MS: '20000' })
     await toolsToBeReady(url)
     for (const { path, body, output } of shown) assert.equal(await post(url, path, body), output)
   })
 
   it('render with the registered defaults while it does not run, and with results once it does', async t => {
     const ports = await freeExamplePorts()
-    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '5000' })
+    const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '20000' })
     const explain = () => post(url, '/api/render/prompts/symbols.explain', '{"variables":{"symbol":"CreateOrder"}}')
     assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used: nothing names it, or npm run example:tools is not running.","status":"success"}')
     assert.equal(await post(url, '/api/render/prompts/review.file', '{"variables":{"file":"ledger/book.go"}}'),

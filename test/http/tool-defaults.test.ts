@@ -14,7 +14,7 @@ describe('a render in which something stood in for a tool', () => {
       'tools:x:bad': { url: `${server.origin}/500`, default: 'a stand-in' },
       'tools:x:nothing': { url: `${server.origin}/500` },
       'tools:x:good': { url: `${server.origin}/echo` }
-    }, { RENDER_TIMEOUT_MS: '5000' })
+    })
     const reply = await post('/api/render/prompts/both?explain=true')
     assert.equal(reply.headers[HEADER], 'x_bad, x_nothing')
     assert.deepEqual(reply.json['explain']?.['toolDefaults'], ['x_bad', 'x_nothing'])

@@ -4,7 +4,7 @@ import { everythingServer, startMcpToolServer } from '../helpers/mcp-tool-server
 import { startService } from '../helpers/service.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
-const commands = { MCP_STDIO_COMMANDS: `everything="${process.execPath}" "${everythingServer}" stdio`, RENDER_TIMEOUT_MS: '5000' }
+const commands = { MCP_STDIO_COMMANDS: `everything="${process.execPath}" "${everythingServer}" stdio` }
 
 describe('an MCP server that is registered as a whole', () => {
   it('over stdio brings tools that are listed, tried by hand, and used in templates of both languages', async t => {

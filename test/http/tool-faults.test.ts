@@ -41,7 +41,7 @@ describe('a render with a tool that goes wrong', () => {
   for (const [path, code, policy] of FAILING) {
     it(`goes on with the default, and logs ${code} with the request id, for ${path}`, async t => {
       const server = await startRestfulToolServer(t)
-      const { app, log } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in', ...policy } }, { RENDER_TIMEOUT_MS: '5000' })
+      const { app, log } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in', ...policy } })
       for (const language of LANGUAGES) {
         const reply = await app.inject({ method: 'POST', url: `/api/render/prompts/${language}`, headers: { 'x-request-id': `of-${language}` } })
         assert.deepEqual([reply.statusCode, reply.json()], [200, { rendered_prompt: 'got a stand-in!', status: 'success' }])
@@ -83,7 +83,7 @@ describe('a render with a tool that goes wrong', () => {
   for (const path of ['/hang', '/hang-after-headers', '/drip']) {
     it(`ends with 503 RENDER_TIMEOUT for ${path} without a timeout of its own, until the breaker opens`, async t => {
       const server = await startRestfulToolServer(t)
-      const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in', breaker: { minimumCalls: 3 } } }, { RENDER_TIMEOUT_MS: '200' })
+      const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in', breaker: { minimumCalls: 3 } } }, { RENDER_TIMEOUT_MS: '1500' })
       const statuses: number[] = []
       for (let render = 0; render < 4; render++) statuses.push((await post('/api/render/prompts/go')).status)
       assert.deepEqual(statuses, [503, 503, 503, 200])

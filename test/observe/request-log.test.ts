@@ -49,7 +49,7 @@ describe('the line of a request', () => {
 
   it('is there when the client leaves, once', async t => {
     const tools = await startRestfulToolServer(t)
-    const service = await startService(t, { 'templates:slow': '{{slow_tool}}', 'tools:slow:tool': { url: `${tools.origin}/hang` } }, { ...info, RENDER_TIMEOUT_MS: '1000' })
+    const service = await startService(t, { 'templates:slow': '{{slow_tool}}', 'tools:slow:tool': { url: `${tools.origin}/hang` } }, { ...info, RENDER_TIMEOUT_MS: '3000' })
     const client = postAndLeave(`${await service.listen()}/api/render/prompts/slow`, {})
     await waitFor('the tool to be called', () => tools.requests.length === 1)
     client.destroy()

@@ -212,7 +212,7 @@ describe('a tool loop', () => {
   it('ends in time, whatever its tools do, and asks the model no more', async t => {
     const tools = await startUpstream(() => {})
     t.after(() => tools.close())
-    const { client, upstream } = await startOfficialClient(t, once(lookUp), registrations(tools.baseUrl), { LLM_TIMEOUT_MS: '300' })
+    const { client, upstream } = await startOfficialClient(t, once(lookUp), registrations(tools.baseUrl), { LLM_TIMEOUT_MS: '2000' })
     await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS', message: /its tools left no time for another turn within LLM_TIMEOUT_MS/ })
     assert.equal(upstream.hits.length, 1)
   })

@@ -93,7 +93,7 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
     it(`is gone with its grandchildren when it is ended by ${signal} as ${outcome}`, async t => {
       const controller = new AbortController()
       const command = `rm -f inner outer; ${ignore}sh -c '${ignore}sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; wait' & while [ ! -s inner ] || [ ! -s outer ]; do sleep 0.01; done; echo ready; wait`
-      const ran = await executorOf(t).run(command, forever(outcome === 'timeout' ? { timeout: 1500 } : { signal: controller.signal, onOutput: () => { controller.abort() } }))
+      const ran = await executorOf(t).run(command, forever(outcome === 'timeout' ? { timeout: 3000 } : { signal: controller.signal, onOutput: () => { controller.abort() } }))
       assert.deepEqual([ran.outcome, ran.exitCode, ran.signal, ran.stdout, ran.stderr], [outcome, null, signal, 'ready\n', ''])
       for (const name of ['inner', 'outer']) await untilDead(await readPid(join(path, name)))
     })

@@ -69,7 +69,7 @@ describe('a command over SSH', () => {
       if (command.includes(' begin ')) channel.write(begun(mark))
       else channel.end(`${mark} dead TERM\n`)
     })
-    assert.equal((await executorOf(t, server).run('true', forever({ timeout: 1000 }))).signal, 'SIGTERM')
+    assert.equal((await executorOf(t, server).run('true', forever({ timeout: 3000 }))).signal, 'SIGTERM')
     assert.deepEqual([said.length, said.some(command => command.includes('aps-'))], [2, false])
   })
 
@@ -78,7 +78,7 @@ describe('a command over SSH', () => {
       if (command.includes(' begin ')) channel.write(`${begun(mark)}half`)
       else channel.end(`${mark} dead KILL\n`)
     })
-    const { durationMs, ...ran } = await executorOf(t, server).run('true', forever({ timeout: 1000 }))
+    const { durationMs, ...ran } = await executorOf(t, server).run('true', forever({ timeout: 3000 }))
     assert.deepEqual(ran, { outcome: 'timeout', exitCode: null, signal: 'SIGKILL', stdout: 'half', stderr: '' })
   })
 

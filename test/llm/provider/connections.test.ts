@@ -40,7 +40,7 @@ describe('Connections', () => {
     assert.notEqual(connections.acquire(), client)
   })
 
-  it('leaves no socket behind for a connection that is destroyed', { timeout: 10_000 }, async t => {
+  it('leaves no socket behind for a connection that is destroyed', { timeout: 30_000 }, async t => {
     const { upstream, connections } = await open(t, () => connections.destroy(client))
     const client = connections.acquire()
     await assert.rejects(use(client))

@@ -9,7 +9,7 @@ const ROOMS = ['base', 'runtime', 'template', 'store', 'tool', 'registry', 'llm'
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
 
 /** What may not grow; whoever lowers a figure lowers its bound too. */
-const BOUNDS = { casts: 31, pairs: 27 }
+const BOUNDS = { casts: 29, pairs: 27 }
 
 describe('rooms', () => {
   it('import only from rooms above them', () => {

@@ -258,7 +258,7 @@ describe('the session with an MCP server', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
     })
     const room = createToolRoom(test)
-    const echo = (await discover(room, { mcp: { url: server.url }, timeout: 50 }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    const echo = (await discover(room, { mcp: { url: server.url }, timeout: 2000 }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
     assert.equal((await room.call(echo)).error?.code, 'TIMEOUT')
     await until(() => closed)
   })

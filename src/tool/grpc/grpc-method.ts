@@ -1,5 +1,5 @@
 import { type Client } from '@grpc/grpc-js'
-import { type AnyNestedObject, type INamespace, type IType, type NamespaceBase, type ReflectionObject, type Type } from 'protobufjs'
+import { type AnyNestedObject, type IEnum, type IField, type INamespace, type IType, type NamespaceBase, type ReflectionObject, type Type } from 'protobufjs'
 import { createParserProcess, type ParserProcess } from '../../runtime/parser-process.ts'
 import { createSlices, type Slices } from '../../runtime/slices.ts'
 import { type GrpcDefinition } from './grpc-definition.ts'
@@ -68,8 +68,8 @@ async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<str
     const member = 'fields' in json
       ? Type.fromJSON(name, json as IType)
       : 'values' in json
-        ? Enum.fromJSON(name, json as never)
-        : 'id' in json ? Field.fromJSON(name, json as never) : Namespace.fromJSON(name, json)
+        ? Enum.fromJSON(name, json as IEnum)
+        : 'id' in json ? Field.fromJSON(name, json as IField) : Namespace.fromJSON(name, json)
     parent.add(member)
     return member
   }

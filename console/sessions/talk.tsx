@@ -4,7 +4,7 @@ import { Revealed } from '../parts/reveal.tsx'
 import { When } from '../parts/when.tsx'
 import { RanBox } from './ran-box.tsx'
 import { type TalkItem, talkItems } from './talk-items.ts'
-import { type Followed, type Session } from './follow/use-session.ts'
+import { type Followed, type LiveText, type Session } from './follow/use-session.ts'
 import { partsOf } from './words.ts'
 
 /** How many of the latest items are shown at first; a button shows more. */
@@ -33,11 +33,11 @@ export function Talk ({ session, followed, isMain = true, children }: TalkProps)
   return (
     <>
       <Earlier hidden={items.length - most} followed={followed} onMore={() => { setMost(most + 4 * MOST) }} />
-      {items.length === 0 && live.size === 0 && <p className='quiet'>{t.nothingSaid}</p>}
+      {items.length === 0 && live.length === 0 && <p className='quiet'>{t.nothingSaid}</p>}
       <ol className='talk' aria-label={t.dialogue}>
         {items.slice(-most).map(item => <Item key={item.key} item={item} name={name} />)}
-        {[...live].map(([effect, text]) => <Live key={effect} effect={effect} text={text} name={name} />)}
-        {session.status === 'running' && live.size === 0 && (
+        {live.map(written => <Live key={`${written.effect}:${written.step ?? ''}`} written={written} name={name} />)}
+        {session.status === 'running' && live.length === 0 && (
           <li>
             <span className='quiet'>{t.now}</span>
             <div><span className='who'>{name}</span> <span className='quiet' role='status'>{t.isAnswering}</span></div>
@@ -91,9 +91,9 @@ function Item ({ item: { at, role, by, text, ran }, name }: { readonly item: Tal
   )
 }
 
-/** Shows the text that the model is writing, or that a command is printing. */
-function Live ({ effect, text, name }: { readonly effect: string, readonly text: string, readonly name: string }) {
-  const words = <><Revealed text={text} /><span className='caret' /></>
+/** Shows a text that has no message yet, with a caret while it is being written. */
+function Live ({ written: { effect, text, step }, name }: { readonly written: LiveText, readonly name: string }) {
+  const words = <><Revealed text={text} />{step === undefined && <span className='caret' />}</>
   return (
     <li aria-live='off'>
       <span className='quiet'>{t.now}</span>

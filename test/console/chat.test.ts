@@ -61,6 +61,27 @@ describe('A chat at the console', { skip: noChromium }, () => {
     assert.equal(await dialogue(page).getByText('Ann owns it.').count(), 1)
   })
 
+  it('keeps the words of an answer in sight until its message is read', async t => {
+    const given = await chat(t)
+    const { page } = given
+    const answer = await ask(given, 'Who owns it?')
+    await dialogue(page).getByText('Who owns it?').waitFor()
+    say(answer, 'Ann owns it.')
+    await dialogue(page).getByText('Ann owns it.').waitFor()
+    let release = () => {}
+    const released = new Promise<void>(resolve => { release = resolve })
+    await page.route('**/api/sessions/*/messages*', async route => {
+      await released
+      await route.continue()
+    })
+    end(answer)
+    await page.locator('.talk .caret').waitFor({ state: 'detached' })
+    assert.equal(await dialogue(page).getByText('Ann owns it.').count(), 1)
+    release()
+    await dialogue(page).getByRole('listitem').filter({ hasText: 'Ann owns it.' }).locator('time').waitFor()
+    assert.equal(await dialogue(page).getByText('Ann owns it.').count(), 1)
+  })
+
   it('takes back what was said when the answer breaks off, and begins anew', async t => {
     const given = await chat(t)
     const { page, answers } = given

@@ -1,5 +1,5 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import type { paths } from '../../../.build/api.d.ts'
 import { api, take } from '../../api/client.ts'
 import { followSession, type SessionEvent } from './session-socket.ts'
@@ -7,6 +7,15 @@ import { type Said, useSaid } from './use-said.ts'
 
 export type { Said } from './use-said.ts'
 export type Session = paths['/api/sessions/{id}']['get']['responses']['200']['content']['application/json']
+
+/** A text that the model or a command is writing, or has written and that was not read as a message yet. */
+export interface LiveText {
+  /** The effect id of the command that prints the text; empty for the model. */
+  readonly effect: string
+  readonly text: string
+  /** The number of the step whose message has the text; left out while the text is being written. */
+  readonly step?: number
+}
 
 /** A session as its page shows it: its state, its events, its messages, and the text that is being written now. */
 export interface Followed {
@@ -17,8 +26,7 @@ export interface Followed {
   /** Whether the session has earlier messages that were not read yet; `readEarlier` reads them. */
   readonly hasEarlier: boolean
   readonly readEarlier: () => Promise<void>
-  /** The text that is being written now: for the key `''` by the model, for any other key by the command with this effect id. */
-  readonly live: ReadonlyMap<string, string>
+  readonly live: readonly LiveText[]
   readonly isConnected: boolean
   /** When the last event has come, in ms since 1970. */
   readonly heardAt: number
@@ -30,28 +38,33 @@ const MOST_LIVE = 256 * 1024
 /** How long events are collected before the screen changes, in ms. */
 const GATHER = 40
 
-/** The events that end a live text: from then on the text is a message. */
-const ENDS = ['stdout', 'message', 'command', 'done']
+/** The events that end a live text. Their step has a message with the text, which is read after the event has come. */
+const ENDS = ['stdout', 'message', 'command']
 
-interface Heard { readonly events: readonly SessionEvent[], readonly live: ReadonlyMap<string, string> }
+interface Heard { readonly events: readonly SessionEvent[], readonly live: readonly LiveText[] }
 
 export function useSession (id: string): Followed {
-  const [{ events, live }, setHeard] = useState<Heard>({ events: [], live: new Map() })
+  const [{ events, live }, setHeard] = useState<Heard>({ events: [], live: [] })
   const [isConnected, setConnected] = useState(true)
   const [heardAt, setHeardAt] = useState(Date.now())
   const known = useRef(new Map<string, SessionEvent>())
   const query = useQuery({ queryKey: ['session', id], queryFn: () => take(api.GET('/api/sessions/{id}', { params: { path: { id } } })), staleTime: 0 })
   const { after, ...dialogue } = useSaid(id, events.length)
   const refetch = query.refetch
+  const lastRead = dialogue.said.at(-1)?.seq ?? 0
+  const read = useRef(lastRead)
+  read.current = lastRead
 
   useEffect(() => {
     if (after === undefined) return
     const texts = new Map<string, string>()
+    let written: readonly LiveText[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
     const later = () => {
       timer ??= setTimeout(() => {
         timer = undefined
-        setHeard({ events: inOrder(known.current), live: new Map(texts) })
+        written = unread(written, read.current)
+        setHeard({ events: inOrder(known.current), live: [...written, ...[...texts].map(([effect, text]) => ({ effect, text }))] })
         setHeardAt(Date.now())
         void refetch()
       }, GATHER)
@@ -59,8 +72,13 @@ export function useSession (id: string): Followed {
     const stop = followSession(id, after, {
       onEvent: event => {
         known.current.set(`${event.seq}.${event.n}`, event)
-        // The live text is complete, and a message has it now.
-        if (ENDS.includes(event.event)) texts.delete(event.event === 'command' ? String(event.data['effect']) : '')
+        const effect = event.event === 'command' ? String(event.data['effect']) : ''
+        const text = texts.get(effect)
+        if (ENDS.includes(event.event) && text !== undefined) {
+          texts.delete(effect)
+          // Until its message is read, the text stays: otherwise it would disappear for a moment.
+          written = [...written, { effect, text, step: event.seq }]
+        }
         if (event.event === 'done') texts.clear()
         later()
       },
@@ -78,7 +96,12 @@ export function useSession (id: string): Followed {
       clearTimeout(timer)
     }
   }, [id, after, refetch])
-  return { query, events, ...dialogue, live, isConnected, heardAt }
+  return { query, events, ...dialogue, live: useMemo(() => unread(live, lastRead), [live, lastRead]), isConnected, heardAt }
+}
+
+/** The texts that are still being written, or whose message comes after the last one that was read. */
+function unread (texts: readonly LiveText[], lastRead: number): readonly LiveText[] {
+  return texts.filter(({ step }) => step === undefined || step > lastRead)
 }
 
 /** Sorts events by step and number, since earlier ones may come later. */

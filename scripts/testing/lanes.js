@@ -10,6 +10,9 @@ const GROUPS = 16
 /** Most tests wait: for Redis, SSH, browsers, processes. More at a time than this, and some would wait too long for a core. */
 const AT_A_TIME = availableParallelism() + 1
 
+/** The longest time for one process, in ms: a bound against a test that waits for ever, not a measurement. */
+const MOST = 30 * 60_000
+
 /**
  * Sorts files of tests into lanes.
  * @param {readonly string[]} files paths below test/: `config.test.ts`
@@ -58,7 +61,7 @@ function runLane ({ name, files, atATime }) {
   mkdirSync('.build', { recursive: true })
   rmSync(path, { force: true })
   const reporters = ['--test-reporter=spec', '--test-reporter-destination=stdout', `--test-reporter=${new URL('count-reporter.js', import.meta.url).href}`, `--test-reporter-destination=${path}`]
-  const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${atATime}`, ...reporters, ...files], { stdio: 'inherit' })
+  const { status } = spawnSync(process.execPath, ['--enable-source-maps', '--test', `--test-concurrency=${atATime}`, `--test-timeout=${MOST}`, ...reporters, ...files], { stdio: 'inherit' })
   // A runner that was killed has written nothing, and has failed.
   try {
     return { status, ...JSON.parse(readFileSync(path, 'utf8')) }

@@ -16,6 +16,9 @@ const LEAVE = '\x1d'
 /** The key that tells a shell that its input has ended: Ctrl-D. */
 const END = '\x04'
 
+/** The states of a terminal in which its shell reads a line. */
+const READING = ['prompt', 'typing']
+
 /**
  * How often `aps` tries to attach a terminal, and the pause between two tries, in ms. A try fails if it reaches a process of the service
  * that does not hold the terminal.
@@ -56,6 +59,13 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   let failure: CliError | undefined
   let reason: string | undefined
   let typing = (): void => {}
+  let hasInputEnded = false
+  const type = (keys: string): void => { if (keys === LEAVE) socket.close(); else send({ type: 'data', data: keys }) }
+  /** If stdin is no terminal, its end also ends the shell, as the end of a script does. */
+  const endShell = (): void => {
+    hasInputEnded = true
+    type(END)
+  }
   socket.on('message', (data: Buffer) => {
     const frame = objectOf(parseJson(data.toString()))
     switch (frame['type']) {
@@ -63,8 +73,10 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
         void output.raw(textOf(frame['data']))
         break
       case 'terminal':
-        if (id === '') typing = pass(stdin, keys => { if (keys === LEAVE) socket.close(); else send({ type: 'data', data: keys }) })
+        if (id === '') typing = pass(stdin, type, endShell)
         id = textOf(frame['terminalId'])
+        // A program that runs may take the key, and the terminal drops it if the shell comes back before the key was read. So the shell gets it again.
+        if (hasInputEnded && READING.includes(textOf(frame['state']))) type(END)
         break
       case 'close':
         reason = textOf(frame['reason'])
@@ -106,17 +118,26 @@ async function opened (api: ApiClient): Promise<WebSocket> {
   return socket
 }
 
-/** Sends what the user types to the service's terminal, without waiting for the end of a line. @returns a function that stops the sending */
-function pass (stdin: Seat['stdin'], type: (keys: string) => void): () => void {
+/**
+ * Sends what the user types to the service's terminal, without waiting for the end of a line.
+ * @param onEnd called when stdin ends, as it does if stdin is no terminal
+ * @returns a function that stops the sending
+ */
+function pass (stdin: Seat['stdin'], type: (keys: string) => void, onEnd: () => void): () => void {
   const decoder = new TextDecoder()
+  let last = '\n'
   const read = (bytes: Buffer): void => {
     const text = decoder.decode(bytes, { stream: true })
     const at = text.indexOf(LEAVE)
     if (at !== 0 && text !== '') type(at < 0 ? text : text.slice(0, at))
     if (at >= 0) type(LEAVE)
+    last = text.at(-1) ?? last
   }
-  // If stdin is no terminal, its end also ends the shell, as the end of a script does.
-  const end = (): void => { type(END) }
+  const end = (): void => {
+    // The last line of a script counts, too, when no line break ends it.
+    if (last !== '\n' && last !== '\r') type('\r')
+    onEnd()
+  }
   stdin.setRawMode?.(true)
   stdin.on('end', end)
   stdin.on('data', read)

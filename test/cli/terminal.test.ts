@@ -44,6 +44,19 @@ describe('aps terminal', { skip: noPty }, () => {
     assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 0'])
   })
 
+  it('runs the last line of that input also without a line break', { timeout: 60_000 }, async t => {
+    const { url } = await started(t)
+    const { code, stderr } = await runAps(['terminal', 'here', '--url', url], {}, 'exit 3')
+    assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 3'])
+  })
+
+  it('ends the shell also where that input ends while a command runs', { timeout: 60_000 }, async t => {
+    const { url } = await started(t)
+    const { stdout, stderr, code } = await runAps(['terminal', 'here', '--url', url], {}, 'sleep 1; echo $((6*7))\n')
+    assert.match(stdout, /42\r\n/)
+    assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 0'])
+  })
+
   for (const [what, args, code, words] of [
     ['a target that is not offered', ['nowhere'], 1, /^aps: There is no target "nowhere".* \(TARGET_NOT_FOUND\)$/m],
     ['a terminal that is not there', ['--attach', '0'.repeat(32)], 1, /TERMINAL_NOT_FOUND/],

@@ -58,7 +58,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   let tries = 0
   let failure: CliError | undefined
   let reason: string | undefined
-  let typing = (): void => {}
+  let stopTyping = (): void => {}
   let hasInputEnded = false
   const type = (keys: string): void => { if (keys === LEAVE) socket.close(); else send({ type: 'data', data: keys }) }
   /** If stdin is no terminal, its end also ends the shell, as the end of a script does. */
@@ -73,9 +73,10 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
         void output.raw(textOf(frame['data']))
         break
       case 'terminal':
-        if (id === '') typing = pass(stdin, type, endShell)
+        if (id === '') stopTyping = pass(stdin, type, endShell)
         id = textOf(frame['terminalId'])
-        // A program that runs may take the key, and the terminal drops it if the shell comes back before the key was read. So the shell gets it again.
+        // A shell that was busy when its input ended may never get `END`: a program can read it, and a terminal that leaves line mode drops it.
+        // So `END` is typed again whenever the shell reads a line.
         if (hasInputEnded && READING.includes(textOf(frame['state']))) type(END)
         break
       case 'close':
@@ -95,7 +96,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
     await ended
   } finally {
     stopResizes()
-    typing()
+    stopTyping()
   }
   if (failure !== undefined) throw failure
   if (id === '') throw new CliError(EXIT.UNREACHABLE, `${api.url} has closed the connection`)
@@ -125,17 +126,17 @@ async function opened (api: ApiClient): Promise<WebSocket> {
  */
 function pass (stdin: Seat['stdin'], type: (keys: string) => void, onEnd: () => void): () => void {
   const decoder = new TextDecoder()
-  let last = '\n'
+  let lastTyped = '\n'
   const read = (bytes: Buffer): void => {
     const text = decoder.decode(bytes, { stream: true })
     const at = text.indexOf(LEAVE)
     if (at !== 0 && text !== '') type(at < 0 ? text : text.slice(0, at))
     if (at >= 0) type(LEAVE)
-    last = text.at(-1) ?? last
+    lastTyped = text.at(-1) ?? lastTyped
   }
   const end = (): void => {
-    // The last line of a script counts, too, when no line break ends it.
-    if (last !== '\n' && last !== '\r') type('\r')
+    // As in a script, the last line also runs without a line break at its end.
+    if (lastTyped !== '\n' && lastTyped !== '\r') type('\r')
     onEnd()
   }
   stdin.setRawMode?.(true)

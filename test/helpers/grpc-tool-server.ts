@@ -90,7 +90,7 @@ export async function startGrpcToolServer (test: Pick<TestContext, 'after'>, { r
     },
     Stream () {}
   })
-  // It takes long to prepare, and few tests ask for it.
+  // Reflection takes long to prepare, and few tests ask for it.
   if (reflection !== '') addReflection(server, definition, reflection.split(' '))
   const port = await new Promise<number>((resolve, reject) => server.bindAsync(`127.0.0.1:${wanted}`, credentials, (error, bound) => error === null ? resolve(bound) : reject(error)))
   test.after(() => server.forceShutdown())

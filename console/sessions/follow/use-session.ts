@@ -8,7 +8,7 @@ import { type Said, useSaid } from './use-said.ts'
 export type { Said } from './use-said.ts'
 export type Session = paths['/api/sessions/{id}']['get']['responses']['200']['content']['application/json']
 
-/** A text that the model or a command is writing, or has written and that was not read as a message yet. */
+/** A text that the model or a command is writing. Once it is written, it is kept until its message has been read. */
 export interface LiveText {
   /** The effect id of the command that prints the text; empty for the model. */
   readonly effect: string
@@ -26,6 +26,7 @@ export interface Followed {
   /** Whether the session has earlier messages that were not read yet; `readEarlier` reads them. */
   readonly hasEarlier: boolean
   readonly readEarlier: () => Promise<void>
+  /** The texts that are being written now, or whose message was not read yet. */
   readonly live: readonly LiveText[]
   readonly isConnected: boolean
   /** When the last event has come, in ms since 1970. */
@@ -76,7 +77,7 @@ export function useSession (id: string): Followed {
         const text = texts.get(effect)
         if (ENDS.includes(event.event) && text !== undefined) {
           texts.delete(effect)
-          // Until its message is read, the text stays: otherwise it would disappear for a moment.
+          // Without this, the text would be gone from the page until its message is read.
           written = [...written, { effect, text, step: event.seq }]
         }
         if (event.event === 'done') texts.clear()

@@ -8,7 +8,8 @@ import { handlebarsLanguage } from '../../template/handlebars/handlebars-languag
 // The process that parses candidates (prompts, tools and other entries to be checked) starts with this file; see candidate-parser.ts.
 const context = { languages: [handlebarsLanguage, goLanguage], definitionKinds: KINDS.filter(isDefinitionKind) }
 
-// The first parse compiles the schemas of entries. That takes longer than most candidates do, and must not be taken from the first one's time.
+// The first parse of a process compiles the schemas of entries, which takes longer than parsing most candidates. Here it happens before the process
+// says that it is ready, so that the time limit of no candidate includes it.
 await parseCandidate({ kind: 'templates', id: 'first', text: '{"userPrompt":"{{variables.a}}","parameters":[{"name":"a","type":"string"}]}' }, context)
 
 answerQuestions((candidate: Candidate) => parseCandidate(candidate, context))

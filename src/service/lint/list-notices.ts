@@ -105,7 +105,10 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject
   return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
 }
 
-/** The labels that stand for a version which cannot run, for example because its tool is not registered any more. */
+/**
+ * Gives the labels that stand for a version which cannot run, for example because its tool is not registered any more. The releases are looked at
+ * only when a page reaches this section.
+ */
 function * ofReleases (releases: Iterable<Release>): Generator<Subject> {
   const subjects: Subject[] = []
   for (const { id: prompt, labels } of releases) {

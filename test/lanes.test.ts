@@ -22,7 +22,7 @@ function given<T> (code: string): T {
 
 const near = (changed: readonly string[]) => given<string[]>(`
   import { nearTests } from '${scripts('near.js')}'
-  const tests = ['rooms.test.ts', 'json.test.ts', 'template/detect-syntax.test.ts', 'registry/decode-value.test.ts', 'docs/links.test.ts', 'groups.test.ts']
+  const tests = ['imports.test.ts', 'json.test.ts', 'template/detect-syntax.test.ts', 'registry/decode-value.test.ts', 'docs/links.test.ts', 'groups.test.ts']
   console.log(JSON.stringify(nearTests(tests, ${JSON.stringify(changed)})))`)
 
 describe('The lanes of tests', () => {
@@ -66,7 +66,7 @@ describe('Tests that are near to a change', () => {
   const cases: ReadonlyArray<readonly [what: string, changed: readonly string[], tests: readonly string[]]> = [
     ['import what was changed, directly', ['src/base/json.ts'], ['json.test.ts', 'registry/decode-value.test.ts']],
     ['import what was changed, through others', ['src/template/syntax/prescan.ts'], ['template/detect-syntax.test.ts', 'registry/decode-value.test.ts']],
-    ['were changed themselves', ['test/rooms.test.ts'], ['rooms.test.ts']],
+    ['were changed themselves', ['test/imports.test.ts'], ['imports.test.ts']],
     ['name a file beside them', ['test/template/detect-syntax.yaml'], ['template/detect-syntax.test.ts']],
     ['read every page', ['docs/chat.md'], ['docs/links.test.ts']],
     ['are none where nothing reaches it', ['bench/chat.ts'], []]

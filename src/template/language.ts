@@ -182,3 +182,10 @@ export class RenderError extends PlacedError {
     this.syntax = syntax
   }
 }
+
+/** The scope root, with all variables and shared variables, is read by `json` and by tools. It is never printed as it is: nobody means that. */
+export function refuseRoot (node: LazyNode, syntax: Syntax, at: Position): void {
+  if (node.path !== '') return
+  const json = syntax === 'go' ? '{{json .}}' : '{{json @root}}'
+  throw new RenderError(syntax, `this is the root of all variables, which is no text: name one of them, or print ${json}`, at)
+}

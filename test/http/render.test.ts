@@ -13,6 +13,16 @@ const registrations = {
   'templates:cut': { userPrompt: '{{slice .variables.name 0 5}}{{slice .variables.name 0 3}}{{slice .variables.name 3}}', syntax: 'go' },
   'templates:bare': 'a {{one}} b {{variables.two}}',
   'templates:index': { userPrompt: '{{index .variables.list 5}}', syntax: 'go' },
+  'templates:pairs': '{{#each variables.from}}{{#each @root.variables.to}}{{../this}} to {{this}}; {{/each}}{{/each}}',
+  'templates:root': '{{this}}',
+  'templates:root_above': '{{#each variables.list}}{{../this}}{{/each}}',
+  'templates:root_part': '{{> root extra=1}}',
+  'templates:root_json': '{{#with (json this)}}ok{{/with}}',
+  'templates:go_root': { userPrompt: '{{.}}', syntax: 'go' },
+  'templates:go_root_print': { userPrompt: '{{print "a" $}}', syntax: 'go' },
+  'templates:go_root_printf': { userPrompt: '{{printf "%v" .}}', syntax: 'go' },
+  'templates:go_root_html': { userPrompt: '{{. | html}}', syntax: 'go' },
+  'templates:go_root_json': { userPrompt: '{{with json .}}ok{{end}}', syntax: 'go' },
   'templates:broken': { userPrompt: 'x {{if}}', syntax: 'go' },
   'templates:unlinked': { userPrompt: '{{nosuch "x"}}', syntax: 'go' },
   'templates:plain': 'no tags at all'
@@ -26,6 +36,10 @@ describe('POST /api/render/prompts/{id}', () => {
     ['both', { x: { a: 1 } }, [{ role: 'system', content: 'Rules: readability, tests' }, { role: 'user', name: 'ada', content: '[1 for readability, tests]' }]],
     ['cut', { name: 'Größe' }, 'Grö\ufffdGröße'],
     ['bare', { one: 1, two: 2 }, 'a 1 b 2'],
+    ['pairs', { from: ['en'], to: ['en', 'de'] }, 'en to en; en to de; '],
+    ['pairs', { from: [null, true], to: [null, 1] }, ' to ;  to 1; true to ; true to 1; '],
+    ['root_json', {}, 'ok'],
+    ['go_root_json', {}, 'ok'],
     ['greet', { name: '{{vscode.rules}} <&> "quoted"\n' }, 'Hello {{vscode.rules}} <&> "quoted"\n!']
   ] as const
   for (const [id, variables, expected] of renders) {
@@ -203,6 +217,15 @@ describe('POST /api/render/prompts/{id}', () => {
       assert.equal(reply.json['statusCode'], status)
     })
   }
+
+  it('never prints the root, with the shared variables of others, as a text', async t => {
+    const { post } = await startService(t, registrations)
+    for (const id of ['root', 'root_above', 'root_part', 'go_root', 'go_root_print', 'go_root_printf', 'go_root_html']) {
+      const { status, json } = await post(`/api/render/prompts/${id}`, { variables: { list: [1] } })
+      assert.deepEqual([id, status, json['code']], [id, 500, 'RENDER_FAILED'])
+      assert.match(String(json['message']), /the root of all variables, which is no text/)
+    }
+  })
 
   it('says of a prompt that cannot be loaded why, and not that there is none', async t => {
     const { post } = await startService(t, { 'templates:team:x': '{"userPrompt":\n}' })

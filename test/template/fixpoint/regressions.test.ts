@@ -41,11 +41,6 @@ const CASES: ReadonlyArray<Partial<Sources> & { readonly name: string, readonly 
     output: 'm'
   },
   {
-    name: 'a branch of shared variables that is entered from two places is one context, as in the package',
-    sources: { syntax: 'handlebars', text: '{{#notes}}{{#with @root.notes}}{{../variables.t1}}{{/with}}{{/notes}} {{#notes.deep}}{{#with @root.notes.deep}}{{../variables.t1}}{{/with}}{{/notes.deep}}' },
-    output: 'red red'
-  },
-  {
     name: 'a lookup in nothing by nothing is nothing',
     sources: { syntax: 'handlebars', text: '[{{lookup (fail 1) (fail 2)}}]' },
     output: '[]'

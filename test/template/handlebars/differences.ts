@@ -28,6 +28,34 @@ export const DIFFERENCES: readonly Difference[] = [
     ours: '[]'
   },
   {
+    about: 'Every block that sets a context opens a level for `../`; in the package, one whose value equals the context around it does not.',
+    text: '{{#each from}}{{#each @root.to}}{{../this}} to {{this}}; {{/each}}{{/each}}',
+    data: { from: ['en'], to: ['en', 'de'] },
+    package: '{"from":["en"],"to":["en","de"]} to en; en to de; ',
+    ours: 'en to en; en to de; '
+  },
+  {
+    about: 'Every block that sets a context opens a level for `../`, also over the context itself.',
+    text: '{{#with this}}{{title}}[{{../title}}]{{/with}}',
+    data: { title: 'T' },
+    package: 'T[]',
+    ours: 'T[T]'
+  },
+  {
+    about: 'Every block that sets a context opens a level for `../`, also within one over a value that is loosely equal.',
+    text: '{{#with true}}{{#with 1}}{{../this}}{{/with}}{{/with}}',
+    data: {},
+    package: '{}',
+    ours: 'true'
+  },
+  {
+    about: 'Every block that sets a context opens a level for `../`, also over true or null.',
+    text: '{{#flag}}[{{../title}}]{{/flag}}{{#each list}}{{#each @root.list}}{{#if ..}}{{else}}null{{/if}}{{/each}}{{/each}}',
+    data: { title: 'T', flag: true, list: [null] },
+    package: '[]',
+    ours: '[T]null'
+  },
+  {
     about: 'Null as a context stays null inside `if` and `unless`, where the package makes it an empty object.',
     text: '{{#each list}}{{#if true}}[{{this}}]{{/if}}{{/each}}',
     data: { list: [null] },

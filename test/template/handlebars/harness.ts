@@ -21,7 +21,7 @@ export const NO_ENVIRONS: EnvironSource = {
 
 /** A root that is exactly the given data, as the package has it: no reserved names, members in their own order. */
 export class DataRoot extends LazyNode {
-  readonly path = ''
+  readonly path = 'data'
   readonly #data: JsonObject
 
   constructor (data: JsonObject) {
@@ -90,13 +90,36 @@ export function renderTolerantly (text: string, data: JsonObject, partials: Part
 Handlebars.logger.level = 4
 
 /** Renders with the handlebars package, objects and lists printing as JSON. */
-export function renderWithPackage (text: string, data: JsonObject, partials: Partials): string {
+export function renderWithPackage (text: string, data: JsonObject, partials: Partials, prepare?: (instance: typeof Handlebars) => void): string {
   const instance = Handlebars.create()
+  prepare?.(instance)
   instance.registerHelper('raw', function (this: unknown, options: Handlebars.HelperOptions) { return options.fn(this) })
   for (const [name, source] of Object.entries(partials)) instance.registerPartial(name, reentrant(() => compile(instance, source)))
   const template = compile(instance, text)
   // Escaped and back again: with `noEscape`, the package adds numbers that stand next to each other.
   return unescape(printingJson(true, () => template(data)))
+}
+
+/**
+ * Whether a render with the package comes to a block whose value is the context around it, or loosely equal: there it opens no level for `../`, so
+ * that what that means depends on data.
+ */
+export function skipsLevels (text: string, data: JsonObject, partials: Partials): boolean {
+  let skips = false
+  renderWithPackage(text, data, partials, instance => {
+    for (const name of ['each', 'with', 'blockHelperMissing']) {
+      const helper = instance.helpers[name] as Handlebars.HelperDelegate
+      instance.registerHelper(name, function (this: unknown, value: unknown, options: Handlebars.HelperOptions) {
+        const fn = Object.assign((context: unknown, given?: object): string => {
+          // eslint-disable-next-line eqeqeq
+          skips ||= context == this
+          return options.fn(context, given)
+        }, options.fn)
+        return helper.call(this, value, { ...options, fn })
+      })
+    }
+  })
+  return skips
 }
 
 /** The package compiles a template when it is first used, and its compiler needs lists that print as they do. */

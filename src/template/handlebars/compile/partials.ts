@@ -152,12 +152,13 @@ function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed):
   const data = new LoopData(handed.data)
   data.body = body.outer
   const context = merge(handed.base, handed.named, scope.rendering.run)
-  return writeFrom(body.scope.rendering, scope, body.render, new Scope(body.scope.rendering, context, body.scope, data, body.scope.params))
+  return writeFrom(body.scope.rendering, scope, body.render, new Scope(body.scope.rendering, context, body.scope, data, body.scope.params).keepLevel())
 }
 
 function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   const context = merge(handed.base, handed.named, scope.rendering.run)
-  return writeFrom(inline.rendering, scope, inline.render, new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params))
+  const inner = new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params)
+  return writeFrom(inline.rendering, scope, inline.render, inner.keepLevel())
 }
 
 /** Runs a part of another template than the caller's. Meanwhile `run.within` names that other template. */

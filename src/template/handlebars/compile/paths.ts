@@ -123,7 +123,7 @@ function fromOuterContext (depth: number, way: Way): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
     for (let hop = 0; hop < depth && place !== undefined; hop++) {
-      // Whether `../` skips an outer scope depends on whether the contexts are equal, which is not known yet.
+      // Whether the body of a partial's block keeps the context is not known yet.
       if (place.context === PENDING) return PENDING
       place = place.up
     }

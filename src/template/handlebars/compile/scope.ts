@@ -65,19 +65,13 @@ export interface Params {
   provenance: Provenance | undefined
 }
 
-/**
- * Whether a context is the same as the outer one; then `../` skips the outer one. The package handlebars compares loosely, so 0 and false count as
- * the same.
- */
-function isSame (context: Value, outer: Value): boolean {
-  // eslint-disable-next-line eqeqeq
-  return context === outer || (typeof context !== 'object' && typeof outer !== 'object' && context == outer)
-}
-
 /** The scope in which a block runs. A loop has one scope, which is changed for each round, because nothing outlives a round. */
 export class Scope {
   context: Value
-  /** The scope to which `../` leads: the nearest outer one with another context. */
+  /**
+   * The scope to which `../` leads: the one around the block. In the package, a block whose context equals the one around it opens no level, so that
+   * what `../` means depends on data; here every block does.
+   */
   up: Scope | undefined
   /** The scope in which the block itself stands; `undefined` outside of all blocks. */
   readonly outer: Scope | undefined
@@ -99,14 +93,18 @@ export class Scope {
     this.data = data
     this.params = params
     this.context = context
-    this.up = outer !== undefined && isSame(context, outer.context) ? outer.up : outer
+    this.up = outer
+  }
+
+  /** Makes `../` mean what it means around the body of a partial's block, or an inline partial, that keeps the context from there: as in `if`. */
+  keepLevel (): this {
+    if (this.outer !== undefined && this.context === this.outer.context) this.up = this.outer.up
+    return this
   }
 
   /** Prepares the scope for the next round of a loop. */
   nextRound (context: Value, key: Value, index: number, isLast: boolean): void {
     this.context = context
-    const outer = this.outer as Scope
-    this.up = isSame(context, outer.context) ? outer.up : outer
     const data = this.data as LoopData
     data.index = index
     data.key = key

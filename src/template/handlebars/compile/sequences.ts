@@ -11,7 +11,8 @@ import { traceLiteral, tracePart } from './explain/trace-statements.ts'
 import { printed } from '../../functions/arguments.ts'
 import { type Position } from '../../position.ts'
 import { type Run } from '../../run/run.ts'
-import { PENDING, type Value } from '../../value.ts'
+import { refuseRoot } from '../../language.ts'
+import { LazyNode, PENDING, type Value } from '../../value.ts'
 import { failAt } from './failure.ts'
 
 /** A part of a sequence: a text, or a closure that computes one. */
@@ -150,6 +151,7 @@ function compilePrint (evaluate: Evaluate, at: Position): Render {
 }
 
 function printOther (value: Value, run: Run, at: Position): string {
+  if (value instanceof LazyNode) refuseRoot(value, 'handlebars', at)
   const known = run.consume(value, at)
   if (known === PENDING) {
     run.unfinished = true

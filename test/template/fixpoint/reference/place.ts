@@ -29,21 +29,14 @@ export interface Place {
   readonly block: { readonly body: readonly Statement[], readonly place: Place } | undefined
 }
 
-/** Handlebars compares loosely, so that 0 and false are one context. */
-function isSame (one: Value, other: Value): boolean {
-  // eslint-disable-next-line eqeqeq
-  return one === other || (!isObject(one) && !isObject(other) && one == other)
-}
-
-// The reference's `nothing` is an object elsewhere.
-function isObject (value: Value): boolean {
-  return typeof value === 'object' || typeof value === 'symbol'
-}
-
-/** The place inside a block that changes the context. As Handlebars has it, the same context again adds no `../`. */
+/** The place inside a block that sets the context. */
 export function inside (place: Place, context: Value, changes: Partial<Place> = {}): Place {
-  const up = isSame(context, place.context) ? place.up : place
-  return { ...place, context, isInitial: false, up, ...changes }
+  return { ...place, context, isInitial: false, up: place, ...changes }
+}
+
+/** The place inside the body of a partial's block: where that keeps the context, `../` means what it means around it. */
+export function insideBody (place: Place, context: Value, changes: Partial<Place>): Place {
+  return { ...inside(place, context, changes), up: context === place.context ? place.up : place }
 }
 
 /** Where a template begins. */

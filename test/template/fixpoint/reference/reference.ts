@@ -3,7 +3,7 @@ import { type Program, type Statement, type Syntax } from '../program.ts'
 import { assignVariable, Expressions } from './expressions.ts'
 import { GO_RULES } from './go-rules.ts'
 import { HANDLEBARS_RULES } from './handlebars-rules.ts'
-import { type Frame, inside, type Place, startOf } from './place.ts'
+import { type Frame, inside, insideBody, type Place, startOf } from './place.ts'
 import { Absent, consume, isList, Lazy, Merged, NOTHING, RenderFailure, Root, Shared, Unspecified, type Value } from './values.ts'
 
 /** What the strict evaluation of a program comes to. */
@@ -140,7 +140,7 @@ class Interpreter {
     if (node.value.type === 'tool') return await this.#branch(node, place.frame.rules.enters(value), inside(place, value), place)
     if (isList(value)) return await this.#iterate(node, false, value, place)
     const isMissing = value === false || value === null || value === NOTHING || value instanceof Absent
-    return await this.#branch(node, !isMissing, value === true ? place : inside(place, value), place)
+    return await this.#branch(node, !isMissing, inside(place, value === true ? place.context : value), place)
   }
 
   async #partial (node: Extract<Statement, { type: 'partial' }>, place: Place): Promise<void> {
@@ -166,7 +166,7 @@ class Interpreter {
 
   async #block ({ block, context, data }: Place): Promise<void> {
     if (block === undefined) throw new RenderFailure('error', 'there is no block')
-    await this.#all(block.body, inside(block.place, context, { data }))
+    await this.#all(block.body, insideBody(block.place, context, { data }))
   }
 }
 

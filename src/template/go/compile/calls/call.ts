@@ -16,7 +16,7 @@ import { type Machine } from '../machine.ts'
 import { compileFunctionCall, compileIndex, compileLength, compileNot, compileSlice } from './lookups.ts'
 import { compileFormat } from './format-call.ts'
 import { compileOperands, evaluateAll, settleAll } from './operands.ts'
-import { settle } from '../settle.ts'
+import { settle, settleWhole } from '../settle.ts'
 import { type Context, failure, placeOf } from '../unit.ts'
 
 type Compile = (context: Context, call: Call) => Expression
@@ -107,7 +107,7 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
   const { operands } = call
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values)) return PENDING
+    if (!settleAll(operands, machine, values, 0, settleWhole)) return PENDING
     try {
       return shared.apply(allShared(machine, values), machine.builtins)
     } catch (error) {
@@ -131,7 +131,7 @@ function callTool (context: Context, call: Call): Expression {
   const at = placeOf(context, identifier)
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values)) return PENDING
+    if (!settleAll(operands, machine, values, 0, settleWhole)) return PENDING
     const tool = machine.links[slot] as LinkedTool
     const plain = allShared(machine, values)
     try {

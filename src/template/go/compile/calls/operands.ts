@@ -41,10 +41,10 @@ export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: 
 }
 
 /** Settles values (reads each `LazyNode`, notes absent ones as missing) from index `first` on, in place. @returns `false` when one of them is not known yet */
-export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0): boolean {
+export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0, settleOne = settle): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {
-    const value = settle(machine, values[index] as GoValue, places[index] as Position)
+    const value = settleOne(machine, values[index] as GoValue, places[index] as Position)
     if (value === PENDING) isKnown = false
     values[index] = value
   }

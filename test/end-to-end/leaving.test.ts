@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, fetch } from 'undici'
@@ -49,6 +50,16 @@ describe('a service that is told to stop', () => {
     await assert.rejects(stream.text())
     assert.equal(await codeOf(service), 1)
     assert.match(service.log.join('\n'), /took longer than DRAIN_TIMEOUT_MS and were cut/)
+  })
+
+  it('answers the fifty requests that are sent at that moment, though nobody has asked for its readiness', async t => {
+    const service = await startFolder(t, { 'templates/plain': 'Hello' }, {})
+    const { port } = new URL(service.url)
+    assert.equal((await post(service.url, '/api/render/prompts/plain')).status, 200)
+    service.process.kill('SIGTERM')
+    const replies = await Promise.all(Array.from({ length: 50 }, async () => await rawGet(Number(port), '/api/prompts')))
+    assert.deepEqual(new Set(replies), new Set(['HTTP/1.1 200 OK']))
+    assert.equal(await codeOf(service), 0)
   })
 
   it('first says at /readyz that it leaves, while it answers everything and closes connections', async t => {
@@ -199,6 +210,17 @@ async function startHolding (t: TestContext, finish: (response: ServerResponse) 
 
 async function post (url: string, path: string, body: object = {}) {
   return await fetch(`${url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+}
+
+/** Sends a request over a connection of its own. @returns the first line of the reply, or the code of the error */
+async function rawGet (port: number, path: string): Promise<string> {
+  return await new Promise(resolve => {
+    let reply = ''
+    const socket = connect(port, '127.0.0.1', () => { socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`) })
+    socket.on('data', (data: Buffer) => { reply += data.toString() })
+    socket.on('error', (error: NodeJS.ErrnoException) => { resolve(String(error.code)) })
+    socket.on('close', () => { resolve(reply.split('\r\n', 1)[0] ?? '') })
+  })
 }
 
 async function codeOf ({ process }: ServiceProcess): Promise<number | null> {

@@ -11,6 +11,15 @@ declare module 'fastify' {
 /** How long after a readiness check the service assumes that a load balancer still checks its readiness, in ms. */
 const WATCHED_WITHIN = 60_000
 
+/**
+ * How long the port is served at least after the process begins to leave, in ms: clients that no load balancer directs have sent requests by then,
+ * and would find them reset.
+ */
+const LAST_SERVED = 200
+
+/** The turns of the event loop in which that time passes: a process that was not given the CPU meanwhile still takes what waits at its port. */
+const TURNS = 10
+
 /** The shortest time between two messages to the other processes about readiness checks, in ms. */
 const NOTIFY_INTERVAL = 5000
 
@@ -55,12 +64,14 @@ export class Rotation {
   }
 
   /**
-   * Takes the process out of the rotation, and waits so that load balancers notice it. Does not wait when readiness was not checked lately.
-   * @param delay how long to wait, in ms
+   * Takes the process out of the rotation, and waits so that load balancers notice it, and so that what was sent already is answered.
+   * @param delay how long to wait where readiness was checked lately, in ms
    */
   async leave (delay: number): Promise<void> {
     this.#isLeaving = true
-    if (performance.now() - this.#askedAt < WATCHED_WITHIN) await sleep(delay)
+    const isWatched = performance.now() - this.#askedAt < WATCHED_WITHIN
+    const time = isWatched ? Math.max(delay, LAST_SERVED) : LAST_SERVED
+    for (let turn = 0; turn < TURNS; turn++) await sleep(time / TURNS)
   }
 }
 

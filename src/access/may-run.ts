@@ -10,13 +10,9 @@ export function mayRun (kind: string, id: string, { prompts, environs, runs }: P
   return runs?.allows(`${kind}.${id}`) ?? (prompts === undefined && environs === undefined)
 }
 
-/**
- * Whether a caller may continue a session of an agent, a skill or a plan. Only the caller's name patterns for `runs` decide: the caller need not be
- * able to see what runs in the session.
- * @param definition kind and id: `agents/helper`
- */
-export function mayGoOn ({ runs }: Pick<Caller, 'runs'>, definition: string): boolean {
+/** Whether a caller is allowed to run what a session's log names as its definition. @param definition kind and id: `agents/helper` */
+export function mayRunDefinition (caller: Pick<Caller, 'prompts' | 'environs' | 'runs'>, definition: string): boolean {
+  const [kind = '', id = ''] = definition.split('/')
   // A session of a terminal belongs to no registered entry: the caller's role and the caller's allowed targets decide about it.
-  if (definition.startsWith('terminals/')) return true
-  return runs?.allows(definition.replace('/', '.')) ?? true
+  return kind === 'terminals' || mayRun(kind, id, caller)
 }

@@ -272,7 +272,7 @@ export const keyReused = define('IDEMPOTENCY_KEY_REUSED', 409,
   definition => ({ definition }))
 export const forksTooLarge = define('TOO_MANY_SESSIONS', 429,
   (mebibytes: number) => `Forks among your last sessions hold ${mebibytes} MiB, the most that they may; fork an earlier place, or begin a new session`)
-export const tooManyStreams = define('TOO_MANY_STREAMS', 503, (most: number) => `There are too many streams of changes: one caller may have ${most}`)
+export const tooManyStreams = define('TOO_MANY_STREAMS', 503, (bound: string) => `There are too many event streams: ${bound}`)
 export const tooManySockets = define('TOO_MANY_SOCKETS', 503, (most: number) => `There are too many sockets: one caller may have ${most}`)
 export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
 export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,

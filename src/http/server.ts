@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
 import { type Registry } from '../registry/registry.ts'
-import { type Access, guardAccess, guardHosts } from './security/access.ts'
+import { type Access, guardAccess, guardHosts, guardUpgrades } from './security/access.ts'
 import { type Service } from '../service.ts'
 import { type App, type SchemaTypes } from './base/app-types.ts'
 import { answerClientErrors } from './base/client-errors.ts'
@@ -122,6 +122,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   handleErrors(app, options.logValues)
   readJsonBodies(app)
   await allowOrigins(app, options.corsOrigins)
+  guardUpgrades(app, options.access)
   refuseUnknownRoutes(app)
   guardAccess(app, options.access)
   limitRates(app, service.rates)
@@ -141,7 +142,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     previewRoutes(api, service)
     promptTestRoutes(api, service)
     callerRoutes(api, options.access)
-    eventRoutes(api, registry, service.keyPrefix)
+    eventRoutes(api, service)
     definitionRoutes(api, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     releaseRoutes(api, service.releases)

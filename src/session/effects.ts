@@ -140,6 +140,11 @@ export function rowOf (effect: Effect): EffectRow {
   return EFFECTS[effect.kind]
 }
 
+/** Whether an effect that was begun is brought to its end, so that it writes files as a whole or not at all. */
+export function isWhole ({ kind }: Effect): boolean {
+  return kind === 'apply' || kind === 'commit'
+}
+
 /** The digest of the parts of an effect that must stay the same whenever the session's log is read again, apart from the effect's kind. */
 export function digestOf (effect: Effect): string {
   return rowOf(effect).digest(effect)

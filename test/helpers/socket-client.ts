@@ -16,11 +16,13 @@ export interface SocketClient {
 export interface SocketWishes {
   readonly headers?: Readonly<Record<string, string>>
   readonly protocols?: string[]
+  /** @default '/ws' */
+  readonly path?: string
 }
 
 /** Connects to the service. @param origin as `listen` gives it @throws Error with the status of a refusal */
-export async function connectSocket (t: TestContext, origin: string, { headers = {}, protocols = [] }: SocketWishes = {}): Promise<SocketClient> {
-  const socket = new WebSocket(`${origin.replace('http', 'ws')}/ws`, protocols, { headers })
+export async function connectSocket (t: TestContext, origin: string, { headers = {}, protocols = [], path = '/ws' }: SocketWishes = {}): Promise<SocketClient> {
+  const socket = new WebSocket(`${origin.replace('http', 'ws')}${path}`, protocols, { headers })
   t.after(() => { socket.terminate() })
   const frames: JsonView[] = []
   const taken = new Set<JsonView>()

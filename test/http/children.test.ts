@@ -45,7 +45,7 @@ const REPLIES = `
 - { last: Step, reply: '[DONE] Walked.' }
 `
 
-const TOKENS = [tokenEntry('ann', 'run'), tokenEntry('bob', 'approve'), tokenEntry('eve', 'run')]
+const TOKENS = [tokenEntry('ann', 'run'), tokenEntry('bob', 'approve'), tokenEntry('eve', 'run'), tokenEntry('far', 'approve:targets=far'), tokenEntry('skills', 'approve:runs=agents.top')]
 
 interface Place extends Service {
   readonly at: (name: string) => string
@@ -291,6 +291,28 @@ describe('The rights of who has started an agent', () => {
     assert.deepEqual((await service.get(`/api/sessions?root=${id}`, bearer('eve'))).json['sessions'], [])
     assert.equal((await service.post(`/api/sessions/${child}/input`, { text: 'x' }, bearer('ann'))).status, 200)
   })
+
+  for (const [what, said, ask, targets] of [
+    ['a plan', 'mend', 'fix', {}],
+    ['a skill', 'walk', 'walk', {}],
+    ['a skill that names its target itself', 'walk', 'walk', { 'skills:walk': SKILL.replace('protocol', 'target: here\nprotocol'), 'agents:top': { ...TOP, tools: [{ name: 'walk', skill: 'walk' }], ask: ['walk'] } }]
+  ] as const) {
+    it(`hold for the start of ${what}: it is decided by nobody whose token does not name its place, or its definition`, async t => {
+      const service = await start(t, { tokens: TOKENS, agents: { 'agents:top': { ...TOP, ask: [ask] }, ...targets } })
+      const { id } = await service.ask(said, bearer('ann'))
+      const [approval] = await approvalsBelow(service, id, bearer('bob'))
+      assert.equal(String(approval?.['effect']?.['kind']), 'child')
+      for (const who of ['far', 'skills']) {
+        assert.deepEqual(await approvalsBelow(service, id, bearer(who)), [])
+        assert.equal((await service.get(`/api/approvals/${String(approval?.['id'])}`, bearer(who))).status, 404)
+        for (const decision of ['approve', 'reject']) {
+          const { status, json } = await service.post(`/api/approvals/${String(approval?.['id'])}`, { decision, digest: approval?.['digest'] }, bearer(who))
+          assert.deepEqual([status, String(json['code'])], [404, 'APPROVAL_NOT_FOUND'])
+        }
+      }
+      assert.equal((await allow(service, approval as JsonView, bearer('bob'))).status, 200)
+    })
+  }
 
   it('are asked for at every start: what the token does not name is not run', async t => {
     const limited = tokenEntry('ann', 'run:runs=agents.top')

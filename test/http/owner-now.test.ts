@@ -21,6 +21,8 @@ describe('A session acts as its owner is now', () => {
   for (const [what, narrowed, message] of [
     ['the target', 'run:targets=other', /may not use \\"here\\" any more/],
     ['the skill', 'run:runs=skills.other', /may not run skills\/walk any more/],
+    ['all but some prompts', 'run:prompts=team.*', /may not run skills\/walk any more/],
+    ['all but some variables', 'run:environs=team.*', /may not run skills\/walk any more/],
     ['the role', 'read', /may not run sessions any more/]
   ] as const) {
     it(`and runs no command that waited when its token lost ${what}`, async t => {
@@ -36,7 +38,12 @@ describe('A session acts as its owner is now', () => {
     })
   }
 
-  for (const [narrowed, code] of [['run:targets=other', 'TARGET_NOT_FOUND'], ['run:runs=skills.other', 'DEFINITION_NOT_FOUND']] as const) {
+  for (const [narrowed, code] of [
+    ['run:targets=other', 'TARGET_NOT_FOUND'],
+    ['run:runs=skills.other', 'DEFINITION_NOT_FOUND'],
+    ['run:prompts=team.*', 'DEFINITION_NOT_FOUND'],
+    ['run:environs=team.*', 'DEFINITION_NOT_FOUND']
+  ] as const) {
     it(`and takes no input and no fork from a token with ${narrowed}, which may still cancel it`, async t => {
       const service = await start(t)
       const { id } = await service.walk(bearer('ann'))

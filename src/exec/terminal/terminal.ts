@@ -105,6 +105,11 @@ export class Terminal {
     return this.#shell.state
   }
 
+  /** The name of the target (the machine) on which the shell runs. */
+  get target (): string {
+    return this.#options.name
+  }
+
   /** The folder in which the shell is, as its newest prompt reports. */
   get folder (): string {
     return this.#shell.prompt.folder

@@ -1,23 +1,19 @@
 import { PassThrough } from 'node:stream'
 import { type Caller, seesEverything } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
+import { refusalBy, type RightsWatch } from '../../access/rights-watch.ts'
 import { isVisibleEntry, isVisibleKey } from '../../access/visible-key.ts'
-import { ServiceError, tooManyStreams } from '../../base/errors.ts'
+import { tooManyStreams } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { keyToPath, kindPrefix } from '../../store/keys.ts'
 import { ChangeFeed, type Changes } from './change-feed.ts'
 
-/** The most streams that may be open at a time, of one caller and of all callers together. */
-const MAX_PER_CALLER = 50
+/** The most streams of changes that may be open at a time, of all callers together: each change is looked at for each of them. */
 const MAX_IN_ALL = 1000
 
-/**
- * The time between two checks that the callers of all streams are still allowed to follow changes, in ms, and the number of checks after
- * which each stream gets a comment line. The line only shows that the stream is alive.
- */
-const INTERVAL = 1000
-const LOOKS_PER_COMMENT = 15
+/** How often each stream gets a comment line, which only shows that the stream is alive, in ms. */
+const HEARTBEAT = 15_000
 
 /**
  * The most bytes that a client may leave unread. When there are more, the service closes the stream; the client connects again and loads
@@ -32,28 +28,28 @@ const MAX_IDS = 500
 const PROBLEMS = 'problems'
 
 interface Follower {
-  readonly name: string
   readonly stream: PassThrough
   /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
 }
 
 /**
- * All open streams that tell clients which entries have changed. Their number is limited, and the token of each client is checked again
- * regularly.
+ * All open streams that tell clients which entries have changed. Their number is limited, and a stream ends when the token of its client no
+ * longer allows it.
  */
 export class EventStreams {
   readonly #registry: Registry
   readonly #keyPrefix: string
+  readonly #rights: RightsWatch
   readonly #feed: ChangeFeed
   readonly #followers = new Set<Follower>()
   #timer: NodeJS.Timeout | undefined
   #unfollow: (() => void) | undefined
-  #looks = 0
 
-  constructor (registry: Registry, keyPrefix: string) {
+  constructor (registry: Registry, keyPrefix: string, rights: RightsWatch) {
     this.#registry = registry
     this.#keyPrefix = keyPrefix
+    this.#rights = rights
     this.#feed = new ChangeFeed(registry)
   }
 
@@ -61,17 +57,20 @@ export class EventStreams {
    * Opens a stream for a client, which ends when the client's token loses the right to follow changes.
    * @throws TOO_MANY_STREAMS
    */
-  open (name: string, callerNow: () => Caller): PassThrough {
-    const own = [...this.#followers].filter(follower => follower.name === name).length
-    if (own >= MAX_PER_CALLER || this.#followers.size >= MAX_IN_ALL) throw tooManyStreams(MAX_PER_CALLER)
+  open (callerNow: () => Caller): PassThrough {
+    if (this.#followers.size >= MAX_IN_ALL) throw tooManyStreams(`all callers together may have ${MAX_IN_ALL} of changes`)
     const stream = new PassThrough()
-    const follower = { name, stream, callerNow }
+    const follower = { stream, callerNow }
     this.#followers.add(follower)
-    stream.once('close', () => { this.#remove(follower) })
+    const leave = this.#rights.watch(() => refusalBy(callerNow), ({ code, message }) => { stream.end(eventText('error', { code, message })) })
+    stream.once('close', () => {
+      leave()
+      this.#remove(follower)
+    })
     // The client gets the headers only with the first byte of the body.
     stream.write(': changes follow\n\n')
     this.#unfollow ??= this.#feed.follow(changes => { for (const each of this.#followers) this.#tell(each, changes) })
-    this.#timer ??= setInterval(() => { this.#look() }, INTERVAL).unref()
+    this.#timer ??= setInterval(() => { for (const each of this.#followers) write(each, ': still here\n\n') }, HEARTBEAT).unref()
     return stream
   }
 
@@ -89,29 +88,9 @@ export class EventStreams {
     this.#unfollow = undefined
   }
 
-  #look (): void {
-    const isCommenting = ++this.#looks % LOOKS_PER_COMMENT === 0
-    for (const follower of this.#followers) if (this.#caller(follower) !== undefined && isCommenting) write(follower, ': still here\n\n')
-  }
-
-  /**
-   * Gives the caller who opened a stream, with the rights that the caller's token has now. When the token no longer allows the caller to
-   * follow changes, the stream is ended with an error event. @returns `undefined` for a stream that has ended, also just now
-   */
-  #caller (follower: Follower): Caller | undefined {
-    if (follower.stream.writableEnded) return undefined
-    try {
-      return follower.callerNow()
-    } catch (error) {
-      const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly' }
-      follower.stream.end(eventText('error', { code, message }))
-      return undefined
-    }
-  }
-
   #tell (follower: Follower, changes: Changes): void {
-    const caller = this.#caller(follower)
-    const seen = caller === undefined ? undefined : this.#seenBy(caller, changes)
+    if (refusalBy(follower.callerNow) !== undefined) return
+    const seen = this.#seenBy(follower.callerNow(), changes)
     if (seen !== undefined) write(follower, eventText('changed', seen))
   }
 
@@ -140,6 +119,7 @@ export class EventStreams {
 }
 
 function write ({ stream }: Follower, text: string): void {
+  if (stream.writableEnded) return
   if (stream.readableLength + stream.writableLength > MAX_UNREAD) stream.destroy()
   else stream.write(text)
 }

@@ -1,7 +1,7 @@
 import { Type } from '../../base/schema-builder.ts'
-import { type Registry } from '../../registry/registry.ts'
+import { type Service } from '../../service.ts'
 import { type App } from '../base/app-types.ts'
-import { sendEvents } from '../base/send-events.ts'
+import { holdStream, sendEvents } from '../base/send-events.ts'
 import { EventStreams } from './event-streams.ts'
 
 const Events = Type.String({
@@ -11,8 +11,8 @@ const Events = Type.String({
 })
 
 /** The route that streams changes of entries as server-sent events, so that lists in a client can refresh. */
-export function eventRoutes (app: App, registry: Registry, keyPrefix: string): void {
-  const streams = new EventStreams(registry, keyPrefix)
+export function eventRoutes (app: App, { registry, keyPrefix, rights }: Pick<Service, 'registry' | 'keyPrefix' | 'rights'>): void {
+  const streams = new EventStreams(registry, keyPrefix, rights)
   app.addHook('preClose', async () => { streams.close() })
 
   app.get('/api/events', {
@@ -25,7 +25,8 @@ export function eventRoutes (app: App, registry: Registry, keyPrefix: string): v
       response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Events } } } }
     }
   }, async (request, reply) => {
-    const stream = streams.open(request.caller.name, () => request.callerNow())
+    holdStream(request, reply)
+    const stream = streams.open(() => request.callerNow())
     reply.raw.once('close', () => { stream.destroy() })
     return await sendEvents(reply, stream)
   })

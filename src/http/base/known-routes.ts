@@ -1,6 +1,7 @@
 import { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { methodNotAllowed, routeNearby, routeNotFound, type ServiceError } from '../../base/errors.ts'
 import { refuseResponses } from './openai-error.ts'
+import { SOCKET_PATH } from './protocol.ts'
 
 /** Gives the HTTP methods for which a path has a route. */
 type MethodsOf = (path: string) => readonly string[]
@@ -15,6 +16,8 @@ export function refuseUnknownRoutes (app: FastifyInstance): void {
   const methodsOf = rememberRoutes(app)
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.is404) done(whatIsWrong(request, methodsOf))
+    // The library for WebSockets would open one at every path, and close it again.
+    else if (request.ws === true && request.routeOptions.url !== SOCKET_PATH) done(routeNearby('WebSocket', pathOf(request), [`WebSocket ${SOCKET_PATH}`]))
     else done()
   })
   // The file server of /docs calls this handler for files that are missing.

@@ -5,6 +5,9 @@ import { type IncomingHttpHeaders } from 'node:http'
  */
 export const PROTOCOL = 'ai-prompt-shell.v1'
 
+/** The only path at which a WebSocket can be opened. */
+export const SOCKET_PATH = '/ws'
+
 /**
  * The token that a client offers as a subprotocol `bearer.…`; `undefined` if it offers none. A page in a browser can set no other header of
  * a WebSocket request.

@@ -3,6 +3,7 @@ import { contentHash } from '../../base/json.ts'
 import { type Caller } from '../../access/caller.ts'
 import { visibleEnvirons } from '../../access/environ-view.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
+import { refusalBy } from '../../access/rights-watch.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { argumentsOf } from './prompt-arguments.ts'
@@ -23,15 +24,13 @@ export interface Followed {
   onPublished (listener: (generation: Generation) => void): () => void
   /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
-  /** Ends the client's stream; called once the client's token does not give access any more. */
-  end (): void
 }
 
 /**
  * Makes the source of `list_changed` notices for one MCP client. A notice is sent only if the list of prompts or tools that this client would
  * get has changed, so that clients learn nothing of changes in entries that are hidden from them.
  */
-export function listChanges ({ generation, environs, onPublished, callerNow, end }: Followed): ServerEventBus {
+export function listChanges ({ generation, environs, onPublished, callerNow }: Followed): ServerEventBus {
   return {
     publish () {},
     subscribe (listener) {
@@ -39,14 +38,11 @@ export function listChanges ({ generation, environs, onPublished, callerNow, end
       let told = listsOf(generation, callerNow(), environs)
       const look = () => {
         timer = undefined
-        try {
-          const caller = callerNow()
-          const now = listsOf(visibleGeneration(latest, caller), caller, environs)
-          for (const kind of ['prompts', 'tools'] as const) if (now[kind] !== told[kind]) listener({ kind: `${kind}_list_changed` } satisfies ServerEvent)
-          told = now
-        } catch {
-          end()
-        }
+        if (refusalBy(callerNow) !== undefined) return
+        const caller = callerNow()
+        const now = listsOf(visibleGeneration(latest, caller), caller, environs)
+        for (const kind of ['prompts', 'tools'] as const) if (now[kind] !== told[kind]) listener({ kind: `${kind}_list_changed` } satisfies ServerEvent)
+        told = now
       }
       const unsubscribe = onPublished(published => {
         latest = published

@@ -1,10 +1,11 @@
 import { createMcpHandler, type McpHttpHandler, Server } from '@modelcontextprotocol/server'
 import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { refusalBy } from '../../access/rights-watch.ts'
 import { isJsonObject, type Json } from '../../base/json.ts'
-import { tooManyStreams } from '../../base/errors.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
+import { holdStream } from '../base/send-events.ts'
 import { listChanges } from './list-changes.ts'
 import { type McpUses, type Visit } from './visit.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
@@ -13,9 +14,6 @@ import { offerPrompts } from './prompts.ts'
 import { offerResources } from './resources.ts'
 import { offerTools } from './tools.ts'
 
-/** The most streams that one caller can have open at a time. Over such a stream an MCP client learns that its list of prompts or tools has changed. */
-const MAX_STREAMS = 100
-
 /**
  * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the MCP protocol. It keeps nothing from one request to
  * the next, except streams that report changes, which stay open.
@@ -23,8 +21,8 @@ const MAX_STREAMS = 100
 export class McpEndpoint {
   readonly #uses: McpUses
   readonly #registry: Registry
-  /** The open streams, each with the name of its caller. */
-  readonly #streams = new Map<McpHttpHandler, string>()
+  /** The open streams, over which MCP clients learn that their lists of prompts or tools have changed. */
+  readonly #streams = new Set<McpHttpHandler>()
 
   constructor (uses: McpUses, registry: Registry) {
     this.#uses = uses
@@ -38,26 +36,29 @@ export class McpEndpoint {
     const gone = toAbortSignal(abortWhenGone(reply))
     const revoked = new AbortController()
     const { generation, caller, id: requestId, activity, arrivedAt } = request
-    if (follows && [...this.#streams.values()].filter(name => name === caller.name).length >= MAX_STREAMS) throw tooManyStreams(MAX_STREAMS)
+    if (follows) holdStream(request, reply)
     const visit: Visit = { generation, caller, requestId, activity, arrivedAt, signal: gone }
     const bus = listChanges({
       generation,
       environs: this.#uses.environs,
       onPublished: listener => this.#registry.onPublished(listener),
-      callerNow: () => request.callerNow(),
-      end: () => revoked.abort()
+      callerNow: () => request.callerNow()
     })
     const handler = createMcpHandler(() => createMcpServer(visit, this.#uses), { bus })
     if (follows) {
-      this.#streams.set(handler, caller.name)
-      reply.raw.once('close', () => this.#streams.delete(handler))
+      this.#streams.add(handler)
+      const leave = this.#uses.rights.watch(() => refusalBy(() => request.callerNow()), () => { revoked.abort() })
+      reply.raw.once('close', () => {
+        leave()
+        this.#streams.delete(handler)
+      })
     }
     return await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
   }
 
   /** Ends all open streams, so that the service can stop. */
   async close (): Promise<void> {
-    await Promise.all([...this.#streams.keys()].map(handler => handler.close()))
+    await Promise.all([...this.#streams].map(handler => handler.close()))
   }
 }
 

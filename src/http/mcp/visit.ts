@@ -1,5 +1,6 @@
 import { type Activity } from '../../runtime/activity.ts'
 import { type Caller } from '../../access/caller.ts'
+import { type RightsWatch } from '../../access/rights-watch.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
@@ -26,4 +27,5 @@ export interface McpUses {
   readonly readEnviron: ReadEnviron
   readonly tryTool: TryTool
   readonly environs: Environs
+  readonly rights: RightsWatch
 }

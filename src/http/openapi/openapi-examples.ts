@@ -73,7 +73,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.terminalGone(SESSION),
   errors.tooManyTerminals(4, 'caller'),
   errors.terminalFailed('shop', 'target "shop" at shop.example.com:22 cannot be reached: connect ECONNREFUSED'),
-  errors.tooManyStreams(100),
+  errors.tooManyStreams('one token may have 64'),
   errors.forkImpossible(SESSION),
   errors.approvalNotFound(`${SESSION}:4.0`),
   errors.approvalOutdated(SESSION, undefined),

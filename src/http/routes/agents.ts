@@ -10,7 +10,7 @@ import { SessionId } from './sessions.ts'
 /** The routes of dialogues with agents. Each request is one turn: what the user says, and the agent's answer. */
 export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
-    config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY'] },
+    config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY', 'TOO_MANY_STREAMS'] },
     schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply) } }
   }, (request, reply) => answerVisit(door, request, reply, {
     isStart: true,
@@ -19,7 +19,7 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   }))
 
   app.post('/api/agents/sessions/:id/message', {
-    config: { role: 'run', fails: DRIVES_SESSION },
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'TOO_MANY_STREAMS'] },
     schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
   }, (request, reply) => answerVisit(door, request, reply, {
     enter: visitor => door.say(agents, visitor, request.params.id, { text: request.body.text }),

@@ -52,7 +52,7 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
     if (body.decision === 'approve' && body.digest === undefined) {
       throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
     }
-    const { session, decided } = await approvals.decide(caller, params.id, body)
-    return { ...describeSession(session), decided: viewDecision(decided) }
+    const { session, held, decided } = await approvals.decide(caller, params.id, body)
+    return { ...describeSession(session), approvals: held.map(viewApproval), decided: viewDecision(decided) }
   })
 }

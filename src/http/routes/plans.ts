@@ -47,7 +47,7 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   }, async ({ caller, params }) => describePlan({ session: await door.get(plans, caller, params.id), isOwn: true }))
 
   app.get('/api/plans/:id/preview', {
-    config: { role: 'run', orRole: 'approve', fails: READS_SESSION },
+    config: { role: 'run', orRole: 'approve', fails: [...READS_SESSION, 'DEFINITION_NOT_FOUND', 'WORKSPACE_NOT_FOUND'] },
     schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: { 200: Type.Union([PreviewReply, PreviewText]) } }
   }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
     const plan = await planPreviews.planFor(caller, id)
@@ -114,7 +114,7 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
       const { caller, params: { id }, body } = request
       const { dryRun = false, ...data } = body ?? {}
       if (!dryRun) return await say(request, reply, id, { action: { name, data: data as JsonObject } })
-      const { files, conflicts } = await planPreviews.turn(await door.get(plans, caller, id), name, data.paths)
+      const { files, conflicts } = await planPreviews.turn(await door.getUsable(plans, caller, id), name, data.paths)
       return { dryRun: true as const, files: [...files], conflicts: [...conflicts] }
     })
   }

@@ -8,7 +8,7 @@ import { inTurn } from '../../runtime/fairness.ts'
 import { type App } from '../base/app-types.ts'
 import { DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
-import { sendEvents } from '../base/send-events.ts'
+import { holdStream, sendEvents } from '../base/send-events.ts'
 import { EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
 import {
   describeSession, describeTree, MessagesReply, SessionReply, SessionStatus, SessionSummary, SessionTree, summariseSession
@@ -87,9 +87,10 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, async ({ caller, params }) => describeTree(await sessions.tree(caller, params.id)))
 
   app.get('/api/sessions/:id/events', {
-    config: { role: 'run', fails: READS_SESSION },
+    config: { role: 'run', fails: [...READS_SESSION, 'TOO_MANY_STREAMS'] },
     schema: { tags: ['Sessions'], operationId: 'followSession', summary: 'Follow a session as server-sent events', description: 'What has happened, then what happens, until the session ends. The id of an event, sent as `Last-Event-ID`, goes on behind it.', params: SessionId, querystring: Follow, response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: EventStream } } } } }
   }, async (request, reply) => {
+    holdStream(request, reply)
     const after = parseEventId(request.query.after ?? request.headers['last-event-id'] as string | undefined)
     const followed = await sessions.follow(
       () => request.callerNow(),
@@ -137,7 +138,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   })
 
   app.post('/api/sessions/:id/input', {
-    config: { role: 'run', fails: [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'COMMIT_DISABLED'] },
+    config: { role: 'run', fails: [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'COMMIT_DISABLED', 'TOO_MANY_STREAMS'] },
     schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { 200: turnReply(SessionReply), 202: SessionReply } }
   }, (request, reply) => {
     const { params: { id }, body: { text, action } } = request

@@ -83,7 +83,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', description: 'Where `stdout` is empty and the skill was started in a terminal, it is what the terminal has shown last.', params: SkillSessionId, body: ResultBody, response: goesOn }
   }, async (request, reply) => {
     const { caller, body: { stdout, stderr, exitCode, skipped }, params: { id } } = request
-    const { terminal } = resultOf(await door.get(skills, caller, id), SKILL)
+    const { terminal } = resultOf(await door.getUsable(skills, caller, id), SKILL)
     const printed = terminals.outputOf(caller, terminal, stdout ?? '')
     const result = { name: 'command_result', data: { stdout: printed, stderr: stderr ?? '', exitCode: exitCode ?? 0 } }
     return await say(request, reply, id, { action: skipped === true ? SKIP : result }, CONFLICTS.result)

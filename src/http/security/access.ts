@@ -37,6 +37,19 @@ export function guardHosts (app: App, access: Access): void {
 }
 
 /**
+ * Refuses an upgrade to a WebSocket without a token, before anything else is said of its path.
+ * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
+ */
+export function guardUpgrades (app: App, access: Access): void {
+  if (access.mode !== 'tokens') return
+  app.addHook('onRequest', (request, _reply, done) => {
+    const token = request.ws === true ? tokenOf(request) : undefined
+    if (request.ws !== true || (token !== undefined && access.findCaller(token) !== undefined)) done()
+    else done(token === undefined ? tokenRequired() : tokenUnknown())
+  })
+}
+
+/**
  * Adds the check who calls and whether the caller has the role that the route requires, before a body is read. From then on the request has
  * its `caller`, and its `generation` (the snapshot of all entries) shows only what is visible to that caller. Routes without a role are open
  * to all; there, an unknown token counts as no token. The reply names the revision of the snapshot, unless entries are hidden from the
@@ -63,13 +76,17 @@ export function guardAccess (app: App, access: Access): void {
 }
 
 function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | undefined, Role | undefined], findCaller: TokenHolders['findCaller']): Caller {
-  const token = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1] ?? (request.ws === true ? subprotocolToken(request.headers) : undefined)
+  const token = tokenOf(request)
   const caller = token === undefined ? undefined : findCaller(token)
   if (role === undefined) return caller ?? NOBODY
   if (token === undefined) throw tokenRequired()
   if (caller === undefined) throw tokenUnknown()
   if (!caller.roles.has(role) && (orRole === undefined || !caller.roles.has(orRole))) throw roleMissing(caller.name, role, [...caller.roles])
   return caller
+}
+
+function tokenOf ({ headers, ws }: FastifyRequest): string | undefined {
+  return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? (ws === true ? subprotocolToken(headers) : undefined)
 }
 
 /**

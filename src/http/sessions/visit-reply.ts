@@ -2,7 +2,7 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type JsonObject } from '../../base/json.ts'
 import { type TSchema } from '../../base/schema-builder.ts'
 import { type Progress, type SessionDoor, type Visitor } from '../../service/sessions/door.ts'
-import { sendEvents } from '../base/send-events.ts'
+import { holdStream, sendEvents } from '../base/send-events.ts'
 import { EventStream, eventStream } from './event-stream.ts'
 import { type MediaReply } from '../base/schemas.ts'
 import { visitorOf } from './visitor.ts'
@@ -33,6 +33,7 @@ export interface Visit {
 export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
   const isFollowing = wantsEvents(request.headers.accept)
+  if (isFollowing) holdStream(request, reply)
   const visitor = visitorOf(request, reply, isFollowing ? 0 : undefined)
   const progress = await enter(visitor)
   if (isStart) reply.header('location', `/api/sessions/${progress.session.id}`)

@@ -16,7 +16,7 @@ const HEARTBEAT = 30_000
 const MAX_BEHIND = 1024 * 1024
 
 /** The WebSocket code with which a socket is closed when its client's token has been revoked, and the HTTP status that means the same. */
-const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
+export const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
 /**
  * The most requests of one client that wait to be handled, and the most characters in its waiting frames that are no requests (typed keys,
@@ -31,13 +31,10 @@ export interface FrameHandler {
   take (frame: JsonObject): Promise<void>
   /** The frame that tells the client of an error. */
   errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
-  /** Whether a frame does not count as a request: a typed key, or a change of the terminal's size. */
-  isNoRequest (frame: JsonObject): boolean
-  /**
-   * Checks that the client still has the rights for what it has open, such as a terminal, and closes what the client may no longer use;
-   * called every second.
-   */
-  look (): void
+  /** Whether a frame is for the terminal: a typed key, or a change of its size. */
+  isKeys (frame: JsonObject): boolean
+  /** Whether the client has a terminal open. Without one, such a frame counts as a request, as all others do. */
+  takesKeys (): boolean
   close (): void
 }
 
@@ -50,14 +47,13 @@ export interface ConnectionOptions {
 
 /**
  * The WebSocket of one client. Its JSON frames are handled one after the other. Each counts as a request against the caller's limit, except
- * typed keys and changes of a terminal's size.
+ * what is typed into an open terminal, and changes of its size.
  */
 export class SocketConnection {
   readonly #socket: WebSocket
   readonly #options: ConnectionOptions
   #waiting = 0
   #waitingLength = 0
-  #handler: FrameHandler | undefined
   #turn = Promise.resolve()
   #isAlive = true
   /** Gives back the room that was reserved for this client's unread bytes with `holdUnread`. */
@@ -69,7 +65,6 @@ export class SocketConnection {
   }
 
   serve (handler: FrameHandler): void {
-    this.#handler = handler
     const heartbeat = setInterval(() => { this.#beat() }, HEARTBEAT)
     heartbeat.unref()
     this.#socket.on('pong', () => { this.#isAlive = true })
@@ -119,23 +114,23 @@ export class SocketConnection {
 
   #receive (text: string | undefined, handler: FrameHandler): void {
     const frame = readFrame(text)
-    const isRequest = frame === undefined || !handler.isNoRequest(frame)
-    const [count, length] = isRequest ? [1, 0] : [0, text?.length ?? 0]
+    const isKeys = frame !== undefined && handler.isKeys(frame)
+    const [count, length] = isKeys ? [0, text?.length ?? 0] : [1, 0]
     this.#waiting += count
     this.#waitingLength += length
     if (this.#waiting > MAX_WAITING) return this.close(1008, `more than ${MAX_WAITING} frames wait`)
     if (this.#waitingLength > MAX_WAITING_LENGTH) return this.close(1008, `more than ${MAX_WAITING_LENGTH} characters of keys wait`)
-    this.#turn = this.#turn.then(() => this.#take(frame, isRequest, handler)).finally(() => {
+    this.#turn = this.#turn.then(() => this.#take(frame, isKeys, handler)).finally(() => {
       this.#waiting -= count
       this.#waitingLength -= length
     })
   }
 
-  async #take (frame: JsonObject | undefined, isRequest: boolean, handler: FrameHandler): Promise<void> {
+  async #take (frame: JsonObject | undefined, isKeys: boolean, handler: FrameHandler): Promise<void> {
     // The client has left while the frame waited: nobody wants an answer any more.
     if (this.#socket.readyState !== this.#socket.OPEN) return
     try {
-      if (isRequest) this.#count()
+      if (!isKeys || !handler.takesKeys()) this.#count()
       await handler.take(frame ?? {})
     } catch (error) {
       this.fail(error, error => handler.errorOf(error, frame))
@@ -151,16 +146,6 @@ export class SocketConnection {
     if (known?.statusCode === UNAUTHORIZED) return this.close(TOKEN_GONE, known.message)
     if (known === undefined) this.#options.log.error({ err: error }, 'a frame could not be answered')
     this.send(frameOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong')))
-  }
-
-  /** Lets the handler close what the client may no longer use, and closes the socket if the client's token has been revoked. */
-  look (): void {
-    this.#handler?.look()
-    try {
-      this.#options.client.caller()
-    } catch (error) {
-      if (error instanceof ServiceError && error.statusCode === UNAUTHORIZED) this.close(TOKEN_GONE, error.message)
-    }
   }
 
   #count (): void {

@@ -97,8 +97,8 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
       throw requestInvalid('expected a frame as docs/skills.md has them: a JSON object with a type, such as subscribe or skill_invoke', { part: 'frame' })
     },
     errorOf: (error: ServiceError, frame) => frameOf(typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill') ? 'skill_error' : 'error')(error),
-    isNoRequest: frame => terminal.isNoRequest(frame),
-    look () { terminal.look() },
+    isKeys: frame => terminal.isKeys(frame),
+    takesKeys: () => terminal.id !== undefined,
     close () {
       terminal.close()
       closing.abort()

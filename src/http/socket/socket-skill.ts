@@ -155,7 +155,7 @@ export class SocketSkill {
   /** Gives the skill the result of a command that the client has run itself, in place of the service. */
   async #report ({ stdout = '', stderr = '', exitCode = 0 }: JsonObject): Promise<void> {
     const { services: { terminals } } = this.#options
-    const { terminal } = resultOf(await this.#door.get(this.#skills, this.#caller, this.#current()), SKILL)
+    const { terminal } = resultOf(await this.#door.getUsable(this.#skills, this.#caller, this.#current()), SKILL)
     const printed = typeof stdout === 'string' ? terminals.outputOf(this.#caller, terminal, stdout) : stdout
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: { stdout: printed, stderr, exitCode } } })
   }

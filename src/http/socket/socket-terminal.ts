@@ -12,8 +12,8 @@ import { KeyRate } from './key-rate.ts'
 /** The most bytes of typed keys in one frame (WebSocket message). */
 const MAX_KEYS = 64 * 1024
 
-/** The types of frames (WebSocket messages) that do not count towards the limit on the caller's requests in each minute. */
-const NO_REQUESTS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
+/** The types of frames (WebSocket messages) that do not count towards the limit on the caller's requests in each minute, if a terminal takes them. */
+const KEYS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
 export interface SocketTerminalOptions {
   readonly connection: SocketConnection
@@ -36,8 +36,8 @@ export class SocketTerminal {
     return this.#open?.id
   }
 
-  isNoRequest ({ type }: JsonObject): boolean {
-    return NO_REQUESTS.has(type)
+  isKeys ({ type }: JsonObject): boolean {
+    return KEYS.has(type)
   }
 
   /** Handles a frame that concerns terminals. @returns false for any other frame @throws ServiceError */
@@ -46,12 +46,6 @@ export class SocketTerminal {
     const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
     await take?.(frame)
     return take !== undefined
-  }
-
-  /** Disconnects the client from its terminal if it has lost the right to type there. */
-  look (): void {
-    // The error is not needed here: the client learns of it by the frame that ends the terminal.
-    void this.#open?.check().catch(() => {})
   }
 
   /** Disconnects the client, which has left, from its terminal; the shell of the terminal stays open. */
@@ -71,7 +65,7 @@ export class SocketTerminal {
       const id = textOf(terminalId, 'terminalId')
       if (this.#open?.id !== id) this.#refuseSecond()
       await this.#attach(id)
-      if (size['cols'] !== undefined || size['rows'] !== undefined) await this.#current().resize(sizeIn(size))
+      if (size['cols'] !== undefined || size['rows'] !== undefined) this.#current().resize(sizeIn(size))
     },
     data: async ({ data }) => {
       const text = textOf(data, 'data')
@@ -79,12 +73,12 @@ export class SocketTerminal {
       if (bytes > MAX_KEYS) throw requestInvalid(`data: expected at most ${MAX_KEYS} bytes, got ${bytes}; nothing was typed`, { part: 'frame' })
       const terminal = this.#current()
       await this.#rate.take(bytes)
-      await this.#unlessGone(() => terminal.keys(text))
+      this.#unlessGone(() => { terminal.keys(text) })
     },
     resize: async frame => {
       const size = sizeIn(frame)
       const terminal = this.#current()
-      await this.#unlessGone(() => terminal.resize(size))
+      this.#unlessGone(() => { terminal.resize(size) })
     },
     close: async () => { await this.#current().end('closed by its user') }
   }
@@ -111,9 +105,9 @@ export class SocketTerminal {
    * Runs a step that may fail because the client has lost the right to use the terminal. Such an error is dropped, since the client gets a
    * frame that ends the terminal anyway. Only the error that the client's token is unknown is thrown; it ends the whole socket.
    */
-  async #unlessGone (work: () => Promise<void>): Promise<void> {
+  #unlessGone (work: () => void): void {
     try {
-      await work()
+      work()
     } catch (error) {
       if (!(error instanceof ServiceError) || error.statusCode === 401) throw error
     }

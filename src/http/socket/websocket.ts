@@ -1,22 +1,22 @@
 import { type FastifyRequest } from 'fastify'
 import { type WebSocket } from 'ws'
 import { type Rates } from '../../access/rates.ts'
-import { tooManySockets } from '../../base/errors.ts'
+import { refusalBy, type RightsWatch } from '../../access/rights-watch.ts'
+import { type ServiceError, tooManySockets } from '../../base/errors.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { type App } from '../base/app-types.ts'
+import { SOCKET_PATH } from '../base/protocol.ts'
 import { checkOrigin } from '../security/browser-guard.ts'
-import { clientOf } from './client.ts'
+import { type Client, clientOf } from './client.ts'
 import { openSocketFrames, type SocketServices } from './socket-frames.ts'
-import { SocketConnection } from './socket-connection.ts'
+import { SocketConnection, TOKEN_GONE, UNAUTHORIZED } from './socket-connection.ts'
 
 /** The most open sockets, of all callers together and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
-/** How often the tokens of all open sockets are checked, in ms. So a socket whose token was revoked is closed even if nothing is sent over it. */
-const LOOK = 1000
-
 export type SocketOptions = SocketServices & {
   readonly rates: Rates
+  readonly rights: RightsWatch
   readonly registry: { readonly generation: Generation }
 }
 
@@ -34,13 +34,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     if (open.size >= MAX_SOCKETS || ofCaller >= MAX_OF_CALLER) throw tooManySockets(MAX_OF_CALLER)
   }
 
-  const looking = setInterval(() => { for (const connection of open.keys()) connection.look() }, LOOK).unref()
-  app.addHook('onClose', (_app, done) => {
-    clearInterval(looking)
-    done()
-  })
-
-  app.get('/ws', {
+  app.get(SOCKET_PATH, {
     websocket: true,
     config: { role: 'run', orRole: 'terminal' },
     onRequest (request, _reply, done) {
@@ -57,7 +51,17 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     const client = clientOf(request, services.registry)
     const connection = new SocketConnection(socket, { client, rates: services.rates, log: request.log })
     open.set(connection, request.caller.name)
-    socket.once('close', () => { open.delete(connection) })
+    const leave = services.rights.watch(() => whyGone(client), ({ message }) => { connection.close(TOKEN_GONE, message) })
+    socket.once('close', () => {
+      leave()
+      open.delete(connection)
+    })
     connection.serve(openSocketFrames({ connection, client, log: request.log, services }))
   })
+}
+
+/** The reason to close a client's socket: its token is unknown by now. A token that has lost its roles keeps the socket, and is refused each frame. */
+function whyGone (client: Client): ServiceError | undefined {
+  const refusal = refusalBy(() => client.caller())
+  return refusal?.statusCode === UNAUTHORIZED ? refusal : undefined
 }

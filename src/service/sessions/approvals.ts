@@ -1,10 +1,10 @@
 import { type Caller } from '../../access/caller.ts'
-import { mayGoOn } from '../../access/may-run.ts'
+import { mayRunDefinition } from '../../access/may-run.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import { type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId } from '../../session/approval.ts'
 import { type Decided, type PersonsAnswer } from '../../session/decide.ts'
-import { ENDED } from '../../session/model.ts'
+import { type Effect, ENDED } from '../../session/model.ts'
 import { type SessionRunner } from '../../session/run/runner.ts'
 import { type Session } from '../../session/session.ts'
 import { askingBelow, listAsking } from './reading/list-approvals.ts'
@@ -25,9 +25,8 @@ export interface NamedAnswer extends Answer {
   readonly isStrict?: boolean
 }
 
-/** A session after a person's decision, and that decision. */
-export interface Answered {
-  readonly session: Session
+/** A session after a person's decision, that decision, and what waits then for a decision that the person may make. */
+export interface Answered extends Waiting {
   readonly decided: Decided
 }
 
@@ -75,10 +74,11 @@ export class Approvals {
       const { heads, next } = root !== undefined
         ? { heads: await askingBelow(store, root), next: undefined }
         : only === undefined
-          ? await listAsking(store, this.#owners(), ({ definition }) => mayGoOn(caller, definition), page)
+          ? await listAsking(store, this.#owners(), ({ definition }) => mayRunDefinition(caller, definition), page)
           : { heads: [{ id: only }], next: undefined }
       const sessions = await Promise.all(heads.map(({ id }) => isSessionId(id) ? runner.load(id) : undefined))
-      return { approvals: sessions.flatMap(session => session !== undefined && isApprover(caller, session) ? runner.approvals(session) : []), next }
+      const approvals = sessions.flatMap(session => session === undefined ? [] : heldFor(runner, session, effect => isApprover(caller, session, effect)))
+      return { approvals, next }
     })
   }
 
@@ -86,9 +86,9 @@ export class Approvals {
   async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: Decided | undefined }> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
-      const waiting = runner.approvals(session).find(each => each.effect === effect)
+      const waiting = runner.approvals(session).find(each => each.effect === effect.id)
       if (waiting !== undefined) return { approval: waiting, decided: undefined }
-      const past = await runner.pastApproval(session, effect)
+      const past = await runner.pastApproval(session, effect.id)
       if (past === undefined) throw approvalNotFound(approval)
       return { approval: past.asked, decided: past.decided }
     })
@@ -101,7 +101,7 @@ export class Approvals {
   async decide (caller: Caller, approval: string, answer: Answer): Promise<Answered> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
-      return await decideAbout(runner, caller, session.id, effect, answer)
+      return await decideAbout(runner, caller, session, effect, answer)
     })
   }
 
@@ -127,7 +127,10 @@ export class Approvals {
       const [waiting] = held
       const isKnown = shown !== undefined && session.asked.has(shown) && (named === undefined || named === approvalId(id, shown))
       const isOver = isStrict && waiting !== undefined && waiting.effect !== shown
-      if (isKnown && !isOver) return await decideAbout(runner, caller, id, shown, answer)
+      if (isKnown && !isOver) {
+        const { effect } = await askedIn(runner, caller, approvalId(id, shown))
+        return await decideAbout(runner, caller, session, effect, answer)
+      }
       if (waiting === undefined) throw nothingWaits(session)
       if (named === undefined && digest === undefined) {
         throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
@@ -143,31 +146,44 @@ export function nothingWaits ({ id, status }: Session): Error {
 }
 
 /** Finds the session and the effect (the action) to which an approval belongs, for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
-async function askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: string }> {
+async function askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: Effect }> {
   const place = parseApprovalId(approval)
   const session = place && await runner.load(place.session)
-  if (place === undefined || session === undefined || !mayDecide(caller, session)) throw approvalNotFound(approval)
-  return { session, effect: place.effect }
+  if (place === undefined || session === undefined) throw approvalNotFound(approval)
+  const effect = session.open.get(place.effect)?.effect ?? (await runner.pastApproval(session, place.effect))?.effect
+  if (effect === undefined || !mayDecide(caller, session, effect)) throw approvalNotFound(approval)
+  return { session, effect }
 }
 
 async function waitingFor (runner: SessionRunner, caller: Caller, id: string): Promise<Waiting> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
   if (session === undefined || !mayDecide(caller, session)) throw sessionNotFound(id)
-  return { session, held: runner.approvals(session) }
+  return { session, held: heldFor(runner, session, effect => mayDecide(caller, session, effect)) }
 }
 
-function mayDecide (caller: Caller, session: Session): boolean {
-  return isOwn(caller, session) || isApprover(caller, session)
+/** The approvals that wait in a session, as far as they are about effects that somebody may decide about. */
+function heldFor (runner: SessionRunner, session: Session, isTheirs: (effect: Effect) => boolean): readonly Approval[] {
+  const theirs = new Set([...session.open.values()].filter(({ effect }) => isTheirs(effect)).map(({ effect }) => effect.id))
+  return runner.approvals(session).filter(({ effect }) => theirs.has(effect))
+}
+
+function mayDecide (caller: Caller, session: Session, effect?: Effect): boolean {
+  return isOwn(caller, session) || isApprover(caller, session, effect)
 }
 
 /**
  * Checks the caller's role and the answer, and records the decision.
  * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
  */
-async function decideAbout (runner: SessionRunner, caller: Caller, id: string, effect: string, answer: Answer): Promise<Answered> {
-  if (answer.decision === 'approve' && !caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
+async function decideAbout (runner: SessionRunner, caller: Caller, session: Session, effect: Effect, answer: Answer): Promise<Answered> {
+  if (answer.decision === 'approve') {
+    if (!caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
+    if (!isApprover(caller, session, effect)) throw approvalNotFound(approvalId(session.id, effect.id))
+  }
   refuseUnusable(answer.command)
-  return await runner.decide(id, effect, { by: caller.name, ...answer })
+  const mayShow = (other: Effect): boolean => mayDecide(caller, session, other)
+  const { session: after, decided } = await runner.decide(session.id, effect.id, { by: caller.name, ...answer }, mayShow)
+  return { session: after, decided, held: heldFor(runner, after, mayShow) }
 }
 
 /** Refuses an edited command that is empty, or that no shell could run. @throws REQUEST_INVALID */

@@ -85,6 +85,16 @@ export class SessionDoor {
   }
 
   /**
+   * Finds a session that the caller owns, and whose definition, target and workspace the caller's token still allows.
+   * @throws SESSION_NOT_FOUND, ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
+   */
+  async getUsable (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
+    const session = await this.get(wanted, caller, id)
+    requireUsable(caller, session.start, session)
+    return session
+  }
+
+  /**
    * Sends a text or an action to a session that the visitor owns. The promise resolves when the session waits for input again or has ended, or when
    * the visitor's patience is over. In a skill, the text `skill:skip` skips the proposed command, and `skill:cancel` ends the skill.
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
@@ -93,10 +103,8 @@ export class SessionDoor {
     const { caller, key = randomUUID() } = visitor
     const word = action === undefined ? typedWordIn(text) : undefined
     if (word !== undefined && takesTypedWords(await this.get(wanted, caller, id))) return await this.#obey(wanted, visitor, id, word)
-    const { seq } = await this.#options.running.use(async ({ runner }) => {
-      requireUsable(caller, await ownSession(runner, caller, id, wanted))
-      return await runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) })
-    })
+    await this.getUsable(wanted, caller, id)
+    const { seq } = await this.#options.running.use(({ runner }) => runner.input(id, { id: key, by: caller.name, text, action: boundedInput(text, action) }))
     return await this.#settled(visitor, id, seq - 1)
   }
 

@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { ANYONE } from '../../access/caller.ts'
+import { RightsWatch } from '../../access/rights-watch.ts'
 import { type Owners } from '../../access/tokens.ts'
 import { type Log } from '../../base/log.ts'
 import { type Config } from '../../config/config.ts'
@@ -69,15 +70,17 @@ export interface SessionServices {
   readonly door: SessionDoor
   readonly terminals: TerminalDoor
   readonly traces: Traces
+  /** Ends what stays open for a caller whose token does not allow it any more. */
+  readonly rights: RightsWatch
 }
 
 /**
  * Makes the objects by which callers reach sessions, except those for terminals and traces.
  * @param owners gives the names of all callers who can own sessions
  */
-export function waysTo (running: RunningSessions, owners: () => readonly string[]): Omit<SessionServices, 'terminals' | 'traces'> {
-  const [sessions, starts, approvals] = [new Sessions(running), new SessionStarts(running), new Approvals(running, owners)]
-  return { running, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
+export function waysTo (running: RunningSessions, owners: () => readonly string[], rights = new RightsWatch()): Omit<SessionServices, 'terminals' | 'traces'> {
+  const [sessions, starts, approvals] = [new Sessions(running, rights), new SessionStarts(running), new Approvals(running, owners)]
+  return { running, rights, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
 }
 
 /** The owners of sessions in a service without tokens: one anonymous caller. */
@@ -89,6 +92,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
+  const rights = new RightsWatch()
   let store: Promise<SessionStore> | undefined
   const openStore = (): Promise<SessionStore> => (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }))
   let mending: Promise<void> | undefined
@@ -121,7 +125,8 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
           operator,
           terminals: held,
           folder: terminalFolder(config),
-          onIdle: session => { void terminals.expire(session).catch(() => {}) }
+          onIdle: session => { void terminals.expire(session).catch(() => {}) },
+          stop: (session, reason) => terminals.stop(session, reason)
         }),
         check: runChecksIn(executors, operator, lockOf),
         read: readFilesOf(executors, loadWorkspaces),
@@ -135,6 +140,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       },
       tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
       callerNamed: name => owners.callerNamed(name),
+      rights,
       observer,
       stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))
     }),
@@ -154,7 +160,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
     },
     onSettled: config.PAPAYU_TRACE === 1 ? session => traceFiles.write(session) : undefined
   })
-  const ways = waysTo(running, () => owners.names())
+  const ways = waysTo(running, () => owners.names(), rights)
   const traces = tracesOf(ways, config)
   const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
   const terminals = new TerminalDoor({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, whyNoPtys })

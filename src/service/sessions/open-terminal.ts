@@ -1,4 +1,3 @@
-import { ServiceError } from '../../base/errors.ts'
 import { type Size } from '../../exec/pty.ts'
 import { type Terminal } from '../../exec/terminal/terminal.ts'
 import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
@@ -15,8 +14,8 @@ export interface OpenTerminalOptions {
 }
 
 /**
- * An open terminal, as one client uses it. Before the terminal takes text or another size, the client's rights are checked again; without them,
- * the terminal ends.
+ * An open terminal, as one client uses it. Before the terminal takes text or another size, the client's rights are checked again; without them
+ * it takes nothing, and ends when its owner's rights are looked at next.
  */
 export class OpenTerminal {
   readonly id: string
@@ -34,27 +33,16 @@ export class OpenTerminal {
     this.#options.terminal.attach(this.#options.reader)
   }
 
-  /** Types a text into the terminal. @throws ServiceError if the client is no longer allowed to do so; then nothing is typed, and the terminal ends */
-  async keys (text: string): Promise<void> {
-    await this.check()
+  /** Types a text into the terminal. @throws ServiceError if the client is no longer allowed to do so */
+  keys (text: string): void {
+    this.#options.check()
     this.#options.terminal.keys(text)
   }
 
-  /** Changes the size of the terminal. @throws ServiceError if the client is no longer allowed to use the terminal; then the terminal ends */
-  async resize (size: Size): Promise<void> {
-    await this.check()
+  /** Changes the size of the terminal. @throws ServiceError if the client is no longer allowed to use the terminal */
+  resize (size: Size): void {
+    this.#options.check()
     this.#options.terminal.resize(size)
-  }
-
-  /** Checks that the client is still allowed to use the terminal, and ends the terminal if not. @throws ServiceError if not */
-  async check (): Promise<void> {
-    const { check, end } = this.#options
-    try {
-      check()
-    } catch (error) {
-      if (error instanceof ServiceError) await end(error.message)
-      throw error
-    }
   }
 
   /** Ends the terminal and its session, with a reason for the session's log. */

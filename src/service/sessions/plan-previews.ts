@@ -37,7 +37,7 @@ const PLANS = { engines: [PLAN] }
 
 export interface PlanPreviewsOptions {
   readonly running: RunningSessions
-  readonly door: Pick<SessionDoor, 'get'>
+  readonly door: Pick<SessionDoor, 'getUsable'>
   readonly approvals: Pick<Approvals, 'waitingIn'>
   readonly loadWorkspaces: () => Promise<Workspaces>
 }
@@ -53,7 +53,7 @@ export class PlanPreviews {
   /** Finds a plan whose change the caller is allowed to see: an own plan or, for an approver, a plan that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
-    return waiting ?? await this.#options.door.get(PLANS, caller, id)
+    return waiting ?? await this.#options.door.getUsable(PLANS, caller, id)
   }
 
   /**

@@ -7,7 +7,7 @@ import { LogUntrusted } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
 import { KeyedMutex } from '../../session/keyed-mutex.ts'
 import { type Opened, type RunningSessions } from './running-sessions.ts'
-import { ownSession, requireAllowed, requireUsable } from './rules/session-rights.ts'
+import { ownSession, requireUsable } from './rules/session-rights.ts'
 import { MAX_COPIED, requireRoom, roomForCopies } from './rules/session-room.ts'
 
 /** Makes the recorded start of a session (everything that it begins with). @param session the id that the session will have */
@@ -34,7 +34,7 @@ export class SessionStarts {
   async start (caller: Caller, make: MakeStart, key?: string): Promise<Session> {
     const id = key === undefined ? newId() : idOfKey(caller, key)
     const start = await make(id)
-    requireAllowed(caller, start.definition)
+    requireUsable(caller, { ...start, owner: caller.name })
     return await this.#running.use(({ store, runner }) => this.#ofCaller.run(caller.name, async () => {
       await requireRoom(store, caller.name, id)
       const session = await runner.start(id, { ...start, owner: caller.name })
@@ -51,7 +51,7 @@ export class SessionStarts {
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#running.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)
-      requireUsable(caller, session)
+      requireUsable(caller, session.start, session)
       // A child session cannot be forked: its result goes to its parent, and no parent would wait for the copy.
       if (session.start.parent !== undefined) throw forkImpossible(id)
       return await this.#ofCaller.run(caller.name, () => forkWithin(opened, caller, id, upTo))

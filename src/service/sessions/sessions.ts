@@ -1,4 +1,5 @@
 import { type Caller } from '../../access/caller.ts'
+import { refusalBy, type RightsWatch } from '../../access/rights-watch.ts'
 import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
 import { type Followed, followSession } from '../../session/follow.ts'
 import { type Transition } from '../../session/model.ts'
@@ -26,9 +27,11 @@ export interface SessionPage {
 /** Reads sessions for callers. A caller is allowed to see its own sessions, and an admin all. */
 export class Sessions {
   readonly #running: RunningSessions
+  readonly #rights: RightsWatch
 
-  constructor (running: RunningSessions) {
+  constructor (running: RunningSessions, rights: RightsWatch) {
     this.#running = running
+    this.#rights = rights
   }
 
   /**
@@ -68,7 +71,7 @@ export class Sessions {
 
   /**
    * Gives the events of a session after a transition (recorded step), and then each new event.
-   * @param who gives the follower with the rights that the follower has now; called before each event
+   * @param who gives the follower with the rights that the follower has now; called before each event, and once a second
    * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower is not allowed to see the session any more
    */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
@@ -78,7 +81,8 @@ export class Sessions {
         const session = await runner.load(id)
         return session === undefined ? [] : await tellOfWaiting({ store, runner }, session)
       }
-      return whileOwn(available(followSession(store, id, after, signal, greet)), who, id, owner)
+      const mayFollow = (): void => { if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id) }
+      return whileAllowed(this.#rights, mayFollow, lost => available(followSession(store, id, after, AbortSignal.any([signal, lost]), greet)))
     })
   }
 
@@ -123,10 +127,22 @@ export class Sessions {
   }
 }
 
-/** Passes events on while the session belongs to its follower. @param owner of the session @throws SESSION_NOT_FOUND, and what `who` throws */
-async function * whileOwn (followed: AsyncGenerator<Followed>, who: Follower, id: string, owner: string): AsyncGenerator<Followed> {
-  for await (const each of followed) {
-    if (!isOwn(who(), { start: { owner } })) throw sessionNotFound(id)
-    yield each
+/**
+ * Passes events on while their follower may see them.
+ * @param check throws when the follower may not
+ * @param follow begins to follow; its events end when its signal aborts
+ * @throws what `check` throws
+ */
+async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (lost: AbortSignal) => AsyncGenerator<Followed>): AsyncGenerator<Followed> {
+  const lost = new AbortController()
+  const leave = rights.watch(() => refusalBy(check), why => { lost.abort(why) })
+  try {
+    for await (const each of follow(lost.signal)) {
+      check()
+      yield each
+    }
+    if (lost.signal.aborted) throw lost.signal.reason
+  } finally {
+    leave()
   }
 }

@@ -123,7 +123,7 @@ export class TerminalDoor {
       terminal,
       reader,
       check: () => { targetForTerminal(operator, who(), target) },
-      end: reason => this.#stop(id, reason)
+      end: reason => this.stop(id, reason)
     })
   }
 
@@ -157,25 +157,29 @@ export class TerminalDoor {
    * terminal in which the skill was started; empty if this process does not have that terminal open.
    * @param place where the skill was started: the id of a terminal, or another place
    * @param told the output that the user has sent; empty for none
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED for a terminal that the caller may not use any more
    */
   outputOf (caller: Caller, place: string, told: string): string {
-    return told === '' ? this.#options.terminals.get(place, caller.name)?.lastOutput ?? '' : told
+    const terminal = told === '' ? this.#options.terminals.get(place, caller.name) : undefined
+    if (terminal === undefined) return told
+    targetForTerminal(this.#options.operator, caller, terminal.target)
+    return terminal.lastOutput
   }
 
   /** Ends a terminal that belongs to the caller. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async end (caller: Caller, id: string): Promise<TerminalRow> {
     const session = await this.#own(caller, id)
-    await this.#stop(id, `ended by ${caller.name === '' ? 'its user' : caller.name}`)
+    await this.stop(id, `ended by ${caller.name === '' ? 'its user' : caller.name}`)
     return { terminalId: id, target: resultOf(session, TERMINAL).target, state: 'closed', createdAt: session.createdAt }
   }
 
   /** Ends a terminal that nobody has used for too long. */
   async expire (id: string): Promise<void> {
-    await this.#stop(id, 'nobody has used it', 'expiry')
+    await this.stop(id, 'nobody has used it', 'expiry')
   }
 
   /** Stops the session of a terminal. Its shell ends with the session, also if another process has the terminal open. */
-  async #stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
+  async stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
     await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))
   }

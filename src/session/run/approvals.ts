@@ -2,8 +2,8 @@ import { approvalDecided, approvalNotFound, approvalOutdated, sessionEnded } fro
 import { type Approval, approvalId, approvalOf, approvalsIn, describeApproval } from '../approval.ts'
 import { type AnswerFact, type Decided, decisionOn, isSameAnswer, type PastApproval, type PersonsAnswer } from '../decide.ts'
 import { type Circumstances } from '../gate.ts'
-import { type Fact } from '../model.ts'
-import { type Session } from '../session.ts'
+import { type Effect, type Fact } from '../model.ts'
+import { openIn, type Session } from '../session.ts'
 import { type SessionLog } from '../session-log.ts'
 
 /** Appends the fact that `decide` returns to a session's log; appends nothing when `decide` returns `undefined`. */
@@ -32,8 +32,14 @@ export class Approvals {
    * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was shown;
    * APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. These two errors carry the approval that waits now, if there is
    * one
+   * @param mayShow whether the person may be shown another effect that waits
    */
-  async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
+  async decide (
+    id: string,
+    effect: string,
+    answer: PersonsAnswer,
+    mayShow: (effect: Effect) => boolean
+  ): Promise<{ readonly session: Session, readonly decided: Decided }> {
     let written: AnswerFact | undefined
     const session = await this.#commit(id, before => (written = decisionOn(before, effect, answer, this.#about)))
     if (written?.kind === 'took') throw approvalOutdated(id, this.of(session).filter(each => each.effect === effect).map(describeApproval)[0])
@@ -43,7 +49,7 @@ export class Approvals {
     const { decided } = past
     if (decided === undefined) throw sessionEnded(id, session.status)
     if (isSameAnswer(answer, past.effect, decided)) return { session, decided }
-    const [next] = this.of(session).map(describeApproval)
+    const [next] = openIn(session, 'held').filter(open => mayShow(open.effect)).map(open => describeApproval(approvalOf(session, open, this.#about)))
     throw approvalDecided(approvalId(id, effect), { ...decided, at: new Date(decided.at).toISOString() }, next)
   }
 

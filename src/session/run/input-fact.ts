@@ -1,5 +1,6 @@
 import { approvalOutdated, commitDisabled, requestInvalid, type ServiceError, sessionBusy, sessionEnded, sessionFull } from '../../base/errors.ts'
 import { type Refused } from '../engine.ts'
+import { isWhole } from '../effects.ts'
 import { type Action, ENDED, type Fact, type StopCause } from '../model.ts'
 import { acceptsInput, MAX_LOG_BYTES, openIn, type Session } from '../session.ts'
 
@@ -44,7 +45,7 @@ function refusalOf ({ kind, message }: Refused, { id, status }: Session): Servic
 /** Makes the fact that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while the session writes files or commits */
 export function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
   if (ENDED.has(session.status)) return undefined
-  const isWriting = openIn(session, 'begun').some(({ effect }) => effect.kind === 'apply' || effect.kind === 'commit')
+  const isWriting = openIn(session, 'begun').some(({ effect }) => isWhole(effect))
   if (isWriting) throw sessionBusy(session.id, session.status, 'it is writing files; try again when it has')
   return { kind: 'stopped', by, reason }
 }

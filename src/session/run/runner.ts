@@ -6,7 +6,7 @@ import { childId, openChildrenIn } from '../child.ts'
 import { type Decided, type PastApproval, type PersonsAnswer } from '../decide.ts'
 import { type Engines } from '../fold.ts'
 import { type Circumstances, createGate, NO_CIRCUMSTANCES } from '../gate.ts'
-import { ENDED, type Fact, type Start, type StopCause, type Transition } from '../model.ts'
+import { type Effect, ENDED, type Fact, type Start, type StopCause, type Transition } from '../model.ts'
 import { type Performer } from '../performer.ts'
 import { type Seals, UNSEALED } from '../seal.ts'
 import { isWaiting, type Session } from '../session.ts'
@@ -172,10 +172,16 @@ export class SessionRunner {
   /**
    * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it
    * comes.
+   * @param mayShow whether the person may be shown another effect that waits, in an error
    * @throws SESSION_NOT_FOUND, SESSION_ENDED, APPROVAL_NOT_FOUND, APPROVAL_OUTDATED, APPROVAL_DECIDED
    */
-  async decide (id: string, effect: string, answer: PersonsAnswer): Promise<{ readonly session: Session, readonly decided: Decided }> {
-    return await this.#approvals.decide(id, effect, answer)
+  async decide (
+    id: string,
+    effect: string,
+    answer: PersonsAnswer,
+    mayShow: (effect: Effect) => boolean = () => true
+  ): Promise<{ readonly session: Session, readonly decided: Decided }> {
+    return await this.#approvals.decide(id, effect, answer, mayShow)
   }
 
   /** The approvals for which a session waits, each with the content as it would be shown to a person now. */

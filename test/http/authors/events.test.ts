@@ -72,17 +72,27 @@ describe('GET /api/events', () => {
     assert.equal(await next(), 'ended')
   })
 
-  it('refuses one caller the stream beyond fifty, and counts those that have left no more', async t => {
-    const { listen } = await startService(t, {})
+  it('and every other event stream is refused to a token beyond sixty-four, before anything is done; those that have left do not count', async t => {
+    const { listen } = await startService(t, {}, { API_TOKENS: `${tokenEntry('many', 'read+run+render')},${tokenEntry('other', 'read')}` })
     const url = await listen()
-    const controllers = Array.from({ length: 50 }, () => new AbortController())
-    await Promise.all(controllers.map(async ({ signal }) => await fetch(`${url}/api/events`, { signal })))
-    const refused = await fetch(`${url}/api/events`)
-    assert.deepEqual([refused.status, (await refused.json() as { code: string }).code], [503, 'TOO_MANY_STREAMS'])
+    const headers = { ...bearer('many'), accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+    const controllers = Array.from({ length: 64 }, () => new AbortController())
+    await Promise.all(controllers.map(async ({ signal }) => await fetch(`${url}/api/events`, { headers, signal })))
+    const listen26 = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: {} }
+    for (const [path, init] of [
+      ['/api/events', {}],
+      [`/api/sessions/${'0'.repeat(32)}/events`, {}],
+      ['/api/agents/none/sessions', { method: 'POST', body: '{}', headers: { ...headers, accept: 'text/event-stream' } }],
+      ['/mcp', { method: 'POST', body: JSON.stringify(listen26) }]
+    ] as const) {
+      const refused = await fetch(`${url}${path}`, { headers, signal: AbortSignal.timeout(5000), ...init })
+      assert.deepEqual([path, refused.status, (await refused.json() as { code: string }).code], [path, 503, 'TOO_MANY_STREAMS'])
+    }
+    assert.equal((await fetch(`${url}/api/events`, { headers: bearer('other'), signal: AbortSignal.timeout(5000) })).status, 200)
     for (const controller of controllers) controller.abort()
     await waitFor('a stream that is free again', async () => {
       const leaving = new AbortController()
-      const { status } = await fetch(`${url}/api/events`, { signal: leaving.signal })
+      const { status } = await fetch(`${url}/api/events`, { headers, signal: leaving.signal })
       leaving.abort()
       return status === 200
     })

@@ -114,6 +114,14 @@ describe('A socket', () => {
 })
 
 describe('An event stream', () => {
+  it('ends when its token is gone, though nothing happens in its session', async t => {
+    const { command, nobody, service } = await walking(t)
+    const session = String(command['approvalId']).split(':')[0] ?? ''
+    const stream = await fetch(`http://127.0.0.1:${(service.app.server.address() as { port: number }).port}/api/sessions/${session}/events`, { headers: bearer('ann') })
+    await nobody()
+    assert.match(await stream.text(), /event: error\ndata: .*TOKEN_UNKNOWN/)
+  })
+
   it('ends when its token is gone, before it tells anything more', async t => {
     const { command, nobody, service } = await walking(t)
     const session = String(command['approvalId']).split(':')[0] ?? ''

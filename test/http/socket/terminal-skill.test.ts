@@ -5,6 +5,7 @@ import { askingPlace, type AskingService } from '../../helpers/asking-skill.ts'
 import { type JsonView } from '../../helpers/service.ts'
 import { connectSocket, type SocketClient } from '../../helpers/socket-client.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
+import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
 describe('A skill in a terminal', { skip: noPty }, () => {
@@ -78,6 +79,19 @@ describe('A skill in a terminal', { skip: noPty }, () => {
     assert.equal(String((await service.get(`/api/skills/${id}/output`)).json['data']?.['lastOutput']), 'one')
   })
 
+  it('tells nothing of its terminal to a token that has lost the role', async t => {
+    const { client, service, terminalId } = await begun(t, 'run+approve+terminal')
+    client.send({ type: 'data', data: 'echo one\r' })
+    await waitFor('the next prompt', () => states(client).join(' ').endsWith('busy prompt'))
+    const { json } = await service.post('/api/skills/start', { terminalSessionId: terminalId, skillId: 'walk', execution: 'manual' }, bearer('ann'))
+    const id = String(json['data']?.['skillSessionId'])
+    await service.setTokens([tokenEntry('ann', 'run')])
+    const { status, json: refused } = await service.post(`/api/skills/${id}/command-result`, { stdout: '', exitCode: 0 }, bearer('ann'))
+    assert.deepEqual([status, refused['code'] as unknown], [403, 'ROLE_MISSING'])
+    const output = (await service.get(`/api/skills/${id}/output`, bearer('ann'))).json['data']?.['lastOutput']
+    assert.equal(String(output), '')
+  })
+
   for (const [what, id, status, error] of [['that is not there', '0'.repeat(32), 404, 'Terminal session not found'], ['that is no terminal', undefined, 404, 'Terminal session not found']] as const) {
     it(`is refused in a terminal ${what}`, async t => {
       const { client, service } = await begun(t)
@@ -97,11 +111,11 @@ describe('A skill in a terminal', { skip: noPty }, () => {
 })
 
 /** A client in front of a terminal, over which the skill has been started. */
-async function begun (t: TestContext): Promise<{ readonly client: SocketClient, readonly service: AskingService, readonly terminalId: JsonView }> {
+async function begun (t: TestContext, roles?: string): Promise<{ readonly client: SocketClient, readonly service: AskingService, readonly terminalId: JsonView }> {
   const state = await createTemporaryFolder()
   t.after(state.remove)
-  const service = await (await askingPlace(t)).start({ here: { terminal: true } }, { STATE_DIR: state.path })
-  const client = await connectSocket(t, await service.listen())
+  const service = await (await askingPlace(t, roles === undefined ? undefined : [tokenEntry('ann', roles)])).start({ here: { terminal: true } }, { STATE_DIR: state.path })
+  const client = await connectSocket(t, await service.listen(), { headers: roles === undefined ? {} : bearer('ann') })
   client.send({ type: 'terminal_open', target: 'here' })
   await waitFor('the terminal', () => states(client).length > 0)
   const terminalId = client.frames[0]?.['terminalId'] as JsonView

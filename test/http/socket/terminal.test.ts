@@ -160,8 +160,8 @@ describe('Whoever wants a terminal', { skip: noPty }, () => {
   })
 
   for (const [what, entry, reason] of [
-    ['the role', tokenEntry('ann', 'run'), /needs the role terminal/],
-    ['the target', tokenEntry('ann', 'run+terminal:targets=other'), /no target "here"/]
+    ['the role', tokenEntry('ann', 'run'), /may not use terminals any more/],
+    ['the target', tokenEntry('ann', 'run+terminal:targets=other'), /may not use "here" any more/]
   ] as const) {
     it(`loses its shell when ${what} is taken away`, async t => {
       const { service } = await place(t, [ANN])
@@ -187,6 +187,29 @@ describe('Whoever wants a terminal', { skip: noPty }, () => {
       const { terminalId } = await client.next('terminal')
       await service.setTokens([...entries, tokenEntry('root', 'admin')])
       await waitFor('the session to be cancelled', async () => String((await service.get(`/api/sessions/${String(terminalId)}`, bearer('root'))).json['status']) === 'cancelled')
+    })
+  }
+
+  for (const [what, entries, reason] of [
+    ['the role is taken away', [tokenEntry('ann', 'run')], /may not use terminals any more/],
+    ['the target is taken away', [tokenEntry('ann', 'terminal:targets=other')], /may not use \\"here\\" any more/],
+    ['its token is gone', [], /there is no token \\"ann\\" any more/]
+  ] as const) {
+    it(`loses its shell when ${what}, with all that runs in it, though nobody is attached`, async t => {
+      const { service } = await place(t, [ANN])
+      const client = await connectSocket(t, await service.listen(), { headers: bearer('ann') })
+      client.send({ type: 'terminal_open', target: 'here' })
+      const { terminalId } = await client.next('terminal')
+      client.send({ type: 'data', data: 'echo $$ > pid; sleep 600\r' })
+      const pid = Number(await waitFor('the shell\'s id', async () => await readFile(join(service.shop, 'pid'), 'utf8').catch(() => '')))
+      client.socket.terminate()
+      await service.setTokens([...entries, tokenEntry('root', 'admin')])
+      await waitFor('the shell to end', () => !isAlive(pid))
+      const audit = await waitFor('the session to be cancelled', async () => {
+        const { json } = await service.get(`/api/sessions/${String(terminalId)}`, bearer('root'))
+        return String(json['status']) === 'cancelled' && (await service.app.inject({ url: `/api/sessions/${String(terminalId)}/audit`, headers: bearer('root') })).body
+      })
+      assert.match(audit, reason)
     })
   }
 
@@ -248,6 +271,14 @@ async function openedBy (t: TestContext): Promise<{ readonly client: SocketClien
   client.send({ type: 'terminal_open', target: 'here', cols: 80, rows: 24 })
   await waitFor('the terminal', () => states(client).length > 0)
   return { client, service, origin }
+}
+
+function isAlive (pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
 }
 
 function states ({ frames }: SocketClient): string[] {

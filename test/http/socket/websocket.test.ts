@@ -41,6 +41,14 @@ describe('A connection to /ws', () => {
     })
   }
 
+  for (const path of ['/healthz', '/readyz', '/console/', '/api/prompts', '/api/events', '/not/there']) {
+    it(`is refused at ${path}: without a token as everywhere, with one since no socket is there`, async t => {
+      const { origin } = await start(t, { API_TOKENS: TOKENS })
+      const status = async (headers: Readonly<Record<string, string>>): Promise<string> => await refusal(t, origin, { headers, path })
+      assert.deepEqual(await Promise.all([{}, bearer('zoe'), bearer('ann')].map(status)), [401, 401, 404].map(code => `Unexpected server response: ${code}`))
+    })
+  }
+
   it('is refused to pages of other origins where no token is asked for', async t => {
     const { origin } = await start(t, { CORS_ORIGINS: 'http://console.example' })
     assert.equal(await refusal(t, origin, { headers: { origin: 'http://evil.example' } }), 'Unexpected server response: 403')
@@ -91,6 +99,19 @@ describe('A frame', () => {
     // The upgrade was the first of three.
     assert.deepEqual(codes, ['SESSION_NOT_FOUND', 'SESSION_NOT_FOUND', 'RATE_LIMITED'])
   })
+
+  for (const type of ['data', 'resize']) {
+    it(`of ${type} counts as a request where no terminal takes it`, async t => {
+      const { origin } = await start(t, { API_TOKENS: TOKENS })
+      const client = await connectSocket(t, origin, { headers: bearer('eve') })
+      const codes = []
+      for (let count = 0; count < 4; count++) {
+        client.send({ type, data: 'x' })
+        codes.push(String((await client.next('error'))['code']))
+      }
+      assert.deepEqual(codes, ['REQUEST_INVALID', 'REQUEST_INVALID', 'RATE_LIMITED', 'RATE_LIMITED'])
+    })
+  }
 
   it('of too many that wait ends the connection with 1008', async t => {
     const { origin } = await start(t)

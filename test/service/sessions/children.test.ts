@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../../src/access/caller.ts'
+import { RightsWatch } from '../../../src/access/rights-watch.ts'
 import { waysTo } from '../../../src/service/sessions/open-sessions.ts'
 import { createPerformer, type Performers } from '../../../src/service/sessions/perform/performer.ts'
 import { followChildren } from '../../../src/service/sessions/perform/children.ts'
@@ -39,6 +40,7 @@ function serving (t: TestContext, store = memoryStore(t)) {
         })
       } as unknown as Performers,
       tools: { isRepeatableTool: () => true },
+      rights: new RightsWatch(),
       callerNamed: () => ANYONE,
       observer: undefined,
       stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))

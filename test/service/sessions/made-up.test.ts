@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller } from '../../../src/access/caller.ts'
 import { NamePatterns } from '../../../src/access/name-patterns.ts'
+import { RightsWatch } from '../../../src/access/rights-watch.ts'
 import { type Generation } from '../../../src/registry/generation/generation.ts'
 import { type Visitor } from '../../../src/service/sessions/door.ts'
 import { agentSessions } from '../../../src/service/sessions/kinds/agent.ts'
@@ -39,6 +40,7 @@ function serving (t: TestContext, engines: Engines, performers: object, owner: C
     performer: createPerformer({
       performers: performers as Performers,
       tools: { isRepeatableTool: () => true },
+      rights: new RightsWatch(),
       callerNamed: () => owner,
       observer: { beginEffect: (_session, { kind }) => ({ end: (outcome: string) => { counted.push(`${kind} ${outcome}`) } }) as never, wrote () {}, ended () {} }
     }),

@@ -81,7 +81,7 @@ export class TerminalReplica extends HaltingProcess {
     const perform: Performer['perform'] = async (session, effect, signal, publish) => {
       switch (effect.kind) {
         case 'llm': return answer(session, effect)
-        case 'shell': return await keepOpen({ session, signal }, this.#terminals, () => this.#open(session.id))
+        case 'shell': return await keepOpen({ session, signal }, this.#terminals, () => this.#open(session.id), async () => {})
         case 'exec': {
           witness.performs(this, session, effect)
           if (effect.terminal === undefined) return await this.#runOutside(session.id, effect, signal)

@@ -63,7 +63,7 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
 }
 
 /** The definitions that a session can start or hand over to, as recorded at its start. Only dialogues with agents have any. */
-function definitionsIn (start: Start): ResolvedDefinitions {
+export function definitionsIn (start: Start): ResolvedDefinitions {
   return start.engine === LOOP.name ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }
 

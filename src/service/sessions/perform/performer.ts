@@ -1,11 +1,12 @@
 import { type Caller } from '../../../access/caller.ts'
+import { type RightsWatch } from '../../../access/rights-watch.ts'
 import { type JsonObject } from '../../../base/json.ts'
 import { type Activity } from '../../../runtime/activity.ts'
-import { type ToolKnowledge, rowOf } from '../../../session/effects.ts'
+import { isWhole, type ToolKnowledge, rowOf } from '../../../session/effects.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type ActiveEffect, type Outcome, type Performer } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
-import { refusalOf } from '../rules/session-rights.ts'
+import { type Failure, ownerGone, refusalOf } from '../rules/session-rights.ts'
 
 /** The observer of the work on one effect (an action of a session), for logs, metrics and traces. */
 export interface EffectActivity extends Activity {
@@ -46,17 +47,48 @@ export interface PerformerOptions {
   readonly tools: ToolKnowledge
   /** Finds a caller by the name of its token, with the rights that the token has now; `undefined` if the token has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
+  readonly rights: RightsWatch
   readonly observer: SessionObserver | undefined
   /** Ends a child session if its parent, or a session further above, has ended, and tells whether one has. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
 
+/** The reason with which an effect is aborted when its session's owner may not perform it any more. */
+export class RightsLost extends Error {
+  override readonly name = 'RightsLost'
+  readonly failure: Failure
+
+  constructor (failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
 /**
- * Makes the performer of all effects (actions) of sessions. Before it performs an effect, it checks the present rights of the session's owner. An
- * error that one of the `performers` throws is passed on to the runner of sessions.
+ * Makes the performer of all effects (actions) of sessions. Before it performs an effect, and once a second as long as the effect lasts, it checks
+ * the present rights of the session's owner. An error that one of the `performers` throws is passed on to the runner of sessions.
  */
-export function createPerformer ({ performers, tools, callerNamed, observer, stopOrphan }: PerformerOptions): Performer {
-  async function observed (performing: Performing<ActiveEffect>): Promise<Outcome> {
+export function createPerformer ({ performers, tools, callerNamed, rights, observer, stopOrphan }: PerformerOptions): Performer {
+  /** Performs an effect, and aborts it as soon as the session's owner may not do it any more. */
+  async function whileAllowed (performing: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
+    const { session, effect, signal } = performing
+    const refusalNow = (): Failure | undefined => refusalOf(callerNamed(session.start.owner), session, effect)
+    const refusal = refusalNow()
+    if (refusal !== undefined) return refusal
+    if (isWhole(effect)) return await observed(performing)
+    const ending = new AbortController()
+    const leave = rights.watch(refusalNow, failure => { ending.abort(new RightsLost(failure)) })
+    try {
+      const outcome = await observed({ ...performing, signal: AbortSignal.any([signal, ending.signal]) })
+      // What was done all the same is recorded; of what failed, the lost right is the reason.
+      return outcome.kind === 'failure' && ending.signal.reason instanceof RightsLost ? ending.signal.reason.failure : outcome
+    } finally {
+      leave()
+    }
+  }
+
+  async function observed (given: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
+    const performing = { ...given, activity: observer?.beginEffect(given.session, given.effect) }
     // TypeScript cannot tell that the function found under an effect's kind takes effects of that kind: hence the cast.
     const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
     let ended = 'INTERNAL'
@@ -72,13 +104,11 @@ export function createPerformer ({ performers, tools, callerNamed, observer, sto
   return {
     async perform (session, effect, signal, publish) {
       const caller = callerNamed(session.start.owner)
-      if (caller === undefined) return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${session.start.owner}" any more` }
+      if (caller === undefined) return ownerGone(session.start.owner)
       if (session.start.parent !== undefined && await stopOrphan?.(session, signal) === true) {
         return { kind: 'failure', code: 'PARENT_ENDED', message: 'the session above it has ended' }
       }
-      const refusal = refusalOf(caller, session, effect)
-      if (refusal !== undefined) return refusal
-      return await observed({ session, effect, caller, signal, activity: observer?.beginEffect(session, effect), publish })
+      return await whileAllowed({ session, effect, caller, signal, publish })
     },
     isRepeatable: effect => rowOf(effect).isRepeatable(effect, tools)
   }

@@ -5,7 +5,7 @@ import { type Terminal } from '../../../exec/terminal/terminal.ts'
 import { type Terminals } from '../../../exec/terminal/terminals.ts'
 import { type ShellEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
-import { type Perform, type Performing } from './performer.ts'
+import { type Perform, type Performing, RightsLost } from './performer.ts'
 
 /** What is needed to open terminals: the targets, the register of open terminals, and a folder for recordings. */
 export interface ShellOptions {
@@ -16,6 +16,8 @@ export interface ShellOptions {
   readonly folder: string
   /** Called with the id of the session whose terminal nobody has used for too long. */
   readonly onIdle: (session: string) => void
+  /** Ends the session of a terminal whose owner may not use it any more. */
+  readonly stop: (session: string, reason: string) => Promise<void>
 }
 
 /** The reason that the log gives for the end of a shell when the service was stopped. */
@@ -23,24 +25,33 @@ const STOPPED = 'the service was stopped'
 
 /** Makes the performer that opens a terminal, and waits until its shell ends. */
 export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
-  const { operator: { targets }, terminals } = options
-  return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing))
+  const { operator: { targets }, terminals, stop } = options
+  return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing), stop)
 }
 
-/** Opens a terminal, and keeps it open until its shell ends, or until the signal aborts. @param open opens the terminal */
+/** Opens a terminal, and keeps it open until its shell ends, or until the signal aborts. @param open opens the terminal @param stop see `ShellOptions` */
 export async function keepOpen (
   { session: { id, start: { owner } }, signal }: Pick<Performing<ShellEffect>, 'session' | 'signal'>,
   terminals: Terminals,
-  open: () => Promise<Terminal>
+  open: () => Promise<Terminal>,
+  stop: ShellOptions['stop']
 ): Promise<Outcome> {
   try {
     const terminal = await terminals.hold(id, owner, open)
-    const end = (): void => { void terminal.end('it was ended') }
+    const lost = (): RightsLost | undefined => signal.reason instanceof RightsLost ? signal.reason : undefined
+    let stopping: Promise<void> | undefined
+    const end = (): void => {
+      const why = lost()?.message
+      // The session ends as one that somebody has ended, and the shell does not wait for that.
+      if (why !== undefined) stopping = stop(id, why).catch(() => {})
+      void terminal.end(why ?? 'it was ended')
+    }
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
     const { reason, exitCode } = await terminal.ended
     signal.removeEventListener('abort', end)
-    return outcomeOf(reason, exitCode)
+    await stopping
+    return lost()?.failure ?? outcomeOf(reason, exitCode)
   } catch (error) {
     if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
     throw error

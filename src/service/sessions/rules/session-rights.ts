@@ -1,7 +1,8 @@
 import { type Caller } from '../../../access/caller.ts'
-import { mayGoOn } from '../../../access/may-run.ts'
-import { definitionNotFound, sessionNotFound, targetNotFound, workspaceNotFound } from '../../../base/errors.ts'
-import { isJsonObject } from '../../../base/json.ts'
+import { mayRunDefinition } from '../../../access/may-run.ts'
+import { type Role } from '../../../access/role.ts'
+import { definitionNotFound, roleMissing, sessionNotFound, targetNotFound, workspaceNotFound } from '../../../base/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { KINDS } from '../../../registry/kind-table.ts'
 import { rowOf } from '../../../session/effects.ts'
 import { type Effect, type Start } from '../../../session/model.ts'
@@ -9,49 +10,94 @@ import { type Outcome } from '../../../session/performer.ts'
 import { type SessionRunner } from '../../../session/run/runner.ts'
 import { type Session } from '../../../session/session.ts'
 import { isWanted, type Wanted } from '../kinds/session-kind.ts'
+import { MANUAL } from '../kinds/skill.ts'
+import { definitionsIn } from '../kinds/start-child.ts'
+
+export type Failure = Extract<Outcome, { kind: 'failure' }>
+
+/** What a token has to allow so that a session may start, go on, or perform one of its effects. */
+interface Needs {
+  readonly roles: readonly Role[]
+  /** Such as `agents/helper`. */
+  readonly definitions: readonly string[]
+  /** Names of targets and workspaces. */
+  readonly places: readonly string[]
+}
+
+/** What a session needs beside its start, where its log says so: the agent that has taken it over, or the effect that is decided about. */
+interface Going {
+  readonly engine?: Session['engine'] | undefined
+  readonly effect?: Effect | undefined
+}
+
+/** What a session needs of its owner. Its start asks for it, and so does everything that happens in it later. */
+function needsOfOwner (start: Start, going: Going): Needs {
+  const needs = needsOf(start, going)
+  // A child session is there only because of those above it.
+  return { ...needs, definitions: [...(start.parent?.line ?? []).map(({ definition }) => definition), ...needs.definitions] }
+}
+
+function needsOf (start: Start, { engine, effect }: Going): Needs {
+  const { definition } = start
+  const isTerminal = definition.startsWith('terminals/')
+  const usesTerminal = isTerminal || terminalOf(start) !== undefined || (effect?.kind === 'exec' && effect.terminal !== undefined)
+  return {
+    roles: [...isTerminal ? [] : ['run'] as const, ...usesTerminal ? ['terminal'] as const : []],
+    definitions: [definition, engine?.view.definition, effect?.kind === 'child' ? effect.definition : undefined].filter(each => each !== undefined),
+    places: [placeOfSession(start), effect === undefined ? undefined : placeOfEffect(start, effect)].filter(each => each !== undefined)
+  }
+}
+
+/** The first thing of these that a caller's token does not allow. */
+function lackOf (caller: Caller, { roles, definitions, places }: Needs): { readonly kind: 'role' | 'definition' | 'place', readonly name: string } | undefined {
+  const role = roles.find(each => !caller.roles.has(each))
+  if (role !== undefined) return { kind: 'role', name: role }
+  const definition = definitions.find(each => !mayRunDefinition(caller, each))
+  if (definition !== undefined) return { kind: 'definition', name: definition }
+  const place = places.find(each => caller.targets?.allows(each) === false)
+  return place === undefined ? undefined : { kind: 'place', name: place }
+}
 
 /**
- * The reason why a session's effect (an action) must not be performed for the session's owner, since the owner's token perhaps allows less now
- * than when the session began. `undefined` if the effect is allowed.
+ * The reason why a session's effect (an action) must not be performed, or go on, for the session's owner, since the owner's token perhaps allows
+ * less now than when the session began. `undefined` if the effect is allowed.
+ * @param owner `undefined` if the owner's token has been removed
  */
-export function refusalOf (
-  owner: Caller,
-  { start: { definition, owner: name }, engine }: Pick<Session, 'start' | 'engine'>,
-  effect: Effect
-): Extract<Outcome, { kind: 'failure' }> | undefined {
-  const refuse = (what: string) => ({ kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${name}" may not ${what} any more` } as const)
-  const usesTerminal = effect.kind === 'shell' || (effect.kind === 'exec' && effect.terminal !== undefined)
-  if (usesTerminal && !owner.roles.has('terminal')) return refuse('use terminals')
-  if (effect.kind !== 'shell' && !owner.roles.has('run')) return refuse('run sessions')
-  // Another agent has perhaps taken over the dialogue by now, and a child session has a definition of its own: each of these definitions must be allowed.
-  const definitions = [definition, engine.view.definition, effect.kind === 'child' ? effect.definition : undefined]
-  const forbidden = definitions.find(each => each !== undefined && !mayGoOn(owner, each))
-  if (forbidden !== undefined) return refuse(`run ${forbidden}`)
-  const place = rowOf(effect).place(effect)
-  return place === undefined || mayReach(owner, place) ? undefined : refuse(`use "${place}"`)
+export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): Failure | undefined {
+  if (owner === undefined) return ownerGone(start.owner)
+  const lack = lackOf(owner, needsOfOwner(start, { engine, effect }))
+  if (lack === undefined) return undefined
+  const { kind, name } = lack
+  const what = kind === 'place' ? `use "${name}"` : kind === 'definition' ? `run ${name}` : name === 'terminal' ? 'use terminals' : 'run sessions'
+  return { kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${start.owner}" may not ${what} any more` }
 }
 
-/** Refuses a definition that the caller's token does not allow, as if it did not exist. @param definition as `agents/helper` @throws DEFINITION_NOT_FOUND */
-export function requireAllowed (caller: Caller, definition: string): void {
-  if (mayGoOn(caller, definition)) return
-  const [kind = '', path = ''] = definition.split('/')
-  throw definitionNotFound(KINDS.find(({ name }) => name === kind)?.noun ?? kind, path, [])
+/** The failure of an effect whose session belongs to a token that has been removed. @param owner the name of the token */
+export function ownerGone (owner: string): Failure {
+  return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${owner}" any more` }
 }
 
 /**
- * Refuses to go on with a session if the caller's token does not allow its definition, target or workspace. A start of a session checks the same.
- * @throws DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
+ * Refuses to start a session, or to go on with one, if the caller's token does not allow its definition, target or workspace. What is not allowed
+ * does not exist for the caller.
+ * @throws ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
  */
-export function requireUsable (caller: Caller, { start }: Session): void {
-  requireAllowed(caller, start.definition)
-  const place = placeOfSession(start)
-  if (place !== undefined && !mayReach(caller, place)) throw start.definition.startsWith('plans/') ? workspaceNotFound(place, []) : targetNotFound(place, [])
+export function requireUsable (caller: Caller, start: Start, going: Going = {}): void {
+  const lack = lackOf(caller, needsOfOwner(start, going))
+  if (lack === undefined) return
+  const { kind, name } = lack
+  if (kind === 'role') throw roleMissing(caller.name, name, [...caller.roles])
+  if (kind === 'place') throw start.definition.startsWith('plans/') ? workspaceNotFound(name, []) : targetNotFound(name, [])
+  const [kindName = '', path = ''] = name.split('/')
+  throw definitionNotFound(KINDS.find(each => each.name === kindName)?.noun ?? kindName, path, [])
 }
 
-/** Whether a caller is allowed to approve actions of a session. An approver's token can be limited to some definitions, targets and workspaces. */
-export function isApprover (caller: Caller, { start }: Session): boolean {
-  const place = placeOfSession(start)
-  return caller.roles.has('approve') && mayGoOn(caller, start.definition) && (place === undefined || mayReach(caller, place))
+/**
+ * Whether a caller is allowed to approve actions of a session, or one of them. An approver's token can be limited to some definitions, targets and
+ * workspaces: both the session and the action have to be among them.
+ */
+export function isApprover (caller: Caller, { start, engine }: Pick<Session, 'start' | 'engine'>, effect?: Effect): boolean {
+  return lackOf(caller, { ...needsOf(start, { engine, effect }), roles: ['approve'] }) === undefined
 }
 
 /** Whether a session belongs to the caller. An admin counts as an owner of every session. @param session of which only the owner is read */
@@ -81,16 +127,33 @@ export function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
 }
 
-/** Whether a caller's token allows a target or a workspace. */
-function mayReach ({ targets }: Pick<Caller, 'targets'>, place: string): boolean {
-  return targets?.allows(place) ?? true
-}
-
-/** The target (machine) or workspace (folder) on which a session works; `undefined` for none. */
-function placeOfSession ({ setting }: Start): string | undefined {
+/** The target (machine) or workspace (folder) on which a session works, or whose commands its user runs by hand; `undefined` for none. */
+function placeOfSession ({ setting }: Pick<Start, 'setting'>): string | undefined {
   if (!isJsonObject(setting)) return undefined
   const { skill, terminal, workspace } = setting
-  const on = isJsonObject(skill ?? null) ? skill : terminal
-  const place = isJsonObject(on ?? null) ? (on as { readonly target?: unknown }).target : workspace
-  return typeof place === 'string' && place !== '' ? place : undefined
+  if (isJsonObject(skill ?? null)) {
+    const { target, terminal: named } = skill as Readonly<Record<string, Json | undefined>>
+    return nameIn(target) ?? (terminalOf({ setting }) === undefined ? nameIn(named) : undefined)
+  }
+  return nameIn(isJsonObject(terminal ?? null) ? (terminal as JsonObject)['target'] : workspace)
+}
+
+/** The target or workspace that an effect reaches. A skill that is started without one works on its own target. */
+function placeOfEffect (start: Start, effect: Effect): string | undefined {
+  const place = rowOf(effect).place(effect)
+  if (effect.kind !== 'child' || effect.place !== undefined) return place
+  const definitions = definitionsIn(start)
+  const found = Object.hasOwn(definitions, effect.definition) ? definitions[effect.definition] : undefined
+  return found?.kind === 'skills' ? nameIn(found.skill.options.target) : undefined
+}
+
+/** The terminal in which a skill was started, whether the service runs its commands or its user does; `undefined` for none. */
+function terminalOf ({ setting }: Pick<Start, 'setting'>): string | undefined {
+  const skill = isJsonObject(setting) ? setting['skill'] : undefined
+  const terminal = isJsonObject(skill ?? null) ? (skill as JsonObject)['terminal'] : undefined
+  return typeof terminal === 'string' && isSessionId(terminal) ? terminal : undefined
+}
+
+function nameIn (value: Json | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' && value !== MANUAL ? value : undefined
 }

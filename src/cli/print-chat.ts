@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type ServerSentEvent } from '../llm/stream/server-sent-events.ts'
+import { type ServerSentEvent } from '../runtime/server-sent-events.ts'
 import { ReplyAssembler } from '../service/chat/reply-assembler.ts'
 import { apiError } from './api-error.ts'
 import { CliError, EXIT } from './exit-codes.ts'

@@ -3,7 +3,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { Output } from '../../src/cli/output.ts'
 import { printStream } from '../../src/cli/print-chat.ts'
-import { EventScanner } from '../../src/llm/stream/server-sent-events.ts'
+import { EventScanner } from '../../src/runtime/server-sent-events.ts'
 
 /** Prints a stream of these events; gives what was written, also before an error. */
 async function print (events: readonly string[]) {

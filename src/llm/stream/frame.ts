@@ -2,7 +2,7 @@ import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH } f
 import { type Redact } from '../../base/redact.ts'
 import { reportedError } from '../provider/reported-error.ts'
 import { UpstreamError } from '../upstream-error.ts'
-import { EventScanner, type ServerSentEvent } from './server-sent-events.ts'
+import { EventScanner, type ServerSentEvent } from '../../runtime/server-sent-events.ts'
 
 /** A frame: one event of a model's streamed answer, with the bytes to pass on and their meaning. */
 export type Frame = { readonly bytes: Buffer } & (ChunkFrame | OtherFrame)
@@ -33,7 +33,7 @@ export type FrameParser = EventScanner<Frame>
 
 /** Makes the parser of a streamed chat completion. @param maxEventBytes the greatest size of one event @param redact replaces secrets in the API's words */
 export function createFrameParser (maxEventBytes: number, redact: Redact): FrameParser {
-  return new EventScanner(maxEventBytes, event => toFrame(event, redact))
+  return new EventScanner(maxEventBytes, event => toFrame(event, redact), message => new UpstreamError(message, { retryable: false }))
 }
 
 function toFrame ({ bytes, name, data, strangeLine }: ServerSentEvent, redact: Redact): Frame {

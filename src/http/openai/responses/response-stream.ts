@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { MAX_EVENT_BYTES } from '../../../llm/model-client.ts'
-import { EventScanner, type ServerSentEvent } from '../../../llm/stream/server-sent-events.ts'
+import { EventScanner, type ServerSentEvent } from '../../../runtime/server-sent-events.ts'
 import { type ChatStream } from '../../../service/chat/chat-stream.ts'
 import { ResponseEvents } from './response-events.ts'
 

@@ -1,5 +1,3 @@
-import { UpstreamError } from '../upstream-error.ts'
-
 /** One server-sent event, with the bytes in which it came. */
 export interface ServerSentEvent {
   /** The bytes from the end of the previous event to the end of the blank line that ends this one. */
@@ -8,6 +6,10 @@ export interface ServerSentEvent {
   readonly name: string
   /** The values of the fields `data`, joined; `undefined` for an event with only a comment, a `retry` or an `id`. */
   readonly data: string | undefined
+  /** The value of the field `id`; `undefined` when there is none. */
+  readonly id: string | undefined
+  /** The time of the field `retry`, in ms, after which a client is to connect again; `undefined` when there is none. */
+  readonly retry: number | undefined
   /** A line that is no field of the format, cut to 100 characters; `undefined` when there is none. */
   readonly strangeLine: string | undefined
 }
@@ -25,6 +27,7 @@ const BYTE_ORDER_MARK = '\uFEFF'
 export class EventScanner<T> {
   readonly #limit: number
   readonly #read: (event: ServerSentEvent) => T
+  readonly #tooLarge: (message: string) => Error
   // The beginning of an event that is not complete. The buffer grows by doubling, so that many single bytes cost no more than one large piece.
   #held = Buffer.alloc(0)
   #heldLength = 0
@@ -32,10 +35,15 @@ export class EventScanner<T> {
   #afterReturn = false
   #isFirst = true
 
-  /** @param limit the greatest size of one event, in bytes @param read turns an event into what the scanner gives */
-  constructor (limit: number, read: (event: ServerSentEvent) => T) {
+  /**
+   * @param limit the greatest size of one event, in bytes
+   * @param read turns an event into what the scanner gives
+   * @param tooLarge makes the error for an event beyond the limit
+   */
+  constructor (limit: number, read: (event: ServerSentEvent) => T, tooLarge = (message: string) => new Error(message)) {
     this.#limit = limit
     this.#read = read
+    this.#tooLarge = tooLarge
   }
 
   /** Whether the event that has arrived in part is more than a comment. */
@@ -43,7 +51,7 @@ export class EventScanner<T> {
     return this.#heldLength > 0 && this.#held[0] !== COLON
   }
 
-  /** Gives the events that a piece of the stream completes. @throws UpstreamError for an event beyond the limit */
+  /** Gives the events that a piece of the stream completes. @throws the error of `tooLarge` */
   * feed (chunk: Buffer): Generator<T, void> {
     let start = 0
     for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
@@ -88,7 +96,7 @@ export class EventScanner<T> {
 
   #hold (piece: Buffer): void {
     const length = this.#heldLength + piece.length
-    if (length > this.#limit) throw new UpstreamError(`an event of the stream is larger than ${this.#limit} bytes`, { retryable: false })
+    if (length > this.#limit) throw this.#tooLarge(`an event of the stream is larger than ${this.#limit} bytes`)
     if (length > this.#held.length) {
       const larger = Buffer.alloc(Math.max(length, 2 * this.#held.length))
       this.#held.copy(larger, 0, 0, this.#heldLength)
@@ -118,6 +126,8 @@ export class EventScanner<T> {
 function readFields (bytes: Buffer, text: string): ServerSentEvent {
   let name = ''
   let data: string | undefined
+  let id: string | undefined
+  let retry: number | undefined
   let strangeLine: string | undefined
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (line === '' || line.startsWith(':')) continue
@@ -126,7 +136,9 @@ function readFields (bytes: Buffer, text: string): ServerSentEvent {
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
     if (field === 'data') data = data === undefined ? value : `${data}\n${value}`
     else if (field === 'event') name = value
-    else if (field !== 'id' && field !== 'retry') strangeLine = line.slice(0, 100)
+    else if (field === 'id') id = value
+    else if (field === 'retry') retry = /^\d{1,9}$/.test(value) ? Number(value) : undefined
+    else strangeLine = line.slice(0, 100)
   }
-  return { bytes, name, data, strangeLine }
+  return { bytes, name, data, id, retry, strangeLine }
 }

@@ -46,10 +46,38 @@ describe('A request', () => {
     assert.deepEqual((body as { details: { labels: string[] } }).details.labels, ['production'])
   })
 
-  it('gets a prompt whose id has an @ before all else', async t => {
-    const { render } = await open(t, { ...LABELLED, 'templates:a@production': 'of that name' })
-    assert.equal(await render('a@production'), 'of that name')
+  it('gets no prompt whose id reads as its label or version, at no door; such an entry is rejected, and can be deleted', async t => {
+    const hijack = { userPrompt: 'of that name' }
+    const extension = { name: 'a', contributes: { prompts: [{ name: 'x@production', userPrompt: 'brought' }] } }
+    const stored = { ...LABELLED, 'templates:a@production': hijack, 'templates:a@1': hijack, 'templates:b@7': hijack, 'templates:user': '{{> "a@production"}} {{> "a@1"}}', 'extensions:e': extension }
+    const { render, call } = await open(t, stored, { LLM_BASE_URL: 'builtin:echo' })
+    assert.deepEqual([await render('a@production'), await render('a@1'), await render('b@7'), await render('user')], ['first', 'first', 'PROMPT_NOT_FOUND', 'first first'])
+    const { headers } = await call('POST', '/v1/chat/completions', { model: 'prompt:a@production' })
+    assert.equal(headers['x-prompt-version'], '1')
+    const { body } = await call('GET', '/api/status/entries')
+    const rows = body as ReadonlyArray<{ key: string, state: string, diagnostics: ReadonlyArray<{ code: string }> }>
+    assert.deepEqual(rows.filter(({ state }) => state === 'rejected').map(({ key, diagnostics }) => [key, diagnostics[0]?.code]), [
+      ['shenma:extensions:e', 'KEY_INVALID'],
+      ...['a@1', 'a@production', 'b@7'].map(id => [`shenma:templates:${id}`, 'KEY_INVALID'])
+    ])
+    assert.equal((await call('DELETE', '/api/prompts/a@production')).status, 204)
   })
+
+  const refused: readonly [url: string, body: object][] = [
+    ['/api/prompts/b@production', { userPrompt: 'x' }],
+    ['/api/prompts/b%40production', { userPrompt: 'x' }],
+    ['/api/prompts/a@1', { userPrompt: 'x' }],
+    ['/api/extensions/e', { name: 'a', contributes: { prompts: [{ name: 'x@production', userPrompt: 'x' }] } }],
+    ['/api/extensions/f', { name: 'a@production', contributes: { prompts: [{ name: 'x', userPrompt: 'x' }] } }]
+  ]
+  for (const [url, entry] of refused) {
+    it(`publishes nothing that reads as a label or version: ${url}`, async t => {
+      const { call } = await open(t, LABELLED)
+      const { status, body } = await call('PUT', url, entry)
+      assert.equal(status, 400)
+      assert.match(JSON.stringify(body), /KEY_INVALID.*has an \\"@\\"/)
+    })
+  }
 
   it('gets the default label, and what was published last where a prompt does not have that', async t => {
     const { render, app } = await open(t, { ...LABELLED, 'templates:b': 'only latest' }, { DEFAULT_LABEL: 'production' })

@@ -81,8 +81,8 @@ export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt
       params: PromptId,
       response: { 200: TestsReply }
     }
-  }, async ({ generation, caller, params }, reply) => {
-    const { id, tests, tag } = await promptTests.read(caller, resolveId(generation, params.id).id)
+  }, async ({ caller, params }, reply) => {
+    const { id, tests, tag } = await promptTests.read(caller, resolveId(params.id).id)
     reply.header('etag', entityTag(tag))
     return { id, tests: tests as object[] }
   })
@@ -106,7 +106,7 @@ export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt
     }
   }, async (request, reply) => {
     const { generation, caller, params, body, query, activity, id: requestId } = request
-    const id = toPath(resolveId(generation, params.id).id)
+    const id = toPath(resolveId(params.id).id)
     if (!mayPublish(testsKind, id, caller)) throw entryForbidden(caller.name, testsKind.key, id)
     const testCase = readCase(body.case as Json)
     requireChat(testCase, caller)

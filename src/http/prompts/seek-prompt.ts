@@ -16,7 +16,7 @@ import { resolveId } from '../../service/versions/choose-prompt.ts'
  */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
-  const path = toPath(resolveId(generation, id).id)
+  const path = toPath(resolveId(id).id)
   if (isKnown(generation, id) || caller.prompts?.allows(path) === false) return
   if (!await registry.seek(promptKind, path)) return
   request.generation = visibleGeneration(registry.generation, caller)
@@ -39,6 +39,6 @@ export function seekPrompts (app: App, registry: Registry): void {
  */
 function isKnown (generation: Generation, id: string): boolean {
   if (lookUpPrompt(generation, id) !== undefined) return true
-  const named = resolveId(generation, id)
+  const named = resolveId(id)
   return (named.id !== id && lookUpPrompt(generation, named.id) !== undefined) || generation.releases.has(toPath(named.id))
 }

@@ -3,7 +3,7 @@ import { labelNotFound, requestInvalid, versionNotFound } from '../../base/error
 import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
 import { LATEST } from '../../registry/kinds/release/release-record.ts'
 import { bucketOf, shareAt } from '../../registry/link/bucket.ts'
-import { readReference } from '../../registry/link/prompt-reference.ts'
+import { type PromptReference, readReference } from '../../registry/link/prompt-reference.ts'
 import { type Release } from '../../registry/generation/generation.ts'
 import { toPath } from '../../store/keys.ts'
 import { missingPrompt } from '../missing-entries.ts'
@@ -46,7 +46,7 @@ export interface ChoiceOptions {
 
 export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
   return function choosePrompt (generation, { serve }, given, wish) {
-    const { id, label, version } = wished(generation, given, wish)
+    const { id, label, version } = wished(given, wish)
     const release = generation.releases.get(id.includes(':') ? toPath(id) : id)
     if (version !== undefined) return chooseVersion(generation, id, release, version)
     if (label !== undefined) return label === LATEST ? latest(generation, id, release) : underLabel(generation, id, release, label, wish.key)
@@ -67,18 +67,14 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
   }
 }
 
-/**
- * Splits an id such as `review@production` into the id of a prompt and its label or version. If a prompt has the whole text as its id, the
- * text is not split.
- */
-export function resolveId (generation: Generation, given: string): { readonly id: string, readonly label?: string, readonly version?: number } {
-  if (!given.includes('@') || findLatest(generation, given) !== undefined) return { id: given }
+/** Splits an id such as `review@production` into the id of a prompt and its label or version. */
+export function resolveId (given: string): PromptReference {
   return readReference(given) ?? { id: given }
 }
 
 /** Combines the label and the version in an id with those in the request. @throws REQUEST_INVALID when they differ */
-function wished (generation: Generation, given: string, { label, version }: PromptWish) {
-  const named = resolveId(generation, given)
+function wished (given: string, { label, version }: PromptWish) {
+  const named = resolveId(given)
   if (named.label !== undefined && label !== undefined && named.label !== label) {
     throw twoWishes(`the id says the label "${named.label}", and another place "${label}"`)
   }

@@ -4,6 +4,7 @@ import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { parsePromptChat, type PromptChat } from './prompt-chat.ts'
 import { lintName, lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
 import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
+import { checkPromptId } from '../../link/prompt-reference.ts'
 import { type Slices } from '../../../runtime/slices.ts'
 import { type TemplateCache } from '../../entries/template-cache.ts'
 
@@ -42,6 +43,7 @@ const PINNED = ['syntax', 'messages', 'userPrompt', 'prompt', 'parameters', 'ret
 
 /** Checks and compiles one prompt. @throws RejectedEntry when it cannot be used at all; a syntax error is a diagnostic of the entry instead */
 export async function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
+  checkPromptId(id)
   const definition = parsePromptDefinition(value)
   const parameters = parsePromptParameters(definition.parameters)
   const compiled = await compilePrompt(definition, parameters?.names, cache, slices)

@@ -1,6 +1,7 @@
 import { contentHash } from '../../../base/json.ts'
 import { keyToPath, pathToKey } from '../../../store/keys.ts'
 import { reject } from '../../diagnostic/diagnostic.ts'
+import { checkPromptId } from '../../link/prompt-reference.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
 import { type Entry, type EntryKind } from '../kind.ts'
 import { parseReleaseRecord, type ReleaseRecord } from './release-record.ts'
@@ -22,7 +23,8 @@ export const releaseKind: EntryKind<ReleaseEntry> = {
   access: 'prompts',
   decode: decodeJson,
   normalise: value => value,
-  async check ({ text }) {
+  async check ({ id, text }) {
+    checkPromptId(id)
     parseReleaseRecord(decodeJson(text).value)
     return []
   },
@@ -31,6 +33,7 @@ export const releaseKind: EntryKind<ReleaseEntry> = {
     async parse (key, text) {
       const id = keyToPath(key, prefix)
       if (pathToKey(id, prefix) !== key) throw reject('KEY_INVALID', 'the key of a record has ":" between the segments of the prompt\'s id')
+      checkPromptId(id)
       const { value } = decodeJson(text)
       return { id, record: parseReleaseRecord(value), hash: contentHash(value) }
     },

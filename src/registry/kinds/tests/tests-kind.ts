@@ -1,5 +1,6 @@
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
 import { decodeJson } from '../../entries/decode-value.ts'
+import { checkPromptId } from '../../link/prompt-reference.ts'
 import { type Kind } from '../kind.ts'
 import { TESTS } from '../release/version-text.ts'
 import { parseTests } from './test-cases.ts'
@@ -16,7 +17,8 @@ export const testsKind: Kind = {
   access: 'prompts',
   decode: decodeJson,
   normalise: value => value,
-  async check ({ text }) {
+  async check ({ id, text }) {
+    checkPromptId(id)
     parseTests(decodeJson(text).value)
     return []
   }

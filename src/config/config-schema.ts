@@ -1,12 +1,13 @@
 import { Type } from '../base/schema-builder.ts'
 
-const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number }) =>
+const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number, fromFolder?: true }) =>
   Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
-const optional = (options: { description: string, writeOnly?: boolean }) => Type.String({ default: '', ...options })
+const optional = (options: { description: string, writeOnly?: boolean, fromFolder?: true }) => Type.String({ default: '', ...options })
 
 /**
  * The schema of the service's environment variables, each with its default and what it is for. The type `Config`, the checks at start, `.env.example`
- * and the table in docs/configuration.md all come from it.
+ * and the table in docs/configuration.md all come from it. A variable that is marked `fromFolder` runs nothing, reads no file and says nowhere where to
+ * connect: a command that only checks a folder takes it from the folder's `.env`, whoever wrote that.
  */
 export const configSchema = Type.Object({
   REDIS_URL: optional({ description: 'Redis with the registrations: `redis://[user:password@]host:port/db`, `redis+sentinel://[user:password@]host:port,host:port/master/db` or `redis+cluster://[user:password@]host:port,host:port`; `rediss` for TLS. This or `STORE_DIR` is required.', writeOnly: true }),
@@ -19,7 +20,7 @@ export const configSchema = Type.Object({
   SESSION_KEEP_MS: milliseconds({ default: 604_800_000, description: 'How long a session is kept after its end.' }),
   KEY_PREFIX: Type.String({ default: 'shenma:', minLength: 1, description: 'What all keys begin with.' }),
   VERSIONS: Type.Union(['auto', 'http', 'off'].map(mode => Type.Literal(mode)), { default: 'auto', description: 'Whether prompts that are published over HTTP are recorded as versions: `http`, or `off`; `auto` records them in a Redis, and not in a folder, whose history is that of git.' }),
-  DEFAULT_LABEL: optional({ description: 'Label of prompts that is served where neither a request nor its token says one; by default what was published last is.' }),
+  DEFAULT_LABEL: optional({ fromFolder: true, description: 'Label of prompts that is served where neither a request nor its token says one; by default what was published last is.' }),
   PROTECTED_LABELS: Type.String({ default: 'production', description: 'Labels that only the role `admin`, and tokens with `labels=`, may move: names separated by commas; `,` for none.' }),
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on.' }),
   PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port to listen on; 0 takes a free one.' }),
@@ -33,25 +34,25 @@ export const configSchema = Type.Object({
   RATE_LIMIT_REQUESTS: Type.Integer({ default: 0, minimum: 0, description: 'Requests that a token may make a minute, where its entry in `API_TOKENS` says nothing else; 0 for no limit.' }),
   RATE_LIMIT_TOKENS: Type.Integer({ default: 0, minimum: 0, description: 'Tokens of models that it may use a minute, likewise.' }),
   CORS_ORIGINS: optional({ description: 'Origins whose pages may call, separated by commas: `https://console.example.com`; none by default.' }),
-  LOG_LEVEL: Type.Union(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)), { default: 'info', description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent.' }),
+  LOG_LEVEL: Type.Union(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)), { default: 'info', fromFolder: true, description: 'Least severity that is logged: trace, debug, info, warn, error, fatal or silent.' }),
   LOG_VALUES: Type.Boolean({ default: false, description: 'Whether request bodies, with the values of variables, and the words of tools and models are logged.' }),
   LLM_BASE_URL: optional({ description: 'OpenAI-compatible API that answers chats, ending in `/v1` or its like; `builtin:echo` is a model that repeats the last user message, `builtin:script` one that answers from `LLM_SCRIPT_FILE`.' }),
   LLM_API_KEY: optional({ description: 'Key of that API, sent as a bearer token.', writeOnly: true }),
-  LLM_MODEL: optional({ description: 'Model to use when neither the request nor the prompt names one.' }),
-  LLM_EMBEDDING_MODEL: optional({ description: 'Model of embeddings when the request names none; by default `LLM_MODEL`.' }),
+  LLM_MODEL: optional({ fromFolder: true, description: 'Model to use when neither the request nor the prompt names one.' }),
+  LLM_EMBEDDING_MODEL: optional({ fromFolder: true, description: 'Model of embeddings when the request names none; by default `LLM_MODEL`.' }),
   AI_KOSMOS_MODEL_BASE_URL: optional({ description: 'OpenAI-compatible API that carries out skills, in place of the one that answers chats.' }),
-  AI_MODEL: optional({ description: 'Model that carries out skills; by default `LLM_MODEL`, and `CHEAP` at `AI_KOSMOS_MODEL_BASE_URL`.' }),
-  LLM_FALLBACKS: optional({ description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
+  AI_MODEL: optional({ fromFolder: true, description: 'Model that carries out skills; by default `LLM_MODEL`, and `CHEAP` at `AI_KOSMOS_MODEL_BASE_URL`.' }),
+  LLM_FALLBACKS: optional({ fromFolder: true, description: 'Models to ask, in this order, when the one that was asked for fails: names separated by commas.' }),
   LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several such APIs, chosen by the model\'s name; in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
   LLM_SCRIPT_FILE: optional({ description: 'YAML file with the replies of `builtin:script`, read at the start; `jsonschema/replies.json` has its form.' }),
-  LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, description: 'Time for a connection to a model\'s API.' }),
-  LLM_FIRST_BYTE_TIMEOUT_MS: milliseconds({ default: 120_000, description: 'Time from a request to the first byte of the model\'s answer, or the first event of its stream.' }),
-  LLM_IDLE_TIMEOUT_MS: milliseconds({ default: 60_000, description: 'Longest pause within a model\'s answer, or between two events of its stream.' }),
-  LLM_TIMEOUT_MS: milliseconds({ default: 600_000, description: 'Time that a chat may take over all attempts, models and turns.' }),
-  LLM_CONCURRENCY: Type.Integer({ default: 1000, minimum: 1, description: 'Calls of `LLM_BASE_URL` at a time.' }),
-  LLM_QUEUE: Type.Integer({ default: 100, minimum: 0, description: 'Calls that may wait for their turn there; further ones are answered 503.' }),
-  CHAT_SYSTEM_MESSAGE: optional({ description: 'System message put before a prompt that is a single text; none by default.' }),
-  MEDIA_TOKENS: optional({ description: 'Tokens that a picture, a sound and a file count as towards `maxInputTokens` of prompts, which refuses those without: `image_url=1000,input_audio=500,file=5000`.' }),
+  LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, fromFolder: true, description: 'Time for a connection to a model\'s API.' }),
+  LLM_FIRST_BYTE_TIMEOUT_MS: milliseconds({ default: 120_000, fromFolder: true, description: 'Time from a request to the first byte of the model\'s answer, or the first event of its stream.' }),
+  LLM_IDLE_TIMEOUT_MS: milliseconds({ default: 60_000, fromFolder: true, description: 'Longest pause within a model\'s answer, or between two events of its stream.' }),
+  LLM_TIMEOUT_MS: milliseconds({ default: 600_000, fromFolder: true, description: 'Time that a chat may take over all attempts, models and turns.' }),
+  LLM_CONCURRENCY: Type.Integer({ default: 1000, minimum: 1, fromFolder: true, description: 'Calls of `LLM_BASE_URL` at a time.' }),
+  LLM_QUEUE: Type.Integer({ default: 100, minimum: 0, fromFolder: true, description: 'Calls that may wait for their turn there; further ones are answered 503.' }),
+  CHAT_SYSTEM_MESSAGE: optional({ fromFolder: true, description: 'System message put before a prompt that is a single text; none by default.' }),
+  MEDIA_TOKENS: optional({ fromFolder: true, description: 'Tokens that a picture, a sound and a file count as towards `maxInputTokens` of prompts, which refuses those without: `image_url=1000,input_audio=500,file=5000`.' }),
   TOOL_BASE_URLS: optional({ description: 'Where modules are, for tools with a relative URL: `module=url,module=url`.' }),
   TOOL_BASE_URL: optional({ description: 'Base URL of all other modules.' }),
   TOOL_SECRETS: optional({ description: 'Credentials that tools may refer to, and the hosts they may go to: `NAME=host|host,NAME=host`; each value is in a variable `TOOL_SECRET_NAME`.' }),
@@ -61,17 +62,17 @@ export const configSchema = Type.Object({
   TOOL_TLS_KEY_FILE: optional({ description: 'PEM file with the key of this service\'s certificate towards tools.' }),
   TOOL_TLS_CERT_FILE: optional({ description: 'PEM file with that certificate; given together with its key.' }),
   MCP_STDIO_COMMANDS: optional({ description: 'Commands that MCP tools may be served by: `name=command argument;name=command`.' }),
-  MCP_SERVER: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Whether the service is an MCP server at `/mcp`, where clients find prompts, shared variables, and tools that are registered as `callable`.' }),
-  CONSOLE: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Whether the console is served at `/console/`, and `/` leads browsers to it.' }),
+  MCP_SERVER: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', fromFolder: true, description: 'Whether the service is an MCP server at `/mcp`, where clients find prompts, shared variables, and tools that are registered as `callable`.' }),
+  CONSOLE: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', fromFolder: true, description: 'Whether the console is served at `/console/`, and `/` leads browsers to it.' }),
   OPERATOR_FILE: optional({ description: 'YAML or JSON file with the folders, hosts and commands that sessions may reach, read at the start; `jsonschema/operator.json` has its form. Nothing can be reached without it.' }),
   ALLOW_ROOT: Type.Boolean({ default: false, description: 'Whether sessions may run commands on this machine although the service runs as root.' }),
-  RENDER_TIMEOUT_MS: milliseconds({ default: 500, description: 'Time that a render may take, tools and waiting for its turn included.' }),
-  POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, description: 'Time between two looks at the store while it does not tell of changes.' }),
-  ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, description: 'What the values of shared variables may take in memory, in bytes: their stored text, their names, and 128 for each; those unused for longest are dropped.' }),
-  EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, description: 'How long registrations are kept when the store suddenly shows none of a kind; the first that is published again ends it.' }),
+  RENDER_TIMEOUT_MS: milliseconds({ default: 500, fromFolder: true, description: 'Time that a render may take, tools and waiting for its turn included.' }),
+  POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, fromFolder: true, description: 'Time between two looks at the store while it does not tell of changes.' }),
+  ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, fromFolder: true, description: 'What the values of shared variables may take in memory, in bytes: their stored text, their names, and 128 for each; those unused for longest are dropped.' }),
+  EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, fromFolder: true, description: 'How long registrations are kept when the store suddenly shows none of a kind; the first that is published again ends it.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; no time at all when nobody has asked `/readyz` in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
-  DEFAULT_LANGUAGE: Type.Union([Type.Literal('en'), Type.Literal('ru')], { default: 'en', description: 'Language of the service\'s own texts in agents, skills and plans whose definitions say none: `en` or `ru`.' }),
+  DEFAULT_LANGUAGE: Type.Union([Type.Literal('en'), Type.Literal('ru')], { default: 'en', fromFolder: true, description: 'Language of the service\'s own texts in agents, skills and plans whose definitions say none: `en` or `ru`.' }),
   PAPAYU_PROFILE: Type.String({ default: 'default', minLength: 1, description: 'Profile of plans that name none; `papayu`, published from the examples, is the protocol of schema 1.' }),
   PAPAYU_LLM_MODEL: optional({ description: 'Model that makes plans; by default `LLM_MODEL`.' }),
   PAPAYU_LLM_STRICT_JSON: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether a model that makes plans is held to the schema of its answers by `response_format`: 1 or 0.' }),
@@ -87,5 +88,5 @@ export const configSchema = Type.Object({
   PAPAYU_MEMORY_AUTOPATCH: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether what such a model wants remembered is, unasked: 1 or 0.' }),
   PAPAYU_TRACE: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether the trace of a plan is also written into its workspace, as `.papa-yu/traces/{trace_id}.json`: 1 or 0.' }),
   PAPAYU_TRACE_RAW: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether traces hold what the model answered, with what looks like a key masked: 1 or 0.' }),
-  BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, description: 'Largest request body.' })
+  BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, fromFolder: true, description: 'Largest request body.' })
 })

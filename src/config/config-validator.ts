@@ -10,6 +10,7 @@ const ajv = new Ajv({
   removeAdditional: 'all',
   meta: false,
   validateSchema: false,
+  keywords: ['fromFolder'],
   code: { optimize: false, source: true, esm: true }
 })
 ajv.addSchema(configSchema, 'config')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, readFile, rm } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { runAps } from '../helpers/aps.ts'
@@ -65,6 +65,17 @@ describe('aps push, pull and diff', () => {
     await runAps(['prompt', 'add', 'team.other', '-d', '-'], environment, 'New')
     assert.equal((await aps('pull')).code, 0)
     assert.deepEqual([await read('templates/team/same.yaml'), await read('templates/team/other.yaml')], ['# kept\nuserPrompt:   Same\n', 'userPrompt: New\n'])
+  })
+
+  it('make no folder behind a link that leads outside', async t => {
+    const { folder, aps } = await open(t, { 'templates:team:deep:greet': 'Hello' })
+    const outside = await createTemporaryFolder()
+    t.after(outside.remove)
+    await mkdir(join(folder.path, 'templates'))
+    await symlink(outside.path, join(folder.path, 'templates/team'))
+    const { code, stderr } = await aps('pull', '--yes')
+    assert.deepEqual([code, await readdir(outside.path)], [1, []])
+    assert.match(stderr, /its folder is a link that leads outside/)
   })
 
   it('remove what is only on the other side when asked to, within the modules of the folder', async t => {

@@ -23,11 +23,12 @@ const PROMPTS = ['contributes', 'prompts'] as const
 
 /**
  * Checks a folder by the service itself, which runs in this process and changes its working directory into the folder to read its `.env`.
+ * @param trusts whether everything in the folder's `.env` is taken
  * @param warn called about files that the service does not read
  * @throws CliError
  */
-export async function lintHere (folder: string, warn: (message: string) => void): Promise<readonly Finding[]> {
-  const service = await openHere(folder, warn, { asksModels: false })
+export async function lintHere (folder: string, trusts: boolean, warn: (message: string) => void): Promise<readonly Finding[]> {
+  const service = await openHere(folder, warn, { asksModels: false, trusts })
   try {
     const findings: Finding[] = []
     for (let after = '', isMore = true; isMore;) {

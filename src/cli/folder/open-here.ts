@@ -1,8 +1,11 @@
-import { existsSync } from 'node:fs'
-import { chdir, env, loadEnvFile } from 'node:process'
+import { existsSync, readFileSync, realpathSync } from 'node:fs'
+import { chdir, cwd, env, loadEnvFile } from 'node:process'
+import { parseEnv } from 'node:util'
 import { type Log } from '../../base/log.ts'
 import { ConfigError, loadConfig } from '../../config/config.ts'
+import { configSchema } from '../../config/config-schema.ts'
 import { openService, type Service } from '../../service.ts'
+import { isInside } from '../../store/directory/directory-paths.ts'
 import { StoreError } from '../../store/store.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { usageError } from '../exit-codes.ts'
@@ -17,24 +20,49 @@ const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|API_TOKEN|WORKERS|OTEL_|KEY_
 const OF_MODELS = /^LLM_/
 
 /**
- * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read.
- * @param warn called about files that the service does not read
+ * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read. Whoever
+ * checks a folder did not write it perhaps, so only those variables are taken that run nothing and say nowhere where to connect.
+ * @param warn called about files that the service does not read, and variables that it does not take
+ * @param trusts whether everything in the folder's `.env` is taken
  * @throws CliError
  */
-export async function openHere (folder: string, warn: (message: string) => void, { asksModels }: { readonly asksModels: boolean }): Promise<Service> {
+export async function openHere (
+  folder: string,
+  warn: (message: string) => void,
+  { asksModels, trusts }: { readonly asksModels: boolean, readonly trusts: boolean }
+): Promise<Service> {
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
   chdir(folder)
-  if (existsSync('.env')) loadEnvFile('.env')
+  const isWanted = (name: string) => !UNWANTED.test(name) && (asksModels || !OF_MODELS.test(name))
+  if (trusts && existsSync('.env')) loadEnvFile('.env')
+  const own = !trusts && existsSync('.env') ? ownVariables(isWanted, warn) : {}
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
   // Log lines about problems of entries and tools are dropped here, since the service also lists these problems (as notices).
   const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {
-    const wanted = Object.fromEntries(Object.entries(env).filter(([name]) => !UNWANTED.test(name) && (asksModels || !OF_MODELS.test(name))))
+    const wanted = Object.fromEntries(Object.entries({ ...own, ...env }).filter(([name]) => isWanted(name)))
     return await openService({ ...loadConfig({ ...wanted, STORE_DIR: '.', SESSION_STORE: 'memory' }), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
     throw error
   }
+}
+
+/** The variables of the folder's `.env` that are taken from anybody. The process's own environment stays as it is: programs that it starts would see it. */
+function ownVariables (isWanted: (name: string) => boolean, warn: (message: string) => void): Record<string, string> {
+  const given = Object.entries(parseEnv(readFileSync('.env', 'utf8')) as Record<string, string>).filter(([name]) => isWanted(name))
+  const taken = given.filter(([name, value]) => isHarmless(name, value))
+  const left = given.filter(([name, value]) => value !== '' && !isHarmless(name, value) && env[name] === undefined).map(([name]) => name)
+  if (left.length > 0) warn(`.env: ${left.join(', ')} left out, which can run commands or say where keys are sent: --trust takes all of it`)
+  return Object.fromEntries(taken)
+}
+
+function isHarmless (name: string, value: string): boolean {
+  // A model of the service's own, and its replies in the folder, are how starters and tests do without a real one.
+  if (name === 'LLM_BASE_URL') return value.startsWith('builtin:')
+  if (name === 'LLM_SCRIPT_FILE') return existsSync(value) && isInside(cwd(), realpathSync(value))
+  const { properties } = configSchema
+  return Object.hasOwn(properties, name) && 'fromFolder' in properties[name as keyof typeof properties]
 }

@@ -1,5 +1,5 @@
 import { mkdir, realpath, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, extname, join } from 'node:path'
+import { dirname, extname, join, sep } from 'node:path'
 import { type Json, stringifyJson } from '../../base/json.ts'
 import { type ApiClient } from '../api-client.ts'
 import { draftOf } from '../entries/draft.ts'
@@ -41,13 +41,21 @@ export async function pullEntry (root: string, { kind, id, local, remote }: Diff
   const { value, isWhole } = await remoteValue(api, remote)
   if (!isWhole) throw new Error('the service does not tell it whole: it has a credential in clear, or other entries below it')
   const { file, text } = written(kind, id, value, local?.file)
-  const folder = join(root, dirname(file))
-  await mkdir(folder, { recursive: true })
-  if (!isInside(root, await realpath(folder))) throw new Error('its folder is a link that leads outside')
+  await makeFolder(root, dirname(file))
   const target = join(root, file)
   await writeFile(`${target}.${process.pid}~`, text)
   await rename(`${target}.${process.pid}~`, target)
   if (local !== undefined && local.file !== file) await rm(join(root, local.file))
+}
+
+/** Makes a folder below the root, one part of the path after the other, so that none is made behind a link that leads outside. */
+async function makeFolder (root: string, folder: string): Promise<void> {
+  let made = root
+  for (const part of folder.split(sep)) {
+    made = join(made, part)
+    await mkdir(made).catch((error: NodeJS.ErrnoException) => { if (error.code !== 'EEXIST') throw error })
+    if (!isInside(root, await realpath(made))) throw new Error('its folder is a link that leads outside')
+  }
 }
 
 function written (kind: EntryKind, id: string, value: Json, present: string | undefined): { readonly file: string, readonly text: string } {

@@ -152,7 +152,7 @@ async function remember ({ folder, same, known, differences }: Comparison, made:
 
 /** The commit of a folder, as `git:` and its hash, with a `+` if the folder has uncommitted changes; `''` outside of git. */
 async function commitOf (root: string): Promise<string> {
-  const git = async (...args: readonly string[]) => (await promisify(execFile)('git', ['-C', root, ...args])).stdout.trim()
+  const git = async (...args: readonly string[]) => (await promisify(execFile)('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args])).stdout.trim()
   try {
     const commit = await git('rev-parse', '--short=12', 'HEAD')
     return await git('status', '--porcelain', '--', '.') === '' ? `git:${commit}` : `git:${commit}+`

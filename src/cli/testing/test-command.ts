@@ -5,7 +5,7 @@ import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type TestFormat } from './print-reports.ts'
 import { type Suite } from './suites.ts'
 
-interface TestOptions { readonly server?: true, readonly label?: string, readonly format: TestFormat }
+interface TestOptions { readonly server?: true, readonly trust?: true, readonly label?: string, readonly format: TestFormat }
 
 /** Adds `aps test`, which runs the test cases of prompts. */
 export function addTestCommand (program: Command, cli: Cli): void {
@@ -13,13 +13,14 @@ export function addTestCommand (program: Command, cli: Cli): void {
     .argument('[what...]', 'a folder, whose tests are run on its prompts; or ids of prompts, such as review.short@9, whose tests a service has (default: ".")')
     .option('--server', 'test the prompts of a service: with the tests of a folder, or without one all that it has')
     .option('--label <label>', 'the version that a label means')
+    .option('--trust', 'take all of the folder\'s .env, also what runs commands or says where keys are sent')
     .addOption(new Option('--format <format>', 'junit: XML for build servers; github: annotations of a workflow')
       .choices(['text', 'json', 'junit', 'github'])
       .default('text'))
     .action(async (what: readonly string[], options: TestOptions, command: Command) => { await test(what, options, command, cli) })
 }
 
-async function test (what: readonly string[], { server, label, format: wanted }: TestOptions, command: Command, cli: Cli): Promise<void> {
+async function test (what: readonly string[], { server, label, trust, format: wanted }: TestOptions, command: Command, cli: Cli): Promise<void> {
   const opened = cli.open(command)
   const { output } = opened
   const format = output.wantsJson ? 'json' : wanted
@@ -33,7 +34,7 @@ async function test (what: readonly string[], { server, label, format: wanted }:
   const suites = folder === undefined ? await storedSuites(what, opened.api) : await suitesOf(folder, warn)
   const bench = folder === undefined || server === true
     ? { run: (await import('./test-there.ts')).testThere(opened.api, label), close: async () => {} }
-    : await (await import('./test-here.ts')).testHere(folder, { label }, cli.signal, warn)
+    : await (await import('./test-here.ts')).testHere(folder, { label }, trust === true, cli.signal, warn)
   try {
     for (const warning of warnings) await output.words(`warning: ${warning}`)
     await report(suites, bench.run)

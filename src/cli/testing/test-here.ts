@@ -19,11 +19,12 @@ export interface Bench {
 
 /**
  * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read.
+ * @param trusts whether everything in the folder's `.env` is taken
  * @param warn called about files that are not read
  * @throws CliError
  */
-export async function testHere (folder: string, wish: PromptWish, signal: AbortSignal, warn: (message: string) => void): Promise<Bench> {
-  const service = await openHere(folder, warn, { asksModels: true })
+export async function testHere (folder: string, wish: PromptWish, trusts: boolean, signal: AbortSignal, warn: (message: string) => void): Promise<Bench> {
+  const service = await openHere(folder, warn, { asksModels: true, trusts })
   const { generation } = service.registry
   return {
     async run (id, testCase) {

@@ -177,6 +177,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     environs,
     toolReader,
     registerTools: tools.register,
+    toolProblems: tools.problems,
     keyPrefix: config.KEY_PREFIX,
     languages,
     pollInterval: config.POLL_INTERVAL_MS,

@@ -22,6 +22,8 @@ export interface RegistryOptions {
   /** Reads the registrations of tools, within what the operator allows. */
   readonly toolReader: ToolReader
   readonly registerTools: RegisterTools
+  /** What is wrong with the tools that an MCP server offers now, by the id of its registration. */
+  readonly toolProblems?: (id: string) => readonly string[]
   /**
    * Called with the time that a batch of changes took, in ms: from the arrival of the batch's first message at this process until requests are answered
    * from the whole batch. The time from the writer to this process is not included.

@@ -64,7 +64,7 @@ export class Registry {
     this.#entries = new Entries({ ...options, kinds: options.kinds.filter(isEntryKind), cache })
     this.#shelf = new VersionShelf({ store: options.store, keyPrefix: options.keyPrefix, cache })
     this.#versionPrefix = kindPrefix(options.keyPrefix, VERSIONS)
-    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#shelf)
+    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#shelf, options.toolProblems)
     this.#publication = new Publication(options.kinds, options.log, this.#builder.last)
     this.#health = new StoreHealth(options.log)
     this.#seeker = new Seeker(options.store, async key => { await this.follow([key]) })

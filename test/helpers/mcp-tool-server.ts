@@ -29,6 +29,9 @@ export async function startEverythingServer (test: Pick<TestContext, 'after'>): 
 /** A program that is an MCP server over stdio: it tells its process id, and it can die. */
 export const mortalServer = fileURLToPath(new URL('mcp-stdio-tool-server.ts', import.meta.url))
 
+/** A program that is an MCP server over stdio, and that sends more than it should once its tool was called. */
+export const floodingServer = fileURLToPath(new URL('flooding-mcp-server.ts', import.meta.url))
+
 /** An MCP server of the 2026 protocol over streamable HTTP, whose tools a test can change. */
 export interface McpToolServer {
   readonly url: string

@@ -84,7 +84,7 @@ describe('POST /api/tools/{id}/call', () => {
       'tools:x:nothing': { url: `${server.origin}/500` },
       'tools:x:aborts': { url: `${server.origin}/500`, onError: 'abort' }
     })
-    const error = { code: 'STATUS', message: 'answered with status 500' }
+    const error = { code: 'STATUS', message: 'answered with status 500: {"error":"broken"}' }
     for (const [id, value] of [['fails', 'none'], ['nothing', null], ['aborts', null]] as const) {
       const { status, json } = await post(`/api/tools/x.${id}/call`, {})
       assert.deepEqual([status, json['outcome'], json['value'], json['error']], [200, 'failed', value, error], id)

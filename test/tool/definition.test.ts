@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type Json } from '../../src/base/json.ts'
+import { modelNames } from '../../src/tool/definition/own-names.ts'
 import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
 import { createToolReader } from '../../src/tool/definition/tool-reader.ts'
 import { type RestfulDefinition } from '../../src/tool/rest/restful-definition.ts'
@@ -166,5 +167,27 @@ describe('jsonschema/tool.json', () => {
     const names = TOOL_TYPES.map(({ name }) => name)
     assert.deepEqual(properties['type']?.enum, names)
     assert.deepEqual(names.filter(name => !Object.hasOwn(properties, name)), [])
+  })
+})
+
+describe('the names of tools as functions for a model', () => {
+  const long = 'x'.repeat(70)
+  const cases: readonly [title: string, names: readonly string[], given: readonly string[]][] = [
+    ['stay as they are', ['a_b', 'a-b'], ['a_b', 'a-b']],
+    ['differ where letters of a language are lost', ['оплата', 'возвра'], ['______', '_______#']],
+    ['differ where their ends are cut', [`${long}a`, `${long}b`], ['x'.repeat(64), `${'x'.repeat(55)}_#`]],
+    ['go to the tool that is called so already', ['a.b', 'a_b'], ['a_b_#', 'a_b']]
+  ]
+  for (const [title, names, given] of cases) {
+    it(title, () => {
+      const named = modelNames(names)
+      const hashless = (name: string) => name.replace(/_[0-9a-f]{8}$/, '_#')
+      assert.deepEqual(names.map(name => hashless(named.get(name) as string)), given)
+      assert.equal(new Set(named.values()).size, names.length)
+    })
+  }
+
+  it('are none that the request declares itself', () => {
+    assert.notEqual(modelNames(['a.b'], new Set(['a_b'])).get('a.b'), 'a_b')
   })
 })

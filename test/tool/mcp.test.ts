@@ -6,7 +6,7 @@ import { NOTHING } from '../../src/template/value.ts'
 import { type RegisteredTool } from '../../src/tool/call/registered-tool.ts'
 import { parseSecrets } from '../../src/tool/definition/secrets.ts'
 import { parseStdioCommands } from '../../src/tool/mcp/stdio-command.ts'
-import { everythingServer, mortalServer, startEverythingServer, startMcpToolServer } from '../helpers/mcp-tool-server.ts'
+import { everythingServer, floodingServer, mortalServer, startEverythingServer, startMcpToolServer } from '../helpers/mcp-tool-server.ts'
 import { type AnswerCall, startRawMcpServer } from '../helpers/raw-mcp-server.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom, type ToolRoom, until } from './tool-room.ts'
@@ -18,6 +18,15 @@ const WAYS: readonly [name: string, reach: (test: TestContext) => Promise<JsonOb
   ['streamable HTTP', async test => ({ url: await startEverythingServer(test) })],
   ['stdio', async () => ({ command: 'everything' })]
 ]
+
+function isAlive (pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Registers and waits for discovery. */
 async function discover (room: ToolRoom, registration: object, id = 'mcp.everything'): Promise<ReadonlyMap<string, RegisteredTool>> {
@@ -204,6 +213,7 @@ describe('the session with an MCP server', () => {
     ['an argument that the protocol has no number for', { id: 12345678901234567890n }, good, 'ARGUMENTS_INVALID'],
     ['a result of another shape', {}, answer(200, 'application/json', { content: 'hi' }), 'REPLY_INVALID'],
     ['broken JSON', {}, answer(200, 'application/json', '{"jsonrpc":'), 'REPLY_INVALID'],
+    ['an error that is none', {}, (response, id) => answer(200, 'application/json', JSON.stringify({ id, error: 'no' }))(response, id), 'TOOL_ERROR'],
     ['JSON that is no message', {}, answer(200, 'application/json', '{}'), 'REPLY_INVALID'],
     ['HTML', {}, answer(200, 'text/html', '<html>'), 'REPLY_INVALID'],
     ['status 500', {}, answer(500, 'text/plain', 'no'), 'STATUS'],
@@ -263,15 +273,111 @@ describe('the session with an MCP server', () => {
     await until(() => closed)
   })
 
-  it('is begun anew when the server does not know it any more', async test => {
-    let answerNext = answer(404, 'text/plain', 'which session?')
-    const server = await startRawMcpServer(test, (response, id) => { answerNext(response, id) })
+  it('is begun anew when the server does not know it any more, and the call is made again', async test => {
+    const answers = [answer(404, 'text/plain', 'which session?'), good]
+    const server = await startRawMcpServer(test, (response, id) => { (answers.shift() as AnswerCall)(response, id) })
     const room = createToolRoom(test)
-    const echo = (await discover(room, { mcp: { url: server.url }, breaker: false }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    assert.equal((await room.call(echo)).value, 'hi')
+    assert.deepEqual([server.sessions(), server.calls()], [2, 2])
+  })
+
+  it('is begun anew once for one call', async test => {
+    const server = await startRawMcpServer(test, answer(404, 'text/plain', 'which session?'))
+    const room = createToolRoom(test)
+    const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
     const { error } = await room.call(echo)
-    assert.deepEqual([error?.code, error?.message], ['UNREACHABLE', 'answered with status 404: the session is lost'])
-    answerNext = good
-    await until(async () => (await room.call(echo)).outcome === 'ok')
-    assert.equal(server.sessions(), 2)
+    assert.deepEqual([error?.code, error?.message, error?.isInDoubt], ['UNREACHABLE', 'answered with status 404: the session is lost', false])
+    assert.equal(server.calls(), 2)
+  })
+
+  const refusals: readonly [title: string, answerCall: AnswerCall, message: string][] = [
+    ['status 400', answer(400, 'text/plain', 'no such customer'), 'answered with status 400: no such customer'],
+    ['an error of JSON-RPC with status 400', (response, id) => answer(400, 'application/json', JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32602, message: 'no such customer' } }))(response, id), 'answered with error -32602: no such customer'],
+    ['an error of JSON-RPC', (response, id) => answer(200, 'application/json', JSON.stringify({ jsonrpc: '2.0', id, result: null, error: { code: -32602, message: 'no such customer' } }))(response, id), 'answered with error -32602: no such customer']
+  ]
+  for (const [title, refuse, message] of refusals) {
+    it(`goes on, with the calls of others, after ${title}`, async test => {
+      let answerFirst = () => {}
+      const server = await startRawMcpServer(test, (response, id) => {
+        if (server.calls() > 1) return refuse(response, id)
+        answerFirst = () => good(response, id)
+      })
+      const room = createToolRoom(test)
+      const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+      const first = room.call(echo)
+      await until(() => server.calls() === 1)
+      assert.equal((await room.call(echo)).error?.message, message)
+      answerFirst()
+      assert.equal((await first).value, 'hi')
+      assert.equal(server.sessions(), 1)
+    })
+  }
+
+  it('pays once with a tool that does not keep its output schema, and warns', async test => {
+    const server = await startRawMcpServer(test, answer(200, 'application/json', { content: [{ type: 'text', text: 'paid' }] }), undefined, () => [
+      { name: 'pay', inputSchema: { type: 'object' }, outputSchema: { type: 'object', properties: { id: { type: 'string' }, sum: { type: 'integer' } }, required: ['id'] } }
+    ])
+    const room = createToolRoom(test)
+    const pay = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_pay') as RegisteredTool
+    const { outcome, value } = await room.call(pay)
+    assert.deepEqual([outcome, value, server.calls()], ['ok', 'paid', 1])
+    assert.match(JSON.stringify(room.warnings), /no \\"structuredContent\\"/)
+  })
+
+  it('brings the tools that can be used beside those that cannot, which are told', async test => {
+    const server = await startRawMcpServer(test, good, undefined, () => [
+      null as unknown as object, { name: null }, { name: 'bad', inputSchema: { type: 'odd' } },
+      { name: 'good', description: null, inputSchema: null, outputSchema: null, annotations: null, _meta: null }
+    ])
+    const room = createToolRoom(test)
+    assert.deepEqual([...(await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).keys()], ['mcp_raw_good'])
+    assert.deepEqual(room.caller.problems('mcp.raw').map(problem => problem.split(' cannot')[0]), ['its tool number 1', 'its tool number 2', 'its tool bad'])
+  })
+
+  it('takes many answers at once for no flood', async test => {
+    const server = await startRawMcpServer(test, (response, id) => events('id: 1\ndata:\n\n', `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'hi' }] } })}\n\n`)(response, id))
+    const room = createToolRoom(test)
+    const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    const outcomes = await Promise.all(Array.from({ length: 400 }, () => room.call(echo)))
+    assert.deepEqual(new Set(outcomes.map(({ outcome }) => outcome)), new Set(['ok']))
+  })
+
+  const ping = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' })
+  const floods: readonly [title: string, flood: (response: ServerResponse) => void][] = [
+    ['notifications', response => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${ping}\n\n`.repeat(500))],
+    ['comments', response => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': x\n\n'.repeat(500))],
+    ['broken messages', response => response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {\n\n'.repeat(500))],
+    ['a message that is too large', response => response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`data: ${JSON.stringify({ jsonrpc: '2.0', method: 'a', params: { a: 'x'.repeat(1_100_000) } })}\n\n`)]
+  ]
+  for (const [title, flood] of floods) {
+    it(`ends, and its tools are not called for a while, when the server floods it with ${title}`, async test => {
+      const server = await startRawMcpServer(test, good, flood)
+      const room = createToolRoom(test)
+      const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+      await until(() => echo.state() === 'failed')
+      const { error } = await room.call(echo)
+      assert.deepEqual([error?.code, error?.isInDoubt, server.calls(), server.sessions()], ['UNREACHABLE', false, 0, 1])
+      assert.match(error?.message ?? '', /its connection was closed$/)
+      assert.match(JSON.stringify(room.warnings), /its connection was closed/)
+    })
+  }
+
+  it('ends when the server floods it with a list of messages in place of an answer', async test => {
+    const server = await startRawMcpServer(test, answer(200, 'application/json', `[${Array.from({ length: 500 }, () => ping).join()}]`))
+    const room = createToolRoom(test)
+    const echo = (await discover(room, { mcp: { url: server.url } }, 'mcp.raw')).get('mcp_raw_echo') as RegisteredTool
+    assert.match((await room.call(echo)).error?.message ?? '', /^sent more than 100 messages/)
+    assert.equal(echo.state(), 'failed')
+  })
+
+  it('ends with its process, and what that has started, when it floods its output', async test => {
+    const room = createToolRoom(test, { commands: parseStdioCommands(`flooding="${process.execPath}" --import tsx "${floodingServer}"`) })
+    const tools = await discover(room, { mcp: { command: 'flooding' } }, 'mcp.flooding')
+    const flood = tools.get('mcp_flooding_flood') as RegisteredTool
+    const { value } = await room.call(flood)
+    await until(() => flood.state() === 'failed')
+    assert.match((await room.call(flood)).error?.message ?? '', /^sent more than 100 messages/)
+    await until(() => !isAlive(Number(value)))
   })
 })

@@ -164,7 +164,7 @@ describe('what stands in for a failed call', () => {
     const server = await startRestfulToolServer(test)
     const room = createToolRoom(test)
     const outcome = await room.call(room.register({ url: `${server.origin}/500`, onError: 'abort' }))
-    assert.throws(() => valueForRender('test_tool', outcome), { code: 'TOOL_FAILED', statusCode: 502, message: 'Tool "test_tool" failed, and its registration ends the render then: answered with status 500' })
+    assert.throws(() => valueForRender('test_tool', outcome), { code: 'TOOL_FAILED', statusCode: 502, message: 'Tool "test_tool" failed, and its registration ends the render then: answered with status 500: {"error":"broken"}' })
   })
 })
 

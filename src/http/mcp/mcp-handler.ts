@@ -3,6 +3,7 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { refusalBy } from '../../access/rights-watch.ts'
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
+import { EventScanner } from '../../runtime/server-sent-events.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { holdStream } from '../base/send-events.ts'
@@ -53,7 +54,8 @@ export class McpEndpoint {
         this.#streams.delete(handler)
       })
     }
-    return await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
+    const response = await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
+    return follows || takesEvents(request) ? response : await toJsonResponse(response)
   }
 
   /** Ends all open streams, so that the service can stop. */
@@ -62,10 +64,27 @@ export class McpEndpoint {
   }
 }
 
+/** What a request to MCP may get: the library refuses a client that does not name both, although one is enough for an answer. */
+const BOTH = 'application/json, text/event-stream'
+
 /** Makes a web `Request` of a Fastify request, without the body, which is parsed already. */
 function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
   const known = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
-  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: known, signal })
+  const accept = headers.accept ?? '*/*'
+  const takesOne = /\*\/\*|application\/(?:json|\*)|text\/event-stream/.test(accept)
+  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: { ...Object.fromEntries(known), accept: takesOne ? BOTH : accept }, signal })
+}
+
+function takesEvents ({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/event-stream') === true
+}
+
+/** The answer in a stream of events as a reply of JSON, for a client that takes no stream. Nothing but the answer is sent in such a stream. */
+async function toJsonResponse (response: Response): Promise<Response> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response
+  const scanner = new EventScanner(Infinity, ({ data = '' }) => data)
+  const answer = [...scanner.feed(Buffer.from(await response.arrayBuffer())), ...scanner.finish()].findLast(data => data !== '')
+  return new Response(answer ?? '', { status: response.status, headers: { 'content-type': 'application/json' } })
 }
 
 /** Makes the MCP server that answers one request, with the entries that its caller may see. It has no state, so any replica can answer. */

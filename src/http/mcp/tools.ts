@@ -4,6 +4,7 @@ import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../b
 import { type Caller } from '../../access/caller.ts'
 import { type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
+import { modelNames } from '../../tool/definition/own-names.ts'
 import { promptOrMessages } from '../../service/render/rendered-messages.ts'
 import { MAX_MESSAGES, SPEAKERS } from '../prompts/prompt-body.ts'
 import { runnablePrompts } from './prompts.ts'
@@ -14,7 +15,7 @@ const MAX_LISTED = 500
 
 const ANY_OBJECT = { type: 'object' as const }
 
-/** The two tools of the service itself. They take precedence over registered tools of the same name. */
+/** The two tools of the service itself. */
 const OWN_TOOLS: readonly McpTool[] = [
   {
     name: 'render_prompt',
@@ -49,7 +50,7 @@ const OWN_TOOLS: readonly McpTool[] = [
 /** Answers `tools/list` and `tools/call` of MCP: the service's own two tools, and registered tools that say `callable: true`. */
 export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   const { generation, caller } = visit
-  server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...callableTools(generation, caller).map(describeTool)] }))
+  server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...Array.from(namedTools(generation, caller), describeTool)] }))
 
   server.setRequestHandler('tools/call', async ({ params }) => {
     const { name, arguments: given = {} } = params
@@ -68,13 +69,20 @@ export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
 /** The registered tools that a caller may call over MCP. A model chooses their arguments, so the caller needs the role `chat`. */
 export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[] {
   if (!roles.has('chat')) return []
-  const own = new Set(OWN_TOOLS.map(({ name }) => name))
-  const isOffered = ({ callable, definition: { name, registration } }: Tool) => callable !== undefined && registration['callable'] === true && !own.has(name)
-  return [...tools.values()].filter(isOffered)
+  return [...tools.values()].filter(({ callable, definition: { registration } }) => callable !== undefined && registration['callable'] === true)
 }
 
-function describeTool ({ definition }: Tool): McpTool {
-  const { name, description, parameters } = definition
+const OWN_NAMES: ReadonlySet<unknown> = new Set(OWN_TOOLS.map(({ name }) => name))
+
+/** The tools that a caller may call, by names that models accept, and that differ from each other and from those of the service's own tools. */
+function namedTools (generation: Generation, caller: Caller): Map<string, Tool> {
+  const tools = callableTools(generation, caller)
+  const names = modelNames(tools.map(({ definition }) => definition.name), OWN_NAMES)
+  return new Map(tools.map(tool => [names.get(tool.definition.name) as string, tool]))
+}
+
+function describeTool ([name, { definition }]: [string, Tool]): McpTool {
+  const { description, parameters } = definition
   return { name, ...(description === '' ? {} : { description }), inputSchema: { ...parameters?.schema, ...ANY_OBJECT } }
 }
 
@@ -83,7 +91,7 @@ function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): 
     case 'render_prompt': return () => renderPrompt(given, visit, uses)
     case 'list_prompts': return () => listPrompts(given, visit)
   }
-  const tool = callableTools(visit.generation, visit.caller).find(({ definition }) => definition.name === name)
+  const tool = namedTools(visit.generation, visit.caller).get(name)
   return tool === undefined ? undefined : () => callTool(tool, given, visit, uses)
 }
 

@@ -67,6 +67,7 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   TOOL_INVALID: { severity: 'error', meaning: 'A tool breaks jsonschema/tool.json, or asks for what the operator does not allow.', hint: 'validate it against jsonschema/tool.json, and ask the operator' },
   TOOL_SCHEMA: { severity: 'error', meaning: 'The parameters or returns of a tool are no usable JSON Schema.', hint: 'declare them as a list of { name, type }, or as a JSON Schema' },
   TOOL_CREDENTIAL_IN_CLEAR: { severity: 'warning', meaning: 'A header of a tool looks like a credential in clear.', hint: 'let the operator define it as a secret, and refer to it by name' },
+  TOOL_OFFER_UNUSABLE: { severity: 'warning', meaning: 'A tool that an MCP server offers cannot be used; its other tools can.', hint: 'correct it at the server' },
   TOOL_BASE_URL_MISSING: { severity: 'warning', meaning: 'The url of a tool is relative, and no base URL is known for its module.', hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}' }
 } satisfies Record<string, DiagnosticMeaning>))
 

@@ -46,6 +46,7 @@ const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
 export class GenerationBuilder {
   readonly #tables: EntryTables
   readonly #registerTools: RegisterTools
+  readonly #toolProblems: (id: string) => readonly string[]
   readonly #claims = new Claims<PromptEntry>()
   readonly #definitions: DefinitionLinker
   readonly #contested: readonly ContestedKind[]
@@ -58,7 +59,7 @@ export class GenerationBuilder {
   #last: Generation
 
   /** @param shelf keeps the old versions of prompts that a label (`production`) stands for or another prompt names */
-  constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionShelf) {
+  constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionShelf, toolProblems: (id: string) => readonly string[] = () => []) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))
     this.#tables = tables
@@ -67,6 +68,7 @@ export class GenerationBuilder {
     this.#definitions = new DefinitionLinker(tables, kinds.filter(isDefinitionKind))
     this.#contested = [{ claims: this.#claims, words: { ...promptKind, direct: 'template' } }, ...this.#definitions.contested]
     this.#registerTools = registerTools
+    this.#toolProblems = toolProblems
     const callable = { get: (name: string) => this.#callable.get(name) }
     this.#releases = new ReleaseLinker({ table: tables.of(releaseKind), shelf, latest: this.#claims, tools: callable })
     this.#linker = new Linker({ get: id => this.#claims.get(id) ?? this.#releases.pinned(id) }, callable)
@@ -139,7 +141,7 @@ export class GenerationBuilder {
   /** The tools of the next generation, and the function names that now mean another tool than before. */
   #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
     if (!isDue) return { tools: this.#last.tools, names: [] }
-    const { tools, conflicts } = chooseTools(this.#tables.of(toolKind))
+    const { tools, conflicts } = chooseTools(this.#tables.of(toolKind), this.#toolProblems)
     this.#toolConflicts = conflicts
     const callable = this.#registerTools(Array.from(tools.values(), tool => tool.definition))
     const before = this.#callable

@@ -1,5 +1,6 @@
 import { type CallableTool } from '../../registry/generation/generation.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { modelNames } from '../../tool/definition/own-names.ts'
 
 /** The registered tools that a chat lets its model call, as functions of OpenAI's API. */
 export interface OfferedTools {
@@ -13,22 +14,16 @@ export interface OfferedTools {
   readonly maxTurns: number
 }
 
-/** The longest name that a function may have, in characters: https://platform.openai.com/docs/api-reference/chat/create */
-const MAX_NAME = 64
-
 /**
- * Offers registered tools to a model as functions, beside those that the request declares. Of two functions with one name, the request's
- * own is kept.
+ * Offers registered tools to a model as functions, beside those that the request declares. A function of the request with a tool's own name takes its
+ * place; tools whose names become one for a model get names of their own.
  * @returns `undefined` when there is no tool to offer
  */
 export function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
   const given = Array.isArray(request['tools']) ? request['tools'] as readonly Json[] : []
   const others = new Set(given.map(nameOfFunction))
-  const byName = new Map<string, CallableTool>()
-  for (const tool of tools) {
-    const name = functionName(tool.name)
-    if (!others.has(name) && !byName.has(name)) byName.set(name, tool)
-  }
+  const names = modelNames(tools.map(({ name }) => name).filter(name => !others.has(name)), others)
+  const byName = new Map(tools.flatMap(tool => names.has(tool.name) ? [[names.get(tool.name) as string, tool]] : []))
   if (byName.size === 0) return undefined
   return { declarations: [...given, ...Array.from(byName, ([name, tool]) => declare(name, tool))], byName, others, maxTurns }
 }
@@ -36,11 +31,6 @@ export function offerTools (tools: readonly CallableTool[], request: JsonObject,
 function declare (name: string, { definition }: CallableTool): JsonObject {
   const { description, parameters } = definition
   return { type: 'function', function: { name, description, parameters: parameters?.schema ?? { type: 'object' } } }
-}
-
-/** The name of a tool as a function for models, which accept ASCII only, while names in templates may have letters of any language. */
-function functionName (name: string): string {
-  return name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME)
 }
 
 function nameOfFunction (declaration: Json): Json | undefined {

@@ -25,16 +25,20 @@ export type PreparationState = 'preparing' | 'ready' | 'failed'
  */
 export interface Preparation<T> {
   /**
-   * Gives the prepared thing, such as a connection. A call of a tool waits only for the first attempt to prepare it. After a failed attempt
-   * the call fails at once, since a render has no time to wait for the next attempt.
+   * Gives the prepared thing, such as a connection. A call of a tool waits only for the first attempt to prepare it, and for the one that
+   * follows a loss at once. After a failed attempt the call fails at once, since a render has no time to wait for the next attempt.
    * @throws ToolError with the reason why the thing is not ready
    */
   get (): Promise<T>
   /** Settles when the first attempt has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Prepares again, since the prepared thing, such as a connection, broke or is outdated. @param lost the old thing; if it was replaced, nothing happens */
-  renew (lost: T, reason: string): void
+  /**
+   * Prepares again, since the prepared thing, such as a connection, broke or is outdated.
+   * @param lost the old thing; if it was replaced, nothing happens
+   * @param delay the least time until then, in ms; 0 for at once, so that calls wait for it. By default it depends on how long the old thing has lasted
+   */
+  renew (lost: T, reason: string, delay?: number): void
   close (): Promise<void>
 }
 
@@ -54,9 +58,10 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
   let prepared: { readonly value: T, readonly since: number } | undefined
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  const first = attempt()
-  first.catch(() => {})
-  const attempted = first.then(() => {}, () => {})
+  /** The attempt that calls wait for: the first one, or one that follows a loss at once. */
+  let awaited = attempt()
+  awaited.catch(() => {})
+  const attempted = awaited.then(() => {}, () => {})
 
   async function attempt (): Promise<T> {
     try {
@@ -75,8 +80,8 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     }
   }
 
-  function schedule (): void {
-    const delay = failures === 0 ? FIRST_DELAY : Math.min(FIRST_DELAY * 2 ** failures, MAX_DELAY)
+  function schedule (least = 0): void {
+    const delay = Math.max(least, Math.min(FIRST_DELAY * 2 ** failures, MAX_DELAY))
     failures++
     timer = setTimeout(() => { attempt().catch(() => {}) }, delay).unref()
   }
@@ -95,17 +100,23 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     async get () {
       if (prepared !== undefined) return prepared.value
       if (problem !== undefined) throw problem
-      return first
+      return awaited
     },
-    renew (lost, reason) {
+    renew (lost, reason, delay) {
       if (prepared?.value !== lost || closing.signal.aborted) return
       const { value, since } = prepared
       prepared = undefined
-      problem = new ToolError('UNREACHABLE', reason, { transient: true, wasSent: false })
       discard(value)
-      if (performance.now() - since < STABLE) return schedule()
-      failures = 0
-      attempt().catch(() => {})
+      const wasStable = performance.now() - since >= STABLE
+      if (wasStable) failures = 0
+      if (delay === 0 || (delay === undefined && wasStable)) {
+        problem = undefined
+        awaited = attempt()
+        awaited.catch(() => {})
+        return
+      }
+      problem = new ToolError('UNREACHABLE', reason, { transient: true, wasSent: false })
+      schedule(delay)
     },
     async close () {
       closing.abort()

@@ -40,6 +40,8 @@ export interface ToolCaller {
   cacheStatistics (): ReturnType<ResultCache['statistics']>
   /** The state (preparing, ready, failed) of each registered tool or MCP server, by its id. */
   states (): ReadonlyMap<string, PreparationState>
+  /** What is wrong with the tools that an MCP server offers, by the id of its registration. */
+  problems (id: string): readonly string[]
   /** Waits until the first attempt to connect to each registered tool has succeeded or failed. @param milliseconds the longest wait */
   prepared (milliseconds: number): Promise<void>
   /** Closes all connections, and ends all processes of MCP servers. */
@@ -94,6 +96,7 @@ export function createToolCaller ({ types, operator, log, changed = () => {}, ma
     recall: ({ tool, key }, activity) => find(tool).recall(key, activity),
     cacheStatistics: () => cache.statistics(),
     states: () => new Map(Array.from(sources.values(), source => [source.definition.id, source.state()])),
+    problems: id => [...sources.values()].find(({ definition }) => definition.id === id)?.problems?.() ?? [],
     async prepared (milliseconds) {
       let timer: NodeJS.Timeout | undefined
       const patience = new Promise<void>(resolve => { timer = setTimeout(resolve, milliseconds) })
@@ -113,9 +116,10 @@ export function createToolCaller ({ types, operator, log, changed = () => {}, ma
 
 function withoutShadowed (sources: readonly ToolSource[]): RegisteredTool[] {
   const own = new Set(sources.filter(({ definition }) => definition.standsFor === undefined).map(({ definition }) => definition.name))
+  const ids = new Set(sources.map(({ definition }) => definition.id))
   const taken = new Set<string>()
-  return sources.flatMap(({ definition, tools }) => tools().filter(({ name }) => {
-    if (taken.has(name) || (definition.name !== name && own.has(name))) return false
+  return sources.flatMap(({ definition, tools }) => tools().filter(({ name, id }) => {
+    if (taken.has(name) || (definition.name !== name && own.has(name)) || (definition.id !== id && ids.has(id))) return false
     taken.add(name)
     return true
   }))

@@ -1,3 +1,6 @@
+import { createRedactor } from '../../base/redact.ts'
+import { beginningOf } from '../../base/text.ts'
+
 /** The code of a failed tool call, for programs. */
 export type ToolErrorCode =
   | 'ARGUMENTS_INVALID'
@@ -39,9 +42,9 @@ export class ToolError extends Error {
   constructor (
     code: ToolErrorCode,
     summary: string,
-    { transient = false, cause, quote, wasSent = true }: { transient?: boolean, cause?: unknown, quote?: string, wasSent?: boolean } = {}
+    { transient = false, cause, quote, wasSent = true }: { transient?: boolean, cause?: unknown, quote?: string | undefined, wasSent?: boolean } = {}
   ) {
-    super(quote === undefined ? summary : `${summary}: ${quote}`, cause === undefined ? undefined : { cause })
+    super(quote === undefined || quote === '' ? summary : `${summary}: ${quote}`, cause === undefined ? undefined : { cause })
     this.summary = summary
     this.code = code
     this.transient = transient
@@ -52,7 +55,20 @@ export class ToolError extends Error {
 /** The HTTP statuses of a tool after which the same call can succeed later. */
 const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
-/** Makes the error of a tool that has answered with a failing HTTP status. */
-export function statusError (status: number, summary = `answered with status ${status}`): ToolError {
-  return new ToolError('STATUS', summary, { transient: status >= 500 || TRANSIENT_STATUSES.has(status) })
+/** The most of a tool's own words that the error of a failed call quotes, in UTF-16 units. */
+const MAX_QUOTE = 4000
+
+/**
+ * A tool's own words about a failure, for the model and the caller: without secrets, and with a mark where they are cut. A page of HTML says nothing
+ * to them.
+ */
+export function quoteOf (words: string, secrets: readonly string[]): string {
+  const text = createRedactor(secrets)(words.trim())
+  if (text.startsWith('<')) return ''
+  return text.length <= MAX_QUOTE ? text : `${beginningOf(text, MAX_QUOTE).toWellFormed()}… (${text.length - MAX_QUOTE} characters more)`
+}
+
+/** Makes the error of a tool that has answered with a failing HTTP status. @param quote the tool's own words, as `quoteOf` gives them */
+export function statusError (status: number, summary = `answered with status ${status}`, quote?: string): ToolError {
+  return new ToolError('STATUS', summary, { quote, transient: status >= 500 || TRANSIENT_STATUSES.has(status) })
 }

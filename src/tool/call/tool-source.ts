@@ -7,6 +7,8 @@ import { createRegisteredTool, type RegisteredTool, type ToolContext } from './r
 export interface ToolSource {
   readonly definition: ToolDefinition
   tools (): readonly RegisteredTool[]
+  /** What is wrong with tools that the source offers and that cannot be used. */
+  problems?(): readonly string[]
   /** Settles when the first attempt to prepare for calls (such as connecting) has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState

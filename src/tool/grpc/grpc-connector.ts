@@ -9,10 +9,9 @@ import { resolveHeaders } from '../definition/headers.ts'
 import { parseGrpcTarget } from './grpc-definition.ts'
 import { createPreparation } from '../call/preparation.ts'
 import { decodeMessage, encodeMessage } from './protobuf-json.ts'
-import { createRedactor } from '../../base/redact.ts'
 import { type Secrets } from '../definition/secrets.ts'
 import { type SharedPool } from '../rest/shared-pool.ts'
-import { ToolError } from '../call/tool-error.ts'
+import { quoteOf, ToolError } from '../call/tool-error.ts'
 
 export interface GrpcConnectorOptions {
   readonly baseUrls: BaseUrls
@@ -125,7 +124,7 @@ const NOT_CONNECTED = /^(?:No connection established|Name resolution failed)|ECO
 function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
   if (error instanceof ToolError) return error
   if (signal.aborted) return signal.reason as ToolError
-  const details = createRedactor(secrets)(String(error.details ?? error.message)).slice(0, 200)
+  const details = quoteOf(String(error.details ?? error.message), secrets)
   if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   if (error.code === UNAVAILABLE) {
     return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details, wasSent: !NOT_CONNECTED.test(details) })

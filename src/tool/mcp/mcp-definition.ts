@@ -11,6 +11,8 @@ export interface McpDefinition extends ToolDefinition {
   readonly tool: string | undefined
   /** Whether the server wraps the tool's result in an object `{"result": …}`, as its output schema shows (FastMCP does so). */
   readonly wrapsResult?: boolean
+  /** Whether `returns` is the output schema that the server offers, and not a promise of the registration. */
+  readonly isReturnsOffered?: boolean
 }
 
 /** The place of an MCP server: an address, or the name of a command that the operator allows. */

@@ -1,101 +1,285 @@
-import { type JSONRPCMessage, type StreamableHTTPClientTransport, type Transport } from '@modelcontextprotocol/client'
-import { ReadableStream } from 'node:stream/web'
+import { type JSONRPCMessage, type JSONRPCRequest, type Transport, type TransportSendOptions } from '@modelcontextprotocol/client'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type HeadersInit } from 'undici'
+import { type BodyInit, type Response } from 'undici'
+import { isJsonObject, type Json } from '../../base/json.ts'
+import { EventScanner } from '../../runtime/server-sent-events.ts'
+import { createSlices } from '../../runtime/slices.ts'
 import { type HttpAgent } from '../rest/http-agent.ts'
-import { McpExchange } from './mcp-exchange.ts'
-import { ReconnectPace } from './reconnect-pace.ts'
 import { ToolError } from '../call/tool-error.ts'
+import { unreachable } from '../unreachable.ts'
+import { FloodError, McpInbox } from './mcp-inbox.ts'
+import { ReconnectPace } from './reconnect-pace.ts'
 
-type SendOptions = NonNullable<Parameters<StreamableHTTPClientTransport['send']>[1]>
+/** The most times that a stream which ended before its answer is continued. */
+const MAX_RESUMPTIONS = 2
 
-/** The name of a header by which `fetch` learns which request it sends, since the SDK does not say so. It is removed before the request is sent. */
-const EXCHANGE = 'x-mcp-exchange'
+/** The member of a request's `_meta` that names the protocol's version, in the protocol of 2026. */
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
+
+/** How far a stream of events has been read: the id of its last event, and the time after which the server wants it to be continued, in ms. */
+interface StreamPosition { lastEvent: string | undefined, retry: number }
 
 /**
- * Makes the transport to an MCP server over streamable HTTP. When a reply ends without the answer, the SDK would wait until the request's
- * deadline. In this transport `send` fails at once then, after the SDK has resumed what can be resumed:
- * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ * The transport to an MCP server over streamable HTTP, https://modelcontextprotocol.io/specification/2025-11-25/basic/transports. It differs from the one
+ * of the MCP library in what it demands of a server: a reply that ends without its answer fails at once instead of at its deadline, replies are
+ * bounded, messages are counted (`McpInbox`) before they are looked at, and one that takes long does not keep the process from other work.
+ * A redirect is a failure, as with tools over HTTP: a reply must not choose the next address.
  */
-export async function createHttpTransport (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number): Promise<Transport> {
-  const { isJSONRPCNotification, isJSONRPCRequest, isJSONRPCResponse, StreamableHTTPClientTransport } = await import('@modelcontextprotocol/client')
-  const { fetch: fetchWithUndici, Headers } = await import('undici')
-  const dispatcher = await agent.get()
-  const exchanges = new Map<string, McpExchange>()
-  const pace = new ReconnectPace()
+export class McpHttpTransport implements Transport {
+  readonly hasPerRequestStream = true
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  sessionId?: string | undefined
 
-  class AnsweringTransport extends StreamableHTTPClientTransport {
-    override async send (message: JSONRPCMessage, options: SendOptions = {}): Promise<void> {
-      if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') exchanges.get(String(message.params?.['requestId']))?.cancel()
-      if (!isJSONRPCRequest(message)) return super.send(message, options)
-      const id = String(message.id)
-      const exchange = new McpExchange(options.requestSignal)
-      exchanges.set(id, exchange)
-      try {
-        await super.send(message, watched(options, id, exchange))
-        await exchange.wait()
-      } finally {
-        exchanges.delete(id)
+  readonly #url: URL
+  readonly #headers: Readonly<Record<string, string>>
+  readonly #agent: HttpAgent
+  readonly #maxReply: number
+  readonly #inbox: McpInbox
+  readonly #closing = new AbortController()
+  /** The requests that wait for an answer, by id, so that a call that is given up keeps no stream open. */
+  readonly #waiting = new Map<string, AbortController>()
+  readonly #pace = new ReconnectPace()
+  #version: string | undefined
+
+  /** @param maxReply the greatest size of a reply, or of one event of a stream, in bytes */
+  constructor (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number) {
+    this.#url = url
+    this.#headers = headers
+    this.#agent = agent
+    this.#maxReply = maxReply
+    this.#inbox = new McpInbox(maxReply, message => this.onmessage?.(message))
+  }
+
+  /** Why the connection has ended. */
+  get ended (): ToolError | undefined {
+    return this.#closing.signal.aborted ? this.#closing.signal.reason as ToolError : undefined
+  }
+
+  async start (): Promise<void> {}
+
+  setProtocolVersion (version: string): void {
+    this.#version = version
+  }
+
+  async close (): Promise<void> {
+    this.#end(new ToolError('UNREACHABLE', 'the connection was closed', { transient: true }))
+  }
+
+  /** Sends a message. A request is over when its answer has been delivered. */
+  async send (message: JSONRPCMessage, { headers = {}, requestSignal }: TransportSendOptions = {}): Promise<void> {
+    this.#closing.signal.throwIfAborted()
+    try {
+      if ('method' in message && 'id' in message) await this.#ask(message, headers, requestSignal)
+      else await this.#tell(message)
+    } catch (error) {
+      if (error instanceof FloodError) this.#end(error)
+      throw this.#closing.signal.aborted ? this.#closing.signal.reason : error
+    }
+  }
+
+  #end (reason: ToolError): void {
+    if (this.#closing.signal.aborted) return
+    this.#closing.abort(reason)
+    this.onclose?.()
+  }
+
+  async #tell (message: JSONRPCMessage): Promise<void> {
+    const method = 'method' in message ? message.method : undefined
+    if (method === 'notifications/cancelled') this.#waiting.get(String((message as { params?: { requestId?: unknown } }).params?.requestId))?.abort()
+    const response = await this.#post(message, {}, this.#closing.signal)
+    const text = await this.#text(response)
+    if (!response.ok) throw await httpError(response, text)
+    if (method === 'notifications/initialized' && response.status === 202) void this.#follow()
+  }
+
+  async #ask (request: JSONRPCRequest, headers: Readonly<Record<string, string>>, requestSignal: AbortSignal | undefined): Promise<void> {
+    const { id } = request
+    const cancelled = new AbortController()
+    const signal = AbortSignal.any([this.#closing.signal, cancelled.signal, ...(requestSignal === undefined ? [] : [requestSignal])])
+    this.#waiting.set(String(id), cancelled)
+    this.#inbox.ask(id)
+    try {
+      const response = await this.#post(request, headers, signal)
+      if (!response.ok) return this.#refused(request, response, await this.#text(response))
+      if (request.method === 'initialize') this.sessionId = response.headers.get('mcp-session-id') ?? undefined
+      const type = mediaType(response)
+      if (type === 'text/event-stream') await this.#readAnswer(id, response, signal)
+      else if (type === 'application/json') this.#inbox.take(await this.#text(response))
+      else await unexpectedContent(response, type)
+      if (this.#inbox.isAsked(id)) throw new ToolError('REPLY_INVALID', 'ended its reply without an answer')
+    } finally {
+      this.#waiting.delete(String(id))
+      this.#inbox.forget(id)
+    }
+  }
+
+  /** Reads the answer to a request from a stream, which may be continued by further streams. */
+  async #readAnswer (id: string | number, response: Response, signal: AbortSignal): Promise<void> {
+    const position: StreamPosition = { lastEvent: undefined, retry: 1000 }
+    let stream = response
+    for (let resumptions = 0, loss: unknown; ; resumptions++) {
+      loss = await this.#read(stream, position, signal).then(() => undefined, (error: unknown) => error)
+      signal.throwIfAborted()
+      if (loss instanceof FloodError) throw loss
+      if (!this.#inbox.isAsked(id)) return
+      const isOver = position.lastEvent === undefined || resumptions === MAX_RESUMPTIONS || (loss instanceof ToolError && loss.code === 'REPLY_TOO_LARGE')
+      if (isOver && loss !== undefined) throw unreachable(loss)
+      if (isOver) return
+      await delay(position.retry, undefined, { signal, ref: false })
+      stream = await this.#get(position.lastEvent, signal)
+      if (stream.ok) continue
+      await stream.body?.cancel()
+      if (loss !== undefined) throw unreachable(loss)
+      return
+    }
+  }
+
+  /** Reads the stream on which the server sends what is no answer, and opens it again when it ends, for as long as the server has one. */
+  async #follow (): Promise<void> {
+    const { signal } = this.#closing
+    const position: StreamPosition = { lastEvent: undefined, retry: 1000 }
+    try {
+      for (;;) {
+        const stream = await this.#get(position.lastEvent, signal)
+        if (stream.status >= 400 && stream.status < 500) return await stream.body?.cancel()
+        await this.#read(stream, position, signal)
+        await delay(position.retry, undefined, { signal, ref: false })
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      if (error instanceof FloodError) return this.#end(error)
+      if (error instanceof ToolError && error.code === 'REPLY_TOO_LARGE') return this.#end(new FloodError(error.message))
+      this.onerror?.(error as Error)
+      await delay(position.retry, undefined, { ref: false })
+      if (!signal.aborted) void this.#follow()
+    }
+  }
+
+  async #read (response: Response, position: StreamPosition, signal: AbortSignal): Promise<void> {
+    const scanner = new EventScanner(this.#maxReply, event => event, () => new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large'))
+    const slices = createSlices()
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      for (const { data = '', name, id, retry } of scanner.feed(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))) {
+        if (id !== undefined && id !== '') position.lastEvent = id
+        position.retry = retry ?? position.retry
+        if (data === '' || (name !== '' && name !== 'message')) this.#inbox.count()
+        else this.#takeEvent(data)
+        if (slices.isDue()) await slices.pause()
+        signal.throwIfAborted()
       }
     }
   }
 
-  const transport = new AnsweringTransport(url, {
-    // Redirects are failures, as with tools over HTTP: a reply must not choose the next address.
-    requestInit: { headers, redirect: 'error' },
-    fetch: async (address, init) => {
-      const sent = new Headers(init?.headers as HeadersInit)
-      const exchange = findExchange(exchanges, sent.get(EXCHANGE), sent.get('last-event-id'))
-      sent.delete(EXCHANGE)
-      if (init?.method === 'GET') await delay(pace.next(), undefined, { signal: init.signal ?? undefined, ref: false })
-      const response = await fetchWithUndici(address, { ...init as object, headers: sent, dispatcher })
-      return receive(response as unknown as Response, maxReply, exchange)
+  /** An event that is broken is told and passed over: the answer may still come. */
+  #takeEvent (data: string): void {
+    try {
+      this.#inbox.take(data)
+    } catch (error) {
+      if (error instanceof FloodError) throw error
+      this.#inbox.count()
+      this.onerror?.(error as Error)
     }
-  })
-  transport.onmessage = message => { if (isJSONRPCResponse(message)) exchanges.get(String(message.id))?.answer() }
-  return transport
-}
+  }
 
-/** Extends the options of a request, so that the SDK tells the exchange (the request with its reply) how far the reply has come. */
-function watched (options: SendOptions, id: string, exchange: McpExchange): SendOptions {
-  return {
-    ...options,
-    headers: { ...options.headers, [EXCHANGE]: id },
-    requestSignal: exchange.signal,
-    onresumptiontoken (token) {
-      exchange.lastEvent = token
-      options.onresumptiontoken?.(token)
-    },
-    onRequestStreamEnd () {
-      exchange.end()
-      options.onRequestStreamEnd?.()
+  /** An error of JSON-RPC for this very request is its answer. Any other refusal is a failure of HTTP. */
+  async #refused ({ id }: JSONRPCRequest, response: Response, text: string): Promise<void> {
+    const body = errorIn(text)
+    if (response.status !== 400 || body === undefined || String(body.id) !== String(id)) throw await httpError(response, text)
+    this.#inbox.take(text)
+  }
+
+  async #post (message: JSONRPCMessage, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+    return await this.#fetch({
+      method: 'POST',
+      headers: { ...headers, ...headersOf(message), 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+      body: JSON.stringify(message)
+    }, signal, 'method' in message && message.method === 'initialize')
+  }
+
+  /** Opens a stream: the one that goes on after an event, or the one for what is no answer. */
+  async #get (lastEvent: string | undefined, signal: AbortSignal): Promise<Response> {
+    await delay(this.#pace.next(), undefined, { signal, ref: false })
+    return await this.#fetch({
+      method: 'GET',
+      headers: { accept: 'text/event-stream', ...(lastEvent === undefined ? {} : { 'last-event-id': lastEvent }) }
+    }, signal, false)
+  }
+
+  async #fetch (
+    { method, headers, body = null }: { method: string, headers: Readonly<Record<string, string>>, body?: BodyInit },
+    signal: AbortSignal,
+    isHandshake: boolean
+  ): Promise<Response> {
+    const { fetch } = await import('undici')
+    return await fetch(this.#url, {
+      method,
+      body,
+      signal,
+      redirect: 'error',
+      dispatcher: await this.#agent.get(),
+      headers: {
+        ...this.#headers,
+        ...(this.sessionId === undefined || isHandshake ? {} : { 'mcp-session-id': this.sessionId }),
+        ...(this.#version === undefined ? {} : { 'mcp-protocol-version': this.#version }),
+        ...headers
+      }
+    })
+  }
+
+  async #text (response: Response): Promise<string> {
+    const chunks: Uint8Array[] = []
+    let left = this.#maxReply
+    for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+      left -= chunk.byteLength
+      if (left < 0) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+      chunks.push(chunk)
     }
+    return Buffer.concat(chunks).toString()
   }
 }
 
-/** Finds the exchange of a request by the request's id. For a stream that continues a reply, it is found by the id of the last event that arrived. */
-function findExchange (exchanges: ReadonlyMap<string, McpExchange>, id: string | null, lastEvent: string | null): McpExchange | undefined {
-  if (id !== null) return exchanges.get(id)
-  return lastEvent === null ? undefined : [...exchanges.values()].find(exchange => exchange.lastEvent === lastEvent)
+/** The headers that the protocol of 2026 repeats from the body. */
+function headersOf (message: JSONRPCMessage): Readonly<Record<string, string>> {
+  if (!('method' in message)) return {}
+  const { method, params } = message as { method: string, params?: { _meta?: Record<string, unknown>, name?: unknown } }
+  const version = params?._meta?.[VERSION_KEY]
+  if (typeof version !== 'string') return {}
+  const name = method === 'tools/call' && typeof params?.name === 'string' ? { 'mcp-name': encodeHeader(params.name) } : {}
+  return { 'mcp-protocol-version': version, 'mcp-method': method, ...name }
 }
 
-/**
- * Copies a response. Reading the body of the copy fails when it becomes larger than `limit` bytes. When that happens to the server's stream
- * of notifications, the transport opens a new one.
- */
-function receive (response: Response, limit: number, exchange: McpExchange | undefined): Response {
-  if (response.body === null) return response
-  const isStream = /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '')
-  const bytes = bounded(response.body as unknown as AsyncIterable<Uint8Array>, limit)
-  const body = ReadableStream.from(exchange !== undefined && isStream ? exchange.watch(bytes) : bytes) as unknown as Response['body']
-  return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers })
+function encodeHeader (text: string): string {
+  const isPlain = /^[!-~](?:[ -~]*[!-~])?$/.test(text) && !text.startsWith('=?base64?')
+  return isPlain ? text : `=?base64?${Buffer.from(text).toString('base64')}?=`
 }
 
-async function * bounded (body: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Uint8Array> {
-  let left = limit
-  for await (const chunk of body) {
-    left -= chunk.byteLength
-    if (left < 0) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
-    yield chunk
+function mediaType (response: Response): string {
+  return (response.headers.get('content-type') ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+}
+
+async function unexpectedContent (response: Response, type: string): Promise<never> {
+  await response.body?.cancel()
+  const { SdkError, SdkErrorCode } = await import('@modelcontextprotocol/client')
+  throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, `Unexpected content type: ${type}`)
+}
+
+/** The error that the MCP library knows from its own transport, by which it learns a server's version. */
+async function httpError ({ status, statusText }: Response, text: string): Promise<Error> {
+  const { SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
+  return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `status ${status}`, { status, statusText, text })
+}
+
+/** The error of JSON-RPC in the body of a reply, if there is one. */
+export function errorIn (text: string): { readonly id: Json, readonly code: number, readonly message: string } | undefined {
+  let body: Json
+  try {
+    body = JSON.parse(text) as Json
+  } catch {
+    return undefined
   }
+  if (!isJsonObject(body) || !isJsonObject(body['error'])) return undefined
+  const { code, message } = body['error']
+  return typeof code === 'number' && typeof message === 'string' ? { id: body['id'] ?? null, code, message } : undefined
 }

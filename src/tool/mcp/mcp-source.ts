@@ -9,6 +9,7 @@ import { type ToolResources } from '../tool-type.ts'
 import { createMcpConnection, type McpConnection } from './mcp-connection.ts'
 import { type McpDefinition } from './mcp-definition.ts'
 import { discoverTools } from './mcp-discovery.ts'
+import { type OfferProblem } from './mcp-offer.ts'
 import { readMcpReply } from './mcp-reply.ts'
 
 /** Opens the source that provides the tools of one MCP server. When the server changes its list of tools, the source changes its tools too. */
@@ -22,6 +23,7 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
   const connection = servers.acquire(key, () => createMcpConnection({ server, headers, secrets, agent, commands: operator.commands, maxReply, failed }))
   let tools = new Map<string, RegisteredTool>()
   let definitions = new Map<string, McpDefinition>()
+  let problems: readonly OfferProblem[] = []
 
   function create (discovered: McpDefinition): RegisteredTool {
     return createRegisteredTool(
@@ -29,10 +31,12 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
       {
         attempted: connection.attempted,
         state: connection.state,
-        call: async (values, attempt) => ({
-          value: readMcpReply(await connection.call(discovered.tool as string, values, attempt), discovered, secrets, maxReply),
-          secrets
-        }),
+        call: async (values, attempt) => {
+          const result = await connection.call(discovered.tool as string, values, attempt)
+          const about = { tool: discovered.id, requestId: attempt.requestId }
+          const warn = (reason: string) => log.warn({ ...about, reason }, 'a tool gave a result that is not as it should be')
+          return { value: readMcpReply(result, discovered, secrets, maxReply, warn), secrets }
+        },
         close: async () => {}
       },
       resources
@@ -49,17 +53,24 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
 
   /** Updates the tools from the server's list. Tools whose description is unchanged stay, with their statistics and circuit breakers. */
   const discovering = oneAtATime(async () => {
-    const rejected = (tool: string, reason: string) => log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
-    const offered = connection.tools()
-    if (offered !== undefined && take(await discoverTools(definition, offered, rejected, definitions))) changed()
+    const offer = connection.offer()
+    if (offer === undefined) return
+    const found = definition.tool === undefined ? [...offer.problems] : []
+    const discovered = await discoverTools(definition, offer.tools, (tool, reason) => found.push({ tool, reason }), definitions)
+    const known = new Set(problems.map(describeProblem))
+    const unheard = found.filter(problem => !known.has(describeProblem(problem)))
+    for (const { tool, reason } of unheard) log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
+    problems = found
+    if (take(discovered)) changed()
   })
 
   take(beforeDiscovery(definition))
   const unwatch = connection.watch(() => { void discovering.run() })
-  if (connection.tools() !== undefined) void discovering.run()
+  if (connection.offer() !== undefined) void discovering.run()
   return {
     definition,
     tools: () => [...tools.values()],
+    problems: () => problems.map(describeProblem),
     attempted: connection.attempted.then(() => discovering.idle()),
     state: connection.state,
     async close () {
@@ -75,4 +86,8 @@ export function openMcpSource (definition: McpDefinition, servers: SharedPool<Mc
  */
 function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
   return definition.tool === undefined ? [] : [definition]
+}
+
+function describeProblem ({ tool, reason }: OfferProblem): string {
+  return `its tool ${tool} cannot be used: ${reason}`
 }

@@ -25,6 +25,28 @@ export async function readReply ({ headers, body }: Dispatcher.ResponseData, ret
   return isJson || expectsStructure(returns) ? parseReply(text) : text
 }
 
+/** The most of the reply of a tool that has failed that is read, in bytes, and the longest wait for it, in ms. */
+const MAX_REFUSAL = 16_384
+const REFUSAL_PATIENCE = 1000
+
+/** Reads what a tool says of its failure: the beginning of a reply of text or JSON; `''` for any other, and for one that does not come. */
+export async function readRefusal ({ headers, body }: Dispatcher.ResponseData): Promise<string> {
+  const type = String(headers['content-type'] ?? '').toLowerCase()
+  if (headers['content-encoding'] !== undefined || !/^(?:text\/(?!html)|application\/(?:[\w.-]{1,50}\+)?json)|^$/.test(type)) return ''
+  const late = setTimeout(() => body.destroy(), REFUSAL_PATIENCE)
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk)
+      if (chunks.reduce((length, each) => length + each.length, 0) >= MAX_REFUSAL) break
+    }
+  } catch {
+    // What has come is told; the status says that the call has failed.
+  }
+  clearTimeout(late)
+  return Buffer.concat(chunks).subarray(0, MAX_REFUSAL).toString()
+}
+
 function isText (type: string): boolean {
   return type === '' || (type.startsWith('text/') && type !== 'text/html')
 }

@@ -6,9 +6,9 @@ import { type RestfulDefinition } from './restful-definition.ts'
 import { type ResolvedHeaders, resolveHeaders } from '../definition/headers.ts'
 import { undici } from '../../runtime/undici.ts'
 import { type HttpAgent } from './http-agent.ts'
-import { readReply } from './http-reply.ts'
+import { readRefusal, readReply } from './http-reply.ts'
 import { type Secrets } from '../definition/secrets.ts'
-import { statusError, ToolError } from '../call/tool-error.ts'
+import { quoteOf, statusError, ToolError } from '../call/tool-error.ts'
 import { unreachable } from '../unreachable.ts'
 import { appendQuery, fillUrl } from './url-template.ts'
 
@@ -25,10 +25,10 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     const base = await baseOf(definition, baseUrls, signal)
     const request = describeRequest(definition, base, values)
     const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, base.host)
-    return { value: await send(request, { ...identify(attempt), ...headers }, signal), secrets: used }
+    return { value: await send(request, { ...identify(attempt), ...headers }, used, signal), secrets: used }
   }
 
-  async function send (request: Request, headers: ResolvedHeaders['headers'], signal: AbortSignal) {
+  async function send (request: Request, headers: ResolvedHeaders['headers'], used: readonly string[], signal: AbortSignal) {
     const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {
@@ -42,7 +42,7 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
       throw toToolError(error, signal)
     }
     try {
-      checkStatus(response)
+      await checkStatus(response, used)
       return await readReply(response, definition.returns)
     } catch (error) {
       // The rest of the body is of no use, so the connection is closed.
@@ -77,10 +77,11 @@ function describeRequest ({ url, method }: RestfulDefinition, base: URL, values:
     : { origin: base.origin, method, path, headers: { 'content-type': 'application/json' }, body: stringifyJson(rest) }
 }
 
-function checkStatus ({ statusCode }: Dispatcher.ResponseData): void {
+async function checkStatus (response: Dispatcher.ResponseData, secrets: readonly string[]): Promise<void> {
+  const { statusCode } = response
   if (statusCode >= 200 && statusCode < 300) return
   const what = statusCode >= 300 && statusCode < 400 ? `answered with a redirect (${statusCode}), which is not followed` : `answered with status ${statusCode}`
-  throw statusError(statusCode, what)
+  throw statusError(statusCode, what, quoteOf(await readRefusal(response), secrets))
 }
 
 function toToolError (error: unknown, signal: AbortSignal): ToolError {

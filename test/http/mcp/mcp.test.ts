@@ -161,6 +161,37 @@ describe('MCP server', () => {
     assert.equal((await off.post('/mcp', {})).status, 404)
   })
 
+  const accepts: readonly [accept: string | undefined, type: string][] = [
+    [undefined, 'application/json'], ['*/*', 'application/json'], ['application/json', 'application/json'], ['application/*;q=0.9', 'application/json'],
+    ['text/event-stream', 'text/event-stream'], ['application/json, text/event-stream', 'text/event-stream']
+  ]
+  for (const [accept, type] of accepts) {
+    it(`answers a client that accepts ${accept ?? 'whatever'}`, async t => {
+      const { app } = await startService(t, registrations)
+      const { statusCode, headers, body } = await app.inject({ method: 'POST', url: '/mcp', payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, headers: accept === undefined ? {} : { accept } })
+      assert.deepEqual([statusCode, headers['content-type']?.toString().split(';')[0]], [200, type])
+      assert.match(body, /"name":"render_prompt"/)
+    })
+  }
+
+  it('refuses a client that accepts neither JSON nor events', async t => {
+    const { app } = await startService(t, registrations)
+    assert.equal((await app.inject({ method: 'POST', url: '/mcp', payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' }, headers: { accept: 'text/html' } })).statusCode, 406)
+  })
+
+  it('offers tools whose names become one under names of their own, which models accept', async t => {
+    const { origin } = await startRestfulToolServer(t)
+    const tool = (path: string) => ({ url: `${origin}${path}`, callable: true })
+    const long = 'x'.repeat(70)
+    const service = await startService(t, { 'tools:оплата': tool('/echo'), 'tools:возвра': tool('/500'), [`tools:${long}a`]: tool('/echo'), [`tools:${long}b`]: tool('/500') })
+    const client = await connect(t, service, 'auto')
+    const names = (await client.listTools()).tools.map(({ name }) => name).slice(2)
+    assert.equal(new Set(names).size, 4, names.join())
+    assert.deepEqual(names.filter(name => !/^[A-Za-z0-9_-]{1,64}$/.test(name)), [])
+    const failed = await Promise.all(names.map(async name => (await client.callTool({ name, arguments: {} })).isError === true))
+    assert.deepEqual(failed.toSorted(), [false, false, true, true])
+  })
+
   it('refuses a page of another origin', async t => {
     const { post } = await startService(t, registrations)
     const { status, json } = await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { origin: 'https://evil.example', accept: 'application/json, text/event-stream' })

@@ -7,7 +7,7 @@ import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
 import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
-import { functionName, type GivenFunction, mistakesOf, parseChild, transferName } from './parse-child.ts'
+import { type GivenFunction, mistakesOf, parseChild, transferName, withNames } from './parse-child.ts'
 
 export const AGENT_SCHEMA = entrySchema('agent')
 
@@ -28,9 +28,10 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 /** Reads an agent and fills in its defaults. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   AGENT_SCHEMA.check(value)
-  const given = value as GivenAgent
-  const misread = (given.tools ?? []).flatMap(mistakesOf)
+  const written = value as GivenAgent
+  const misread = (written.tools ?? []).flatMap(mistakesOf)
   if (misread.length > 0) throw new RejectedEntry(misread.map(error))
+  const given = { ...written, tools: withNames(written.tools ?? []) }
   const { mode, model, help, system, onError, repairs, history, timeouts, maxTurns, stream, commands, budget, ask, messages, tools } = given
   const setting: AgentSetting = {
     ...optionsOf(given),
@@ -48,7 +49,7 @@ export function parseAgent (value: Json): AgentSetting {
     budget: { ...BUDGET, ...budget },
     ask: ask ?? [],
     messages: messages ?? {},
-    tools: (tools ?? []).flatMap(each => each.tool === undefined ? [] : [parseTool({ ...each, tool: each.tool } as GivenTool)])
+    tools: tools.flatMap(each => each.tool === undefined ? [] : [parseTool({ ...each, tool: each.tool } as GivenTool)])
   }
   const mistakes = [...repeatedNames(setting), ...beyondMode(setting), ...unknownNames(setting), ...brokenTexts(setting)]
   if (mistakes.length > 0) throw new RejectedEntry(mistakes)
@@ -77,10 +78,10 @@ function parseReturns (returns: JsonObject): JsonObject {
   }
 }
 
-type GivenTool = Partial<AgentTool> & Pick<AgentTool, 'tool'>
+type GivenTool = Partial<AgentTool> & Pick<AgentTool, 'tool' | 'name'>
 
 function parseTool (given: GivenTool): AgentTool {
-  const { tool, name = functionName(tool), label = name, errorLabel = 'Tool error', failed = '', parameters = {} } = given
+  const { tool, name, label = name, errorLabel = 'Tool error', failed = '', parameters = {} } = given
   const { show = [{ to: 'both', text: '{{json result}}' }] } = given
   return {
     name,

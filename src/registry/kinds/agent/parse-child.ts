@@ -1,3 +1,4 @@
+import { modelNames } from '../../../tool/definition/own-names.ts'
 import { toPath } from '../../../store/keys.ts'
 import { type AgentChild, type AgentParameter, type ChildParameter } from './agent-setting.ts'
 
@@ -70,7 +71,7 @@ export function parseChild (given: GivenFunction): AgentChild | undefined {
   const kind = FUNCTION_KINDS[field]
   const id = given[field]
   if (kind === undefined || id === undefined) return undefined
-  const { name = functionName(id), description, parameters, budget, workspace, target } = given
+  const { name = id, description, parameters, budget, workspace, target } = given
   const place = workspace ?? target
   return {
     name,
@@ -91,12 +92,18 @@ function parametersOf (given: GivenFunction['parameters'] = { task: { descriptio
   ]))
 }
 
-/** The default name of the function by which a model calls a tool, an agent, a skill or a plan. @param id the id of what is called */
-export function functionName (id: string): string {
-  return id.replace(/[^\w-]/g, '_').slice(0, 64)
+/**
+ * Gives a name to each function of an agent that has none: that of the tool, agent, skill or plan which it calls, as models accept it. Functions whose
+ * names become one get names of their own.
+ */
+export function withNames (functions: readonly GivenFunction[]): GivenFunction[] {
+  const called = (given: GivenFunction) => given[kindsOf(given)[0] ?? 'tool'] ?? ''
+  const unnamed = functions.filter(({ name }) => name === undefined).map(called)
+  const names = modelNames([...new Set(unnamed)], new Set(functions.map(({ name }) => name)))
+  return functions.map(given => ({ ...given, name: given.name ?? (names.get(called(given)) as string) }))
 }
 
 /** The name of the function by which a model hands the dialogue over to another agent. @param id the other agent's dotted id */
 export function transferName (id: string): string {
-  return `transfer_to_${functionName(id)}`.slice(0, 64)
+  return modelNames([`transfer_to_${id}`]).get(`transfer_to_${id}`) as string
 }

@@ -5,23 +5,31 @@ import { type ToolEntry } from './tool-entry.ts'
 
 /**
  * Chooses the tools to offer, by id. Two tools cannot have the same function name in templates: the one with the smaller key gets it, the other one
- * is a conflict.
+ * is a conflict. @param problemsOf what is wrong with the tools that an MCP server offers now, by the id of its registration
  */
-export function chooseTools (table: EntryTable<ToolEntry>): { tools: Map<string, Tool>, conflicts: EntryProblem[] } {
+export function chooseTools (
+  table: EntryTable<ToolEntry>,
+  problemsOf: (id: string) => readonly string[]
+): { tools: Map<string, Tool>, conflicts: EntryProblem[] } {
   const owners = new Map<string, string>()
   const tools = new Map<string, Tool>()
   const conflicts: EntryProblem[] = []
   for (const key of [...table.keys()].sort()) {
     const entry = table.entry(key)
     if (entry === undefined) continue
-    const { name } = entry.definition
+    const { id, definition } = entry
+    const { name } = definition
     const owner = owners.get(name)
     if (owner === undefined) {
       owners.set(name, key)
-      tools.set(entry.id, { id: entry.id, definition: entry.definition, diagnostics: entry.diagnostics, isRegistered: true })
+      tools.set(id, { id, definition, diagnostics: () => [...entry.diagnostics(), ...problemsOf(id).map(unusable)], isRegistered: true })
     } else conflicts.push({ key, diagnostics: takenBy(owner, name), servesLastGood: false })
   }
   return { tools, conflicts }
+}
+
+function unusable (message: string): Diagnostic {
+  return { severity: 'warning', code: 'TOOL_OFFER_UNUSABLE', message }
 }
 
 function takenBy (owner: string, name: string): readonly Diagnostic[] {

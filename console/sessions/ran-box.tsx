@@ -7,14 +7,14 @@ import { type Ran } from './talk-items.ts'
 const SHORT = 2000
 
 /** Shows a command, or a call of a tool: its text, who allowed it, its result, and its output. */
-export function RanBox ({ ran: { words, output, phase, exitCode, outcome, durationMs, allowedBy } }: { readonly ran: Ran }) {
+export function RanBox ({ ran: { words, output, phase, exitCode, outcome, durationMs, allowedBy, deniedBy } }: { readonly ran: Ran }) {
   const isWrong = (exitCode !== undefined && exitCode !== 0) || outcome === 'failed' || outcome === 'refused'
   return (
     <div className='ran'>
       <header>
         <code className='grow'><Revealed text={words} /></code>
         {phase === 'ended' && <span className='chip'>{allowedBy === undefined ? t.ranUnasked : allowedBy === '' ? t.allowed : t.allowedBy(allowedBy)}</span>}
-        {phase === 'refused' && <span className='chip bad'>{allowedBy === undefined || allowedBy === '' ? t.refused : t.refusedBy(allowedBy)}</span>}
+        {phase === 'refused' && <span className='chip bad'>{deniedBy ?? (allowedBy ? t.refusedBy(allowedBy) : t.refused)}</span>}
         {phase === 'proposed' && <span className='chip warn'>{t.proposed}</span>}
         <End outcome={outcome} exitCode={exitCode} isWrong={isWrong} />
         {durationMs !== undefined && <span className='quiet num'>{duration(durationMs)}</span>}

@@ -12,6 +12,8 @@ export interface Ran {
   readonly durationMs?: number
   /** Who allowed or refused it; left out if nobody was asked. */
   readonly allowedBy?: string
+  /** Why the operator's rules or the budget kept it from running. */
+  readonly deniedBy?: string
 }
 
 /** One item of a dialogue: a message, or a command or call that ran or was proposed. */
@@ -42,7 +44,7 @@ interface Known {
  * command that ran.
  */
 export function talkItems (said: readonly Said[], events: readonly SessionEvent[]): readonly TalkItem[] {
-  const ended = events.filter(({ event, data }) => event === 'command' && data['phase'] === 'ended')
+  const ended = events.filter(({ event, data }) => event === 'command' && (data['phase'] === 'ended' || data['phase'] === 'denied'))
   const decisions = events.filter(({ event, data }) => event === 'approval' && typeof data['decision'] === 'string').map(({ data }) => data)
   const known: Known = {
     byPlace: new Map(events.map(({ seq, n, data }) => [`${seq}.${n}`, data])),
@@ -60,7 +62,7 @@ function itemsOf (each: Said, known: Known): readonly TalkItem[] {
   const item = { key: `${seq}.${n}`, at, role, by, text }
   if (role === 'tool') {
     const ran = whatRan(each, known)
-    return [{ ...item, text: text === ran.output || text === ran.outcome ? '' : text, ran }]
+    return [{ ...item, text: text === ran.output || text === ran.outcome || text === ran.deniedBy ? '' : text, ran }]
   }
   if (role !== 'assistant' || command === undefined) return [item]
   const decision = known.decidedSteps.get(String(seq))
@@ -71,7 +73,8 @@ function itemsOf (each: Said, known: Known): readonly TalkItem[] {
 
 function whatRan ({ seq, n, tool, command, output = '' }: Said, { byPlace, decisions }: Known): Ran {
   const data = byPlace.get(`${seq}.${n}`) ?? {}
-  const { arguments: given, passed, outcome, exitCode, durationMs, effect } = data
+  const { arguments: given, passed, outcome, exitCode, durationMs, effect, reason } = data
+  if (data['phase'] === 'denied') return { words: command ?? '', output, phase: 'refused', deniedBy: String(reason) }
   const says = typeof outcome === 'string' ? outcome : passed === undefined ? undefined : passed === true ? 'passed' : 'failed'
   return {
     words: command ?? [tool, given === undefined ? '' : JSON.stringify(given)].join(' '),

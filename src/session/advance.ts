@@ -244,7 +244,8 @@ class Step {
   }
 
   #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {
-    this.#close(effect, { kind: 'refused', effect, by, reason })
+    const refused = this.#open.get(effect)?.effect
+    this.#close(effect, { kind: 'refused', effect, by, reason, ...(refused?.kind === 'exec' ? { command: refused.command } : {}) })
   }
 
   /** Ends an effect. Does nothing for an effect that has ended already. */

@@ -92,7 +92,14 @@ export type Fact =
     readonly reason?: string,
     readonly command?: string
   }
-  | { readonly kind: 'refused', readonly effect: string, readonly by: 'policy' | 'person' | 'budget', readonly reason: string }
+  | {
+    readonly kind: 'refused',
+    readonly effect: string,
+    readonly by: 'policy' | 'person' | 'budget',
+    readonly reason: string,
+    /** The command that was refused: a person may have edited the one that was proposed. */
+    readonly command?: string
+  }
   /**
    * The effects named in `repeats` have to be begun again, under the same ids. Either another replica (service process) continues the session, or a
    * person is asked again, because what has to be approved has changed since the question.

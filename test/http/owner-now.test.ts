@@ -83,6 +83,6 @@ describe('A session that an earlier process began', () => {
     await first.app.close()
     const second = await place.start({ policy: [{ effect: 'deny', on: 'exec', command: 'echo one' }] }, { SESSION_STORE: folder.path })
     await second.post(`/api/skills/${id}/approve`, { digest: approval['digest'] })
-    assert.match((await second.app.inject(`/api/sessions/${id}/audit`)).body, /"denied":\[\{"id":"[^"]+","by":"policy","reason":"the operator denies \\"echo one\\""/)
+    assert.match((await second.app.inject(`/api/sessions/${id}/audit`)).body, /"denied":\[\{"id":"[^"]+","by":"policy","reason":"denied: rule \\"echo one\\""/)
   })
 })

@@ -62,7 +62,7 @@ describe('A commit of a plan over HTTP', () => {
     const { service, id, subjects } = await applied(t, { rules: '{ on: exec, effect: deny, command: "git commit *" }' })
     const denied = await act(service, id, 'commit')
     assert.deepEqual(told(denied), [409, 'COMMIT_DENIED'])
-    assert.match(String(denied.json['message']), /the operator denies "git commit \*"/)
+    assert.match(String(denied.json['message']), /denied: rule "git commit \*"/)
     assert.equal((await service.get(`/api/plans/${id}`, bearer('ann'))).json['state'], 'applied')
     assert.deepEqual(subjects(), ['First'])
   })

@@ -24,6 +24,7 @@ const REPLIES = [
   { system: 'Skill: walk', last: 'again', reply: '[CMD] echo two' },
   { system: 'Skill: walk', last: 'Command output', reply: '[ASK] Again?' },
   { system: 'Skill: walk', last: 'skipped', reply: '[ASK:optional] Why?' },
+  { system: 'Skill: walk', last: 'not run. denied: rule "rm *"', reply: '[ASK:optional] Why?' },
   { system: 'Skill: walk', last: 'User response:', reply: '[DONE]' },
   { system: 'Skill: rendered', reply: '[DONE] Walked.' },
   { system: 'Skill: silent', reply: ' ' },

@@ -170,7 +170,7 @@ describe('The gate, of commands,', () => {
 
   it('begins what the operator allows, and the engine hears of what is denied', () => {
     const live = new Live(scripted('$ls $rm', { commands: { isAuto: false, rules: [{ effect: 'allow', command: 'ls' }, { effect: 'deny', command: 'rm *' }] } }))
-    assert.deepEqual([live.ids('begun'), live.log[0]?.denied, live.heard], [['1.0'], [{ id: '1.1', by: 'policy', reason: 'the operator denies "rm *"' }], ['1.1 refused']])
+    assert.deepEqual([live.ids('begun'), live.log[0]?.denied, live.heard], [['1.0'], [{ id: '1.1', by: 'policy', reason: 'denied: rule "rm *"' }], ['1.1 refused']])
   })
 
   it('holds an allowed one when it comes for the third time', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { judgeCommand, judgeCommit, matchesCommand } from '../../src/session/command-rules.ts'
+import { judgeCommand, judgeCommit } from '../../src/session/command-rules.ts'
 import { type CommandPolicy } from '../../src/session/model.ts'
 import { property } from '../helpers/property.ts'
 
@@ -28,6 +28,33 @@ describe('rules for commands', () => {
     ['git status > /etc/passwd', 'ask'], ['git status < x', 'ask'], ['git status & curl evil', 'ask'], ['git status | sh', 'ask'], ['git status $HOME', 'ask']
   ]
   for (const [command, answer] of cases) it(`answer ${answer} to ${JSON.stringify(command)}`, () => { assert.equal(judge(command), answer) })
+
+  const hidden = [
+    'if true; then rm x; fi', 'if rm x; then :; fi', 'for f in a b; do rm $f; done', 'while rm x; do :; done', 'until ! rm x; do :; done', '{ rm x; }', '(rm x)', '! rm x', 'case $x in a) rm x;; esac',
+    'f() { rm x; }; f', 'function f { rm x; }', 'time rm x', 'time -p rm x', 'env rm x', 'env -u A B=1 rm x', 'exec rm x', 'nohup rm x &', 'ls | xargs rm', 'ls | xargs -n 1 -I {} rm {}', 'sudo -u ann rm x', 'nice -n 10 rm x', 'timeout 5s rm x', 'command rm x', 'nohup env nice rm x',
+    'X=1 rm x', 'X="a b" Y=\'c;d\' rm x', 'A[1]+=2 rm x', '/bin/rm x', '"rm" x', 'r\\m x', 'rm \\\n x', 'sh -c "rm x"', "bash -c 'ls; rm x'", 'eval "rm x"', 'find . -exec rm {} +', '> log rm x', '2>/dev/null rm x', '< list xargs rm', 'echo "$(rm x)"'
+  ]
+  for (const command of hidden) it(`deny ${JSON.stringify(command)}`, () => { assert.equal(judge(command, { policy: { ...POLICY, isAuto: true } }), 'deny') })
+
+  const harmless = ['for rm in a; do echo $rm; done', 'ls rm x', 'grep rm x', 'git rm x', 'echo "rm x"', 'find . -name rm', 'time make rm', 'A=rm ls x', 'env A=rm ls']
+  for (const command of harmless) it(`do not deny ${JSON.stringify(command)}`, () => { assert.equal(judge(command, { policy: { ...POLICY, isAuto: true } }), 'allow') })
+
+  it('allow a program only where they name it', () => {
+    assert.deepEqual(['/tmp/git status', 'X=1 git status', 'env git status', '"git" status'].map(command => judge(command)), ['ask', 'ask', 'ask', 'ask'])
+  })
+
+  it('read 1 MiB of half quotes, prefixes and separators in linear time', () => {
+    for (const flood of ['"\\"', 'env ', ';', '-exec ', "'", 'X=1 ', '>', '\\']) {
+      const started = performance.now()
+      judge(flood.repeat(2 ** 20 / flood.length))
+      // Linear work takes at most a second; what grows with the square would take hours.
+      assert.ok(performance.now() - started < 20_000, flood)
+    }
+  })
+
+  it('name the rule that denies', () => {
+    assert.deepEqual(judgeCommand({ id: '1.0', kind: 'exec', target: 'here', command: 'rm x', origin: 'model', timeout: 1 }, POLICY), { answer: 'deny', by: 'policy', reason: 'denied: rule "rm *"' })
+  })
 
   it('hold for the targets they name', () => { assert.equal(judge('git push origin', { target: 'there' }), 'ask') })
 
@@ -56,7 +83,7 @@ describe('a pattern of a command', () => {
     ['ls', 'ls', true], ['ls', 'ls -l', false], ['ls *', 'ls', true], ['ls *', 'ls -l -a', true], ['ls *', 'lsx', false], ['ls -* *', 'ls -l /tmp', true], ['ls -* *', 'ls -l', true], ['ls -* *', 'ls /tmp', false], ['ls -*', 'ls -l', true], ['ls -*', 'ls -l /tmp', false], ['*', 'ls -l', true],
     ['npm * test', 'npm run test', true], ['npm * test', 'npm test', false], ['cat *.md', 'cat a.md', true], ['cat *.md', 'cat a.md b.md', false], ['a*b*c', 'aXbYc', true], ['a*bc*c', 'abc', false], ['', '', false]
   ]
-  for (const [pattern, command, expected] of cases) it(`"${pattern}" ${expected ? 'means' : 'does not mean'} "${command}"`, () => { assert.equal(matchesCommand(pattern, command), expected) })
+  for (const [pattern, command, expected] of cases) it(`"${pattern}" ${expected ? 'means' : 'does not mean'} "${command}"`, () => { assert.equal(judge(command, { policy: { isAuto: false, rules: [{ effect: 'allow', command: pattern }] } }), expected ? 'allow' : 'ask') })
 })
 
 describe('a commit', () => {

@@ -43,6 +43,7 @@ async function showQuestion (data: JsonObject, output: Output): Promise<void> {
 
 async function showCommand (data: JsonObject, output: Output): Promise<void> {
   if (data['phase'] === 'proposed') return await output.said(`$ ${textOf(data['command'])}`)
+  if (data['phase'] === 'denied') return await output.words(textOf(data['reason']))
   if (data['outcome'] !== 'exited') return await output.words(`the command has not ended by itself: ${textOf(data['outcome'])}`)
   if (data['exitCode'] !== 0) await output.words(`exit code ${String(data['exitCode'])}`)
 }

@@ -2,39 +2,29 @@
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]+[0-~]|[0-~])/g
 
-/** Control characters except tab, line feed and carriage return. */
+/** Control characters except tab and line feed. */
 // eslint-disable-next-line no-control-regex
-const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/g
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f]/g
 
 /** A shell's prompt at the beginning of a line: `user@host:path$` or `C:\path>`. */
-const PROMPT = /(?:[\w.-]+@[\w.-]+:[^\s$#]*[$#]|[A-Za-z]:\\(?:[^<>|"]*[^<>|"=-])?>)[ \t]*/y
-
-const BANNER = /^(?:Microsoft Windows \[|\(c\) (?:Microsoft Corporation|Корпорация Майкрософт))/i
+const PROMPT = /^(?:[\w.-]+@[\w.-]+:[^\s$#]*[$#]|[A-Za-z]:\\(?:[^<>|"]*[^<>|"=-])?>)[ \t]*/
 
 /**
- * Cleans the output of a command for a model: removes escape sequences, shell prompts, banners and empty lines, and keeps only one of
- * equal neighbouring lines. Equal lines further apart stay, and so do leading spaces, because both are data. Takes linear time.
- * @param command the command, whose echo in the first line is removed
+ * Makes the output of a command readable for a model, and changes nothing else: removes escape sequences and control characters, and the last
+ * line break. A carriage return becomes a line break, since what a terminal overwrites was printed too. Takes linear time.
+ * @param typed the command, for an output that a person has copied from a shell: its prompts go, too. Only what is surely one counts: a prompt
+ * before the command itself, and one alone in the last line
  */
-export function cleanOutputForAI (output: string, command = ''): string {
-  const lines: string[] = []
-  for (const raw of output.replace(ESCAPES, '').split('\n')) {
-    const line = withoutPrompts(lastWritten(raw).replace(CONTROLS, '')).trimEnd()
-    if (line === '' || line === lines.at(-1) || BANNER.test(line)) continue
-    lines.push(line)
-  }
-  if (command !== '' && lines[0] === command.trim()) lines.shift()
-  return lines.length === 0 ? '(no output)' : lines.join('\n')
+export function cleanOutputForAI (output: string, typed = ''): string {
+  const lines = output.replace(ESCAPES, '').replace(/\r+\n?/g, '\n').replace(CONTROLS, '')
+  const text = lines.endsWith('\n') ? lines.slice(0, -1) : lines
+  const said = typed === '' ? text : withoutPrompts(text.split('\n'), typed.trim())
+  return said.trim() === '' ? '(no output)' : said
 }
 
-/** The part of a line after its last carriage return: what a terminal shows when a progress bar overwrites itself. */
-function lastWritten (line: string): string {
-  const text = line.trimEnd()
-  return text.slice(text.lastIndexOf('\r') + 1)
-}
-
-function withoutPrompts (line: string): string {
-  let from = 0
-  for (PROMPT.lastIndex = 0; PROMPT.test(line);) from = PROMPT.lastIndex
-  return from === 0 ? line : line.slice(from)
+function withoutPrompts (lines: string[], command: string): string {
+  const [first = '', last = ''] = [lines[0], lines.at(-1)]
+  if (first.replace(PROMPT, '').trimEnd() === command) lines.shift()
+  if (PROMPT.exec(last)?.[0] === last) lines.pop()
+  return lines.join('\n')
 }

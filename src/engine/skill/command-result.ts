@@ -11,17 +11,22 @@ export interface CommandResult {
   readonly command: string
   readonly exitCode: Json
   readonly outcome: Json
-  /** The output, without escape sequences and shell prompts. */
+  /** The output, without escape sequences. */
   readonly output: string
   /** Whether the command ended by itself with the exit code 0. */
   readonly isGood: boolean
 }
 
-/** Reads the result of a command, as the service's executor or a client reports it. @param proposed the command that the model asked for */
-export function readCommandResult (result: JsonObject, proposed: string): CommandResult {
+/**
+ * Reads the result of a command.
+ * @param proposed the command that the model asked for
+ * @param isReported whether a client reports it, perhaps copied from a shell with its prompts, and not the service's executor
+ */
+export function readCommandResult (result: JsonObject, proposed: string, isReported: boolean): CommandResult {
   const command = textOf(result['command']) === '' ? proposed : textOf(result['command'])
   const { exitCode = 0, outcome = 'exited' } = result
-  const output = cleanOutputForAI([textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n'), command)
+  const printed = [textOf(result['stdout']).replace(/\r?\n$/, ''), textOf(result['stderr'])].filter(text => text !== '').join('\n')
+  const output = cleanOutputForAI(printed, isReported ? command : '')
   return { command, exitCode, outcome, output, isGood: outcome === 'exited' && exitCode === 0 }
 }
 

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type AskedCall, callsOf, parseArguments, resultMessage, unknownFunction } from '../shared/choice.ts'
-import { type ReadableReply } from './parse-skill-response.ts'
+import { type ReadableReply, withoutFence } from './parse-skill-response.ts'
 import { readSkillCall } from './skill-functions.ts'
 
 /** The most function calls that a skill carries out for one answer of the model. Further calls are not run. */
@@ -14,17 +14,24 @@ export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
   readonly result?: string
 }
 
-/** Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call has a `says` of the type `WRONG`. */
-export function parseSkillCalls (message: JsonObject): SkillCall[] {
+/**
+ * Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call has a `says` of the type `WRONG`.
+ * @param isOfOld whether the session is of an earlier version, which left the fence around a command
+ */
+export function parseSkillCalls (message: JsonObject, isOfOld = false): SkillCall[] {
   return callsOf(message).map(({ arguments: text, ...as }, index) => {
-    const call = { ...as, says: readingOf(as.name, text) }
+    const call = { ...as, says: readingOf(as.name, text, isOfOld) }
     return index < MAX_CALLS ? call : { ...call, result: notRun(`at most ${MAX_CALLS} calls are worked off`) }
   })
 }
 
-function readingOf (name: string, text: string): SkillCall['says'] {
+function readingOf (name: string, text: string, isOfOld: boolean): SkillCall['says'] {
   const values = parseArguments(text)
   const read = typeof values === 'string' ? `${name}: ${values}` : readSkillCall(name, values)
+  if (typeof read === 'object' && read.type === 'CMD' && !isOfOld) {
+    const command = withoutFence(read.command)
+    return command === '' ? { type: 'WRONG', problem: `${name} needs command, which is empty` } : { ...read, content: `[CMD] ${command}`, command }
+  }
   return read === undefined ? { type: 'WRONG', problem: unknownFunction(name) } : typeof read === 'string' ? { type: 'WRONG', problem: read } : read
 }
 

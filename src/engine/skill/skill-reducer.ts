@@ -105,7 +105,7 @@ export class SkillReducer extends SkillTurn {
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
       case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
-      case 'refused': return this.#skipped(fact.reason)
+      case 'refused': return fact.by === 'person' ? this.#skipped(fact.reason) : this.#denied(fact)
       case 'unknown': return this.#interrupted(fact.command ?? this.state.pendingCommand, fact.effect)
       case 'failure': return this.#notRun(fact)
       default: return this.fail(...whyOf(fact))
@@ -163,6 +163,12 @@ export class SkillReducer extends SkillTurn {
     return this.tell(`User skipped the command.${reason === '' ? '' : `\n${reason}`}`)
   }
 
+  /** Tells everybody that the operator's rules, or the session's budget, have kept a command from running. */
+  #denied ({ effect, reason, command = this.state.pendingCommand }: Extract<Fact, { kind: 'refused' }>): Next<SkillState> {
+    this.outbox.notice('command', { phase: 'denied', command, step: this.state.step, effect, reason })
+    return this.tell(`The command was not run. ${reason}`)
+  }
+
   /** Asks the user about an interrupted command. @param command the command that really began: a person may have edited the model's command */
   #interrupted (command: string, effect: string): Next<SkillState> {
     const { setting: { language }, step, pendingCommand } = this.state
@@ -189,7 +195,7 @@ export class SkillReducer extends SkillTurn {
    */
   #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { setting: { timeout }, step, pendingCommand } = this.state
-    const ended = readCommandResult(result, pendingCommand)
+    const ended = readCommandResult(result, pendingCommand, effect === undefined)
     const { command, exitCode, outcome, output, isGood } = ended
     const moved = moveInWords(this.state, result)
     this.log('skill_command_output', { command })

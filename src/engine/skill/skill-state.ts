@@ -39,6 +39,8 @@ export interface SkillSetting {
   readonly inTerminal?: string
   /** Whether the model is asked again at once after it shows a message; otherwise the client has to send `continue`. */
   readonly autoContinue: boolean
+  /** Whether commands are read whole; sessions of earlier versions, whose setting does not say so, took the first line of a text. */
+  readonly wholeCommands?: true
   /** Which messages of the dialogue each request to the model carries. */
   readonly history: 'full' | 'last_n' | 'system_only'
   /** The number of last messages that each request to the model carries when `history` is `last_n`. */
@@ -78,7 +80,7 @@ export interface SkillState {
   /** The last reply of the model, or the service's own question about a command; `undefined` before the first reply. */
   readonly reply: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
-  /** The output of the last command, without escape sequences and shell prompts. */
+  /** The output of the last command, without escape sequences. */
   readonly output: string
   /** The folder in which the last command ended. */
   readonly cwd: string

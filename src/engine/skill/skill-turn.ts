@@ -20,6 +20,9 @@ const MAX_TOKENS = { text: 512, tools: 2048 } as const
 
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
 
+const REPAIR_COMMAND = 'Nothing was run: your [CMD] is not one whole command. ' +
+  'Answer again, with [CMD] and one line, or with [CMD] and the whole command in one fenced block. What is wrong: '
+
 const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls of run_command, ask_user, tell_user or finish. What is wrong: '
 
 /** The part of a skill's rules that talks to the model: it asks for the next step, and reads the answer, which has function calls or a tag such as `[CMD]`. */
@@ -119,7 +122,7 @@ export abstract class SkillTurn {
   protected answered (message: JsonObject, isRepaired: boolean): Next<SkillState> {
     const text = contentOf(message)
     if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
-    const calls = parseSkillCalls(message)
+    const calls = parseSkillCalls(message, this.state.setting.wholeCommands !== true)
     if (calls.length === 0 && beginsWithTag(text)) {
       this.goOnByTexts()
       return this.#answeredInText(text, isRepaired)
@@ -135,7 +138,7 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** Shows the user a plain text as a question, after the model was asked to call a function and still called none. */
+  /** Shows the user a text that cannot be read as a question, after the model was asked to answer in another way and has not. */
   #answeredInWords (question: string): Next<SkillState> {
     if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
     const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }
@@ -144,11 +147,14 @@ export abstract class SkillTurn {
   }
 
   #answeredInText (text: string, isRepaired: boolean): Next<SkillState> {
-    const reply = parseSkillResponse(text)
+    const reply = parseSkillResponse(text, this.state.setting.wholeCommands !== true)
     if (reply.type === 'UNKNOWN') return this.fail('EMPTY_RESPONSE', reply.error)
-    if (reply.type === 'CMD' && reply.fallback === true && !isRepaired) {
-      return this.ask('repair', [{ role: 'assistant', content: text }, { role: 'user', content: REPAIR }])
+    const isUnclear = reply.type === 'UNCLEAR'
+    if ((isUnclear || (reply.type === 'CMD' && reply.fallback === true)) && !isRepaired) {
+      const repair = isUnclear && beginsWithTag(text) ? `${REPAIR_COMMAND}${reply.problem}` : REPAIR
+      return this.ask('repair', [{ role: 'assistant', content: text }, { role: 'user', content: repair }])
     }
+    if (isUnclear) return this.#answeredInWords(text.trim())
     this.state = { ...this.state, reply, messages: [...this.state.messages, { role: 'assistant', content: reply.content }] }
     return this.follow(reply)
   }

@@ -78,7 +78,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.approvalNotFound(`${SESSION}:4.0`),
   errors.approvalOutdated(SESSION, undefined),
   errors.commitDisabled(SESSION, 'Nothing is committed in the workspace "shop" by this plan: its operator and its profile would have to allow that'),
-  errors.commitDenied(SESSION, 'refused: the operator denies "git commit *"'),
+  errors.commitDenied(SESSION, 'refused: denied: rule "git commit *"'),
   errors.approvalDecided(`${SESSION}:4.0`, { decision: 'reject', by: 'ide', at: '2026-01-31T12:00:00.000Z' }, undefined),
   errors.templateSyntax('trial.hello', ['"if" is not closed at line 1, column 1'], [DIAGNOSTIC]),
   errors.templateLink(

@@ -11,9 +11,10 @@ const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],
   message: ({ text = '', isFinal = false }) => [{ type: isFinal === true ? 'skill_complete' : 'skill_info', text }],
-  command: ({ phase, command = '', step = 0 }, { held, begun }) => {
+  command: ({ phase, command = '', step = 0, reason = '' }, { held, begun, denied }) => {
+    if (phase === 'denied') return [{ type: 'skill_command', command, step, denied: reason }, { type: 'skill_info', text: reason }]
     // For a command that waits for approval, the notice `approval` makes the frame, since it has everything that the person has to see.
-    if (phase !== 'proposed' || held.length > 0) return []
+    if (phase !== 'proposed' || held.length > 0 || denied.length > 0) return []
     return [{ type: 'skill_command', command, step, ...(begun.some(({ kind }) => kind === 'wait') ? { manual: true } : {}) }]
   },
   approval: (data, { notices }) => {

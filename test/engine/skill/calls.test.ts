@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { type SkillSetting } from '../../../src/engine/skill/skill-state.ts'
+import { messagesOf } from '../../../src/service/sessions/reading/messages.ts'
 import { answerWith } from '../dialogue.ts'
 import { calling, SkillDialogue } from './skill-dialogue.ts'
 
@@ -69,7 +70,15 @@ describe('A skill by calls', () => {
   it('ends a list with what the operator denies', () => {
     const dialogue = skill()
     dialogue.end(calling(run('rm a'), run('b')))
-    assert.deepEqual(results(dialogue), ['User skipped the command.\nthe operator denies "rm *"', `${END}\n\n[Step 2 of 100]`])
+    assert.deepEqual(results(dialogue), ['The command was not run. denied: rule "rm *"', `${END}\n\n[Step 2 of 100]`])
+  })
+
+  it('tells everybody which rule denies a command, and nothing as if it ran', () => {
+    const dialogue = skill()
+    dialogue.end(calling(run('X=1 rm a')))
+    const told = dialogue.log.at(-1)?.notices.flatMap(({ type, data }) => type === 'command' ? [[data['phase'], data['command'], data['reason']]] : [])
+    assert.deepEqual(told, [['proposed', 'X=1 rm a', undefined], ['denied', 'X=1 rm a', 'denied: rule "rm *"']])
+    assert.deepEqual(dialogue.log.flatMap(messagesOf).filter(({ role }) => role === 'tool').map(({ command, text }) => [command, text]), [['X=1 rm a', 'denied: rule "rm *"']])
   })
 
   it('ends a list with a question, whose answer is its result', () => {

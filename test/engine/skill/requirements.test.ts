@@ -86,7 +86,7 @@ describe('the requirements of skills', () => {
 
   it('S-06 have this base prompt, byte for byte', () => {
     const { SKILL_SYSTEM_PROMPT_WITH_ASK: base } = JSON.parse(readFileSync('prompts.json', 'utf8')) as { SKILL_SYSTEM_PROMPT_WITH_ASK: string }
-    assert.equal(createHash('sha256').update(base).digest('hex'), '43eb9f9ed866251635671b58c6fcf21ce7db46c058ffcce7ecaa13bcb5d159ea')
+    assert.equal(createHash('sha256').update(base).digest('hex'), '6d6347991a3e99d7592e2652f0f377db4c21f79426b0e5c54827409588e07da0')
   })
 })
 

@@ -6,7 +6,7 @@ import { resultOf, startOf } from '../../../src/session/engine.ts'
 import { type CommandPolicy, type ModelEffect, type Start } from '../../../src/session/model.ts'
 import { answerWith, callOf, Dialogue } from '../dialogue.ts'
 
-const SETTING: SkillSetting = { name: 'walk', description: 'Walks.', body: 'Walk on.', protocol: 'text', base: 'Base.', baseOfCalls: 'Base of calls.', language: 'en', prompt: '', parameters: [], model: '', maxSteps: 100, timeout: 30, terminal: 'manual', target: '', autoContinue: true, history: 'full', historyMax: 10 }
+const SETTING: SkillSetting = { name: 'walk', description: 'Walks.', body: 'Walk on.', protocol: 'text', base: 'Base.', baseOfCalls: 'Base of calls.', language: 'en', prompt: '', parameters: [], model: '', maxSteps: 100, timeout: 30, terminal: 'manual', target: '', autoContinue: true, history: 'full', historyMax: 10, wholeCommands: true }
 
 const POLICY: CommandPolicy = { rules: [{ effect: 'deny', command: 'rm *' }], isAuto: true }
 

@@ -114,6 +114,7 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       timeout: options.timeout,
       ...placeOf(target, terminal, execution),
       autoContinue,
+      wholeCommands: true,
       history: options.history,
       historyMax: options.historyMax
     }

@@ -80,7 +80,11 @@ function isGood ({ outcome, exitCode }: Ran): boolean {
 
 function printed ({ outcome, exitCode, stdout, stderr }: Ran): string {
   const how = outcome === 'exited' ? `exit code ${String(exitCode)}` : outcome
-  return `git has failed: ${how}\n${`${stdout}\n${stderr}`.trim().slice(-MAX_PRINTED)}`.trim()
+  return `git has failed: ${how}\n${endOf(`${stdout}\n${stderr}`.trim())}`.trim()
+}
+
+function endOf (text: string): string {
+  return text.length <= MAX_PRINTED ? text : `[…${text.length - MAX_PRINTED} characters] ${text.slice(-MAX_PRINTED)}`
 }
 
 function failed (code: string, message: string): Outcome {

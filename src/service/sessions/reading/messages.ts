@@ -143,8 +143,9 @@ function inputOf ({ by, text, action }: JsonObject): Part | undefined {
 }
 
 function commandOf (data: JsonObject, fact: Fact): Part {
-  const { phase, command, check, passed, output } = data
+  const { phase, command, check, passed, output, reason } = data
   if (phase === 'proposed') return { role: 'assistant', text: '', command: textOf(command) }
+  if (phase === 'denied') return { role: 'tool', text: textOf(reason), command: textOf(command) }
   if (check !== undefined) return { role: 'tool', text: passed === true ? 'passed' : 'failed', tool: textOf(check), output: textOf(output) || printedBy(fact) }
   return { role: 'tool', text: '', command: textOf(command), output: printedBy(fact) }
 }

@@ -7,7 +7,7 @@ export function readFolderInside (root: string): ReadFolder {
   return async path => {
     let folder = await OpenFolder.open(root).catch(() => undefined)
     try {
-      for (const part of path.split('/')) {
+      for (const part of path.split('/').filter(part => part !== '.')) {
         const child = part === '..' ? undefined : await folder?.child(part).catch(() => undefined)
         await folder?.close()
         folder = child

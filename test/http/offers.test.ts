@@ -85,7 +85,7 @@ describe('A skill that stands on a target', () => {
 
   it('is started by its folder, and a registered one by its id as the path', async t => {
     const { post } = await start(t)
-    for (const body of [{ ...started, skillId: 'ops/deploy', skillSource: 'project' }, { ...started, skillId: 'x', skillPath: 'walk' }]) assert.equal((await post('/api/skills/start', body)).status, 200)
+    for (const body of [{ ...started, skillId: 'ops/deploy', skillSource: 'project' }, { ...started, skillId: 'x', skillPath: 'walk' }, { ...started, skillId: undefined, skillPath: '.kosmos-panel/skills/ops/deploy/SKILL.md' }, { ...started, skillId: undefined, skillPath: 'walk' }]) assert.equal((await post('/api/skills/start', body)).status, 200)
   })
 
   it('is not started elsewhere, by another path, or where it cannot be used', async t => {

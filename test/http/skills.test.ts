@@ -28,7 +28,7 @@ const REPLIES = [
   { system: 'Skill: walk', last: 'User response:', reply: '[DONE]' },
   { system: 'Skill: rendered', reply: '[DONE] Walked.' },
   { system: 'Skill: silent', reply: ' ' },
-  { system: 'Skill: prose', reply: 'ls -la\nlists the folder' },
+  { system: 'Skill: prose', reply: 'ls -la' },
   { system: 'Skill: calls', last: 'Step 1 of', calls: [{ name: 'run_command', arguments: { command: 'echo one' } }, { name: 'run_command', arguments: { command: 'echo two' } }, { name: 'ask_user', arguments: { question: 'More?', required: false } }] },
   { system: 'Skill: calls', calls: [{ name: 'finish', arguments: { summary: 'Called.' } }] },
   { system: 'Skill: plain', offers: true, fail: { status: 400, message: 'this model does not support tools' } },
@@ -154,7 +154,7 @@ describe('A skill over REST', () => {
     assert.deepEqual([started['state'], started['step'], started['text']], ['done', 2, 'Maximum steps reached'])
   })
 
-  it('proposes the first line of a reply without a tag, and says so', async t => {
+  it('proposes a reply without a tag as a command, and says so', async t => {
     const { started } = await run(await start(t), { skillId: 'prose' })
     assert.deepEqual(started['aiResponse'], { type: 'CMD', content: '[CMD] ls -la', command: 'ls -la', fallback: true })
   })

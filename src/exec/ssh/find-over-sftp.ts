@@ -21,7 +21,7 @@ export interface RemoteSearch {
 export async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<Found> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
   const end = (): void => { sftp.end() }
-  const closed = new Promise<Found>(resolve => { sftp.once('close', () => { resolve({ paths: [], isWhole: false }) }) })
+  const closed = new Promise<Found>(resolve => { sftp.once('close', () => { resolve({ paths: [], others: [], isWhole: false }) }) })
   signal.addEventListener('abort', end)
   try {
     return await Promise.race([findFilesBelow(folder, name, path => readFolder(sftp, root, path), signal), closed])
@@ -37,7 +37,7 @@ async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promi
     const stats = await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way)))
     if (!stats.every(each => each.isDirectory())) return undefined
     const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(ways.at(-1) as string)
-    // SFTP servers list the attributes of a link itself, not those of the file to which it points. So a link is neither file nor folder, and is left out.
+    // SFTP servers list the attributes of a link itself, not those of the file to which it points. So a link is known as one.
     return entries.flatMap(({ filename, attrs }) => entryOf(filename, attrs))
   } catch {
     return undefined

@@ -54,7 +54,8 @@ export class SshExecutor implements Executor {
     const isOfHome = folder.startsWith('~/')
     const search = { root: isOfHome ? '.' : this.#target.cwd ?? '.', folder: isOfHome ? folder.slice(2) : folder, name, signal }
     const found = await this.#connection.use(client => findOverSftp(client, search))
-    return isOfHome ? { ...found, paths: found.paths.map(path => `~/${path}`) } : found
+    if (!isOfHome) return found
+    return { ...found, paths: found.paths.map(path => `~/${path}`), others: found.others.map(({ path, reason }) => ({ path: `~/${path}`, reason })) }
   }
 
   async openPty (options: PtyOptions): Promise<Pty> {

@@ -66,8 +66,9 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body } = request
-    const { terminalSessionId: target, skillId: id, skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } = body
+    const { terminalSessionId: target, skillId: id = '', skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } = body
     if (target === undefined || target === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
+    if (id === '' && (path ?? '') === '') throw requestInvalid('body: expected skillId or skillPath, got neither', { part: 'body' })
     const place = { id, target, path: path ?? undefined, source: source ?? undefined }
     const wanted = { ...wishes, ...place, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', autoContinue }
     return answer(request, reply, visitor => door.start(skills, visitor, generation, wanted), describeStart)

@@ -18,7 +18,7 @@ const MAX_OUTPUT = 1_000_000
 /** The body of the request that starts a skill. */
 export const StartBody = Type.Object({
   terminalSessionId: Type.Optional(text(200, 'Where commands run: a terminal of yours, or a target of the operator\'s file; `manual` leaves them to you')),
-  skillId: Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it' }),
+  skillId: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it; needed without `skillPath`' })),
   skillPath: nullable(Type.String({ maxLength: 1000 }), { description: '`path` of a list of skills: the file of one that stands on a target, or the id of one that is registered. It goes before `skillId`' }),
   skillSource: nullable(oneOf(['project', 'remote']), { description: 'Where a skill that is not registered is looked for on the target' }),
   params: nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values of the skill\'s parameters' }),

@@ -5,6 +5,8 @@ import { SshExecutor } from '../../../src/exec/ssh/ssh-executor.ts'
 import { noSshd, startOpenSsh } from '../../helpers/sshd.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
+const LINK = 'it is a link, and links are not followed'
+
 describe('A search for files over SFTP', { skip: noSshd }, () => {
   it('finds those of one name in nested folders, behind no link, and nothing where there is nothing', async t => {
     const server = await startOpenSsh()
@@ -19,7 +21,8 @@ describe('A search for files over SFTP', { skip: noSshd }, () => {
     const executor = new SshExecutor({ type: 'ssh', name: 't', host: '127.0.0.1', port, user, hostKey, keyFile, cwd: `${path}/shop`, hasSkills: true, mayRunUnasked: false }, undefined)
     t.after(() => executor.close())
     const find = (from: string) => executor.findFiles(from, 'SKILL.md', AbortSignal.timeout(10_000))
-    assert.deepEqual(await find('.agents/skills'), { paths: ['.agents/skills/deploy/SKILL.md', '.agents/skills/git/commit/SKILL.md'], isWhole: true })
-    for (const nothing of ['.claude/skills', '.kosmos-panel/skills', '~/.config/no-such-program/skills']) assert.deepEqual(await find(nothing), { paths: [], isWhole: true })
+    assert.deepEqual(await find('.agents/skills'), { paths: ['.agents/skills/deploy/SKILL.md', '.agents/skills/git/commit/SKILL.md'], others: [{ path: '.agents/skills/linked', reason: LINK }], isWhole: true })
+    assert.deepEqual(await find('.claude/skills'), { paths: [], others: [{ path: '.claude', reason: LINK }], isWhole: true })
+    for (const nothing of ['.kosmos-panel/skills', '~/.config/no-such-program/skills']) assert.deepEqual(await find(nothing), { paths: [], others: [], isWhole: true })
   })
 })

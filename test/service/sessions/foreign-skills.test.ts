@@ -11,6 +11,9 @@ import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: d\ntemplate: true\n---\nDo {{it}}.`
 
+const MISNAMED = 'expected a folder of its own, named with letters from A to Z, digits, _ and -, at most 64 of them'
+const LINK = 'it is a link, and links are not followed'
+
 type Files = Readonly<Record<string, string>>
 
 /** The skills of a workspace. */
@@ -77,9 +80,9 @@ describe('A skill that nobody has registered', () => {
     })
   }
 
-  for (const [what, link, target] of [['its file', '.agents/skills/x/SKILL.md', '../../../../secret/SKILL.md'], ['its folder', '.agents/skills/secret', '../../../secret'], ['a protected file', '.agents/skills/x/SKILL.md', '../../../.env']] as const) {
+  for (const [what, link, target] of [['its file', '.agents/skills/x/SKILL.md', '../../../../secret/SKILL.md'], ['its folder', '.agents/skills/secret', '../../../secret'], ['a protected file', '.agents/skills/x/SKILL.md', '../../../.env'], ['a file of the project', '.agents/skills/x/SKILL.md', '../../../docs/SKILL.md'], ['a folder of the project', '.agents/skills/secret', '../../docs']] as const) {
     it(`is not there where a link leads to ${what}`, async t => {
-      const { find, path } = await project(t, { '.agents/skills/x/notes': 'x', '.env': skill('env') })
+      const { find, path } = await project(t, { '.agents/skills/x/notes': 'x', '.env': skill('env'), 'docs/SKILL.md': skill('docs') })
       await symlink(target, `${path}/${link}`)
       assert.deepEqual([await find('x'), await find('secret')], [undefined, undefined])
     })
@@ -118,6 +121,7 @@ describe('The skills that stand on a target', () => {
     assert.deepEqual(await list(), {
       found: [['git/quick/commit', '.kosmos-panel/skills/git/quick/commit/SKILL.md', 'commit'], ['deploy', '.agents/skills/deploy/SKILL.md', 'deploy'], ['deploy/nested', '.agents/skills/deploy/nested/SKILL.md', 'nested']],
       problems: [
+        { target: 'here', path: '.kosmos-panel/skills/SKILL.md', source: 'project', reason: MISNAMED },
         { target: 'here', path: '.claude/skills/large/SKILL.md', source: 'project', reason: 'it cannot be read: expected a file in UTF-8 of at most 262144 bytes, and no link' },
         { target: 'here', path: '.claude/skills/mute/SKILL.md', source: 'project', reason: 'there is no front matter' }
       ]
@@ -129,7 +133,24 @@ describe('The skills that stand on a target', () => {
     await symlink('../../secret', `${path}/.agents/skills/linked`)
     await mkdir(`${path}/.claude`)
     await symlink('../..', `${path}/.claude/skills`)
-    assert.deepEqual((await list()).found.map(([name]) => name), ['deploy'])
+    const { found, problems } = await list()
+    assert.deepEqual(found.map(([name]) => name), ['deploy'])
+    assert.deepEqual(problems.map(({ path, reason }) => [path, reason]), [['.agents/skills/linked', LINK], ['.claude/skills', LINK]])
+  })
+
+  for (const [what, file, reason] of [
+    ['a blank', '.agents/skills/my skill/SKILL.md', MISNAMED], ['a dot', '.agents/skills/v1.2/SKILL.md', MISNAMED], ['Cyrillic letters', '.agents/skills/выкат/SKILL.md', MISNAMED], ['too long a name', `.agents/skills/${'x'.repeat(65)}/SKILL.md`, MISNAMED], ['small letters', '.agents/skills/deploy/skill.md', 'expected the name SKILL.md']
+  ] as const) {
+    it(`tell of one with ${what}, which cannot be started`, async t => {
+      const { list, find } = await project(t, { [file]: skill('deploy') })
+      assert.deepEqual(await list(), { found: [], problems: [{ target: 'here', path: file, source: 'project', reason }] })
+      assert.equal(await find(file), undefined)
+    })
+  }
+
+  it('tell of none that the caller may not run', async t => {
+    const { list } = await project(t, { '.agents/skills/my skill/SKILL.md': skill('deploy') })
+    assert.deepEqual((await list({ ...ANYONE, runs: new NamePatterns(['skills.team.*']) })).problems, [])
   })
 
   it('are 200 at most, and the rest is counted', async t => {

@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { mayRun } from '../../../access/may-run.ts'
 import { type Caller } from '../../../access/caller.ts'
 import { definitionNotUsable } from '../../../base/errors.ts'
@@ -22,6 +23,8 @@ const MAX_ALL = 4 * 1024 * 1024
 const TIMEOUT = 5000
 
 const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
+
+const MISNAMED = 'expected a folder of its own, named with letters from A to Z, digits, _ and -, at most 64 of them'
 
 /** The most files that are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of these sessions. */
 const READS = 4
@@ -72,7 +75,7 @@ export class ForeignSkills {
     const executor = hasSkills(target) ? await this.#executors.ofTarget(target.name) : undefined
     const signal = AbortSignal.timeout(TIMEOUT)
     for (const place of placesOf(source, wanted)) {
-      const text = isFor(caller, place) ? await executor?.readText(place.path, MAX_SIZE, signal).catch(() => undefined) : undefined
+      const text = executor !== undefined && isFor(caller, place) ? await readListed(executor, place, signal).catch(() => undefined) : undefined
       if (text !== undefined) return usable(place, text)
     }
     return undefined
@@ -105,6 +108,12 @@ export function placeOfSkills ({ targets }: Pick<OperatorFile, 'targets'>, name:
   return all.length === 1 ? all[0] : undefined
 }
 
+/** Reads the file of a skill, if a list would find it: behind no link, and by this very name. */
+async function readListed (executor: Executor, { path }: ForeignPlace, signal: AbortSignal): Promise<string | undefined> {
+  const { paths } = await executor.findFiles(posix.dirname(path), SKILL_FILE, signal)
+  return paths.includes(path) ? await executor.readText(path, MAX_SIZE, signal) : undefined
+}
+
 async function listWith (executor: Executor, target: Target, caller: Caller): Promise<ForeignSkillList> {
   const signal = AbortSignal.timeout(TIMEOUT)
   const sources = target.type === 'local' ? ['project'] as const : ['project', 'remote'] as const
@@ -112,9 +121,17 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
   const problems: ForeignProblem[] = []
   for (const source of sources) {
     for (const folder of SKILL_FOLDERS[source]) {
-      const { paths, isWhole } = await executor.findFiles(folder, SKILL_FILE, signal)
+      const { paths, others: unfound, isWhole } = await executor.findFiles(folder, SKILL_FILE, signal)
+      const others = [...unfound]
       if (!isWhole) problems.push({ target: target.name, path: folder, source, reason: 'not all of its folders could be looked at' })
-      for (const path of paths) places.push(...[placeAt(source, path)].flatMap(place => place === undefined || !isFor(caller, place) ? [] : [place]))
+      for (const path of paths) {
+        const place = placeAt(source, path)
+        if (place === undefined) others.push({ path, reason: MISNAMED })
+        else if (isFor(caller, place)) places.push(place)
+      }
+      const told = others.filter(({ path }) => isFor(caller, { source, name: path.slice(folder.length + 1).replace(/\/skill\.md$/i, '') }))
+      problems.push(...told.slice(0, MAX_SKILLS).map(other => ({ target: target.name, source, ...other })))
+      if (told.length > MAX_SKILLS) problems.push({ target: target.name, path: folder, source, reason: `${told.length - MAX_SKILLS} more are not offered` })
     }
   }
   const skills: ForeignSkill[] = []
@@ -157,10 +174,10 @@ function define (place: ForeignPlace, text: string): SkillDefinition | RejectedE
   }
 }
 
-function idOf ({ source, name }: ForeignPlace): string {
+function idOf ({ source, name }: Pick<ForeignPlace, 'source' | 'name'>): string {
   return `${source}.${name.replaceAll('/', '.')}`
 }
 
-function isFor (caller: Caller, place: ForeignPlace): boolean {
+function isFor (caller: Caller, place: Pick<ForeignPlace, 'source' | 'name'>): boolean {
   return mayRun(skillKind.key, idOf(place), caller)
 }

@@ -1,14 +1,14 @@
 import { type Command } from 'commander'
 import { apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
-import { type Beginning } from './dialogue/dialogue.ts'
+import { AT_ONCE, type Beginning } from './dialogue/dialogue.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
 import { toPath } from '../store/keys.ts'
 
 /** Adds the command `aps agent <id>`, a dialogue with an agent on the terminal. */
 export function addAgentCommand (program: Command, cli: Cli): void {
-  const command = program.command('agent').description('talk to an agent; without --url and APS_URL in this process, over STORE_DIR or REDIS_URL')
+  const command = program.command('agent').description('talk to an agent of a service, or with --local of STORE_DIR or REDIS_URL')
     .argument('<id>', 'the agent')
   addTalkOptions(command).action(async (id: string, options: TalkOptions, self: Command) => {
     await talk(beginAgent(id), { options, cli, command: self, readLine: text => ({ text }) })
@@ -22,7 +22,8 @@ function beginAgent (id: string): Beginning {
     // An agent that waits for the next question has answered the last one, so the user may leave at any time.
     isSettled: () => true,
     hasTurns: true,
-    startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}))['id']),
+    hint: 'type a message; /help and /exit do what they say unless the agent has words of its own, Ctrl-D leaves',
+    startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}, AT_ONCE))['id']),
     start: ({ door, sessionKinds: { agents }, registry }, visitor) => door.start(agents, visitor, registry.generation, { id })
   }
 }

@@ -9,12 +9,6 @@ export interface Cli {
   readonly environment: Readonly<Record<string, string | undefined>>
   /** Aborts when the user presses Ctrl-C. All calls of the ApiClient end then. */
   readonly signal: AbortSignal
-  /**
-   * Whether an option, an environment variable or a profile gives the address of a service. If none does, some commands open the service in
-   * this process.
-   * @throws CliError
-   */
-  hasAddress (command: Command): boolean
   /** A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError */
   connect (url: string, token: string): ApiClient
   /** The client and the output that the options of a command ask for. @throws CliError */

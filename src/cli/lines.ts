@@ -39,3 +39,15 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
     close () { lines.close() }
   }
 }
+
+/** Asks the user until the answer is a clear one. @returns `undefined` when the input has ended */
+export async function askYesOrNo (lines: Lines, output: Output, prompt?: string): Promise<boolean | undefined> {
+  for (;;) {
+    const line = await lines.next(prompt)
+    if (line === undefined) return undefined
+    const word = line.trim().toLowerCase()
+    if (['y', 'yes', 'да', 'д'].includes(word)) return true
+    if (['n', 'no', 'нет', 'н'].includes(word)) return false
+    await output.words(`expected y or n, got ${JSON.stringify(line)}`)
+  }
+}

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { type Cli } from './cli.ts'
-import { type Beginning, type Said } from './dialogue/dialogue.ts'
+import { AT_ONCE, type Beginning, type Said } from './dialogue/dialogue.ts'
 import { usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
+import { DIFF_ANSWERS } from './show-preview.ts'
 import { toPath } from '../store/keys.ts'
 
 interface PlanOptions extends TalkOptions {
@@ -19,7 +20,7 @@ interface PlanOptions extends TalkOptions {
 /** Adds `aps plan [goal]`: a model proposes changes of files, which the user looks at, applies and undoes. */
 export function addPlanCommand (program: Command, cli: Cli): void {
   const command = program.command('plan')
-    .description('have a model propose changes of files, look at them, apply and undo them; without --url and APS_URL in this process')
+    .description('have a model propose changes of files, look at them, apply and undo them')
     .argument('[goal]', 'what is wanted; plan: or apply: in front chooses the mode; may be left out with --fix')
     .option('--workspace <name>', 'the workspace, as the operator\'s file names it')
     .addOption(new Option('--mode <mode>', 'in place of what the goal says').choices(['plan', 'apply']))
@@ -51,7 +52,8 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
-    startAt: async api => textOf(objectOf(await api.post('/api/plans', body))['id']),
+    hint: `${DIFF_ANSWERS}; undo, redo, commit and remember do what they say, Ctrl-D leaves`,
+    startAt: async api => textOf(objectOf(await api.post('/api/plans', body, AT_ONCE))['id']),
     start: ({ door, sessionKinds: { plans }, registry }, visitor) => door.start(plans, visitor, registry.generation, body)
   }
 }

@@ -2,6 +2,7 @@ import { type Command } from 'commander'
 import { type Json, type JsonObject, parseJson } from '../base/json.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { type Cli } from './cli.ts'
+import { placeIn } from './dialogue/remote-dialogues.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 
 /** Adds the command group `aps session`: list, show, follow and cancel sessions (dialogues with agents, skills and plans). */
@@ -41,11 +42,18 @@ export function addSessionCommands (program: Command, cli: Cli): void {
     .action(async (id: string, { after }: { readonly after?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const search = after === undefined ? '' : `?${new URLSearchParams({ after }).toString()}`
-      for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}${search}`)) {
-        if (data === undefined || data === '') continue
-        if (output.wantsJson) await output.jsonLine({ type: name, data: objectOf(parseJson(data)) })
-        else if (name === 'stdout') await output.said(textOf(objectOf(parseJson(data))['text']))
-        else await output.words(`${name}: ${data}`)
+      let last = after
+      try {
+        for await (const { name, data, bytes } of api.events(`${apiPath('api', 'sessions', id, 'events')}${search}`)) {
+          if (data === undefined || data === '') continue
+          const { seq, n } = placeIn(bytes) ?? {}
+          if (seq !== undefined) last = `${seq}.${n}`
+          if (output.wantsJson) await output.jsonLine({ type: name, data: objectOf(parseJson(data)) })
+          else if (name === 'stdout') await output.said(textOf(objectOf(parseJson(data))['text']))
+          else await output.words(`${name}: ${data}`)
+        }
+      } finally {
+        if (cli.signal.aborted) await output.words(`to go on: aps session follow ${id}${last === undefined ? '' : ` --after ${last}`}`)
       }
     })
 

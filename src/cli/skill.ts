@@ -1,18 +1,16 @@
 import { type Command, Option } from 'commander'
 import { type Json, type JsonObject } from '../base/json.ts'
-import { SKILL } from '../engine/skill/skill-state.ts'
-import { resultOf } from '../session/engine.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { chooseCommand } from './choose-command.ts'
 import { type Cli } from './cli.ts'
-import { type Beginning, type DialogueEvent, type Said } from './dialogue/dialogue.ts'
+import { AT_ONCE, type Beginning, type Said } from './dialogue/dialogue.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { listOf, objectOf, textOf } from './json-members.ts'
 import { openLines } from './lines.ts'
 import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
 import { approvalsIn } from './dialogue/remote-dialogues.ts'
 import { showEdited, showEvent } from './dialogue/show-event.ts'
-import { addLogOption, talk, type TalkOptions } from './dialogue/talk.ts'
+import { addLocalOption, addLogOption, talk, type TalkOptions } from './dialogue/talk.ts'
 import { toPath } from '../store/keys.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
@@ -24,12 +22,12 @@ interface RunOptions extends TalkOptions, GivenParameters {
 
 /** Adds the command group `aps skill`: list skills (runbooks for a model), run and resume them, and approve their commands. */
 export function addSkillCommands (program: Command, cli: Cli): void {
-  const skill = program.command('skill').description('list skills and carry them out; without --url and APS_URL in this process, over STORE_DIR or REDIS_URL')
+  const skill = program.command('skill').description('list skills and carry them out, of a service, or with --local of STORE_DIR or REDIS_URL')
 
-  skill.command('list').description('list skills')
-    .action(async (_options: object, command: Command) => {
+  addLocalOption(skill.command('list').description('list skills'))
+    .action(async ({ local: isLocal = false }: Pick<TalkOptions, 'local'>, command: Command) => {
       const { output } = cli.open(command)
-      const skills = await listSkills(cli, command)
+      const skills = await listSkills(cli, command, isLocal)
       if (output.wantsJson) return await output.json(skills)
       const columns = ['id', 'description']
       await output.rows(columns, skills.map(row => columns.map(column => textOf(objectOf(row)[column]))))
@@ -53,8 +51,8 @@ export function addSkillCommands (program: Command, cli: Cli): void {
     .action(async (session: string, _options: object, command: Command) => { await approve(session, cli, command) })
 }
 
-async function listSkills (cli: Cli, command: Command): Promise<readonly Json[]> {
-  if (cli.hasAddress(command)) return await cli.open(command).api.list('/api/skills', { detail: 'true' })
+async function listSkills (cli: Cli, command: Command, isLocal: boolean): Promise<readonly Json[]> {
+  if (!isLocal) return await cli.open(command).api.list('/api/skills', { detail: 'true' })
   const { listLocalSkills } = await import('./local-skills.ts')
   return await listLocalSkills(cli.environment, cli.open(command).output)
 }
@@ -64,22 +62,16 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: R
     definition: id === '' ? 'skills/' : `skills/${toPath(id)}`,
     resume: session => `aps skill resume ${session}`,
     isSettled: () => false,
+    hint: 'type an answer; skill:cancel ends the skill, Ctrl-D leaves',
     async startAt (api) {
       const wishes = { params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
       const place = terminal === undefined ? target ?? await targetOf(id, api) : await terminalFor(terminal, target, api)
       const body = { skillId: id, terminalSessionId: place, ...wishes }
-      return textOf(objectOf(objectOf(await api.post('/api/skills/start', body))['data'])['skillSessionId'])
+      return textOf(objectOf(objectOf(await api.post('/api/skills/start', body, AT_ONCE))['data'])['skillSessionId'])
     },
     start ({ door, sessionKinds: { skills }, registry }, visitor) {
-      if (terminal !== undefined) throw usageError('--terminal: expected a service that holds terminals; --url or APS_URL says where it is')
+      if (terminal !== undefined) throw usageError('--terminal: expected a service that holds terminals, got --local')
       return door.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true })
-    },
-    recall: {
-      of: session => askedIn({ ...resultOf(session, SKILL).reply }),
-      async from (api, session) {
-        const { aiResponse } = objectOf(objectOf(await api.get(apiPath('api', 'skills', session)))['data'])
-        return askedIn(objectOf(aiResponse))
-      }
     }
   }
 }
@@ -109,12 +101,6 @@ async function targetOf (id: string, api: ApiClient): Promise<string> {
   return target === '' ? 'manual' : target
 }
 
-/** The open question of a skill, as an event, from the last reply of its model. */
-function askedIn ({ type, question = '', required = true, command = '' }: JsonObject): DialogueEvent[] {
-  if (type === 'ASK') return [{ type: 'ask', data: { text: question, required } }]
-  return type === 'CMD' ? [{ type: 'command', data: { phase: 'proposed', command } }] : []
-}
-
 /**
  * Reads a line that the user types into a skill. Words such as `skill:skip` are actions; in the state `idle` any line lets the skill go on.
  */
@@ -137,7 +123,7 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       await showEvent(event, output)
       const proposed = textOf(event.data['command'])
       const choice = await chooseCommand(proposed, 'run it?', ['run', 'edit', 'skip'], { lines, output })
-      if (choice === undefined) return
+      if (choice === undefined) return await output.words(`nothing was decided about it; to go on: aps skill approve ${session}`)
       if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
       const digest = textOf(event.data['digest'])
       const edited = choice.kind === 'run' && choice.command !== proposed ? { command: choice.command } : {}

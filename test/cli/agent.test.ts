@@ -47,9 +47,9 @@ async function bothPlaces (t: TestContext) {
 const sessionIn = (stderr: string): string => /session (\w{32})/.exec(stderr)?.[1] ?? assert.fail(stderr)
 
 describe('aps agent', () => {
-  it('holds a dialogue: short lines on stdout, the log on stderr', async t => {
+  it('holds a dialogue: short lines on stdout, with --verbose the log on stderr', async t => {
     const { environment } = await place(t)
-    const { code, stdout, stderr } = await runAps(['agent', 'helper'], environment, 'weather?\nowner?\n/exit\n')
+    const { code, stdout, stderr } = await runAps(['agent', 'helper', '--verbose'], environment, 'weather?\nowner?\n/exit\n')
     assert.deepEqual([code, stdout], [0, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
     assert.match(stderr, /^\w+ \[main\] AgentStart\n\w+ \[cls\] AgentClassify\n\w+ \[cls\] classify_intent \/\/ Irrelevant query$/m)
   })
@@ -73,17 +73,18 @@ describe('aps agent', () => {
     await folder.write('replies.yaml', '- { user: broken, fail: { status: 400 } }\n- { system: classifier, reply: "no" }\n')
     const failed = await runAps(['agent', 'helper'], environment, 'weather?\nbroken\n')
     assert.deepEqual([failed.code, failed.stdout.split('\n').at(-2)], [1, 'The model does not answer. /retry asks again, or say something else.'])
-    assert.match(failed.stderr, /^aps: the last turn has failed: \w+; to go on: aps agent helper --resume \w{32}$/m)
+    assert.match(failed.stderr, /^aps: the last turn has failed: \w+; to go on: aps agent helper --resume \w{32} --local$/m)
     const { code } = await runAps(['agent', 'helper'], environment, 'broken\n/help\n')
     assert.equal(code, 0)
   })
 
-  it('leaves a dialogue open when the input ends, and goes on with it', async t => {
+  it('leaves a dialogue open when the input ends, and goes on with it, its last turn first', async t => {
     const { environment } = await place(t)
     const first = await runAps(['agent', 'helper'], environment, 'weather?\n')
     assert.equal(first.code, 0)
     const second = await runAps(['agent', 'helper', '--resume'], environment, '/exit\n')
-    assert.deepEqual([second.code, second.stdout, sessionIn(second.stderr)], [0, 'Bye!\n', sessionIn(first.stderr)])
+    assert.deepEqual([second.code, second.stdout, sessionIn(second.stderr)], [0, 'Looking..\nNot mine.\nAsk me.\nBye!\n', sessionIn(first.stderr)])
+    assert.match(second.stderr, /^> weather\?$/m)
   })
 
   it('asks again after help, an empty line and a clear', async t => {
@@ -98,7 +99,7 @@ describe('aps agent', () => {
     const { environment, served } = await bothPlaces(t)
     for (const place of [environment, served]) {
       const { code, stderr } = await runAps(['agent', 'helper'], place, '/help\n')
-      assert.deepEqual([code, stderr.split('\n').at(-2)], [0, `to go on: aps agent helper --resume ${sessionIn(stderr)}`])
+      assert.deepEqual([code, stderr.split('\n').at(-2)], [0, `to go on: aps agent helper --resume ${sessionIn(stderr)}${place === environment ? ' --local' : ''}`])
     }
     const { stderr } = await runAps(['agent', 'helper', '--url', served.APS_URL], {}, '')
     assert.equal(stderr.split('\n').at(-2), `to go on: aps agent helper --resume ${sessionIn(stderr)} --url ${served.APS_URL}`)
@@ -152,7 +153,7 @@ describe('aps agent', () => {
     }
   })
 
-  it('loses nothing and says nothing twice when it is killed in mid-dialogue', async t => {
+  it('loses nothing when it is killed in mid-dialogue, and begins again with the last turn', async t => {
     const { environment } = await place(t)
     const child = startAps(['agent', 'helper'], environment)
     let [stdout, stderr] = ['', '']
@@ -166,7 +167,7 @@ describe('aps agent', () => {
     child.kill('SIGKILL')
     await once(child, 'close')
     const resumed = await runAps(['agent', 'helper', '--resume', sessionIn(stderr)], environment, 'owner?\n/exit\n')
-    assert.deepEqual([resumed.code, stdout + resumed.stdout], [0, 'Ask me.\nLooking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
+    assert.deepEqual([resumed.code, resumed.stdout], [0, 'Looking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
   })
 
   it('talks to an agent of a service', async t => {
@@ -201,15 +202,15 @@ describe('aps agent', () => {
     })
   }
 
-  it('asks before a call that waits for a person', async t => {
+  it('asks before a call that waits for a person, until the answer is a clear one', async t => {
     const { folder, environment } = await place(t)
     const asking = { ...AGENT, ask: ['erase'], tools: [{ name: 'erase', tool: 'no.such', failed: 'Not erased.' }] }
     await folder.write('store/agents/eraser.json', JSON.stringify(asking))
     await folder.write('replies.yaml', `${REPLIES}- { offers: erase, calls: [{ name: erase }] }\n`)
-    const { stdout, stderr } = await runAps(['agent', 'eraser'], environment, 'erase it\nn\nerase it\ny\n/exit\n')
+    const { stdout, stderr } = await runAps(['agent', 'eraser'], environment, 'erase it\nn\nerase it\nsure\n\ny\n/exit\n')
     assert.equal(stdout.match(/Not erased\./g)?.length, 2)
     assert.match(stderr, /calls of no\.such are approved one by one: no\.such \{\}; allow it\? y or n/)
-    assert.match(stderr, /erase \/\/ Unexpected error: there is no tool "no\.such"/)
+    assert.match(stderr, /^expected y or n, got "sure"\nexpected y or n, got ""\nTOOL_FAILED: there is no tool "no\.such"/m)
   })
 
   it('asks again when it goes on with a dialogue in which a call waits', async t => {
@@ -228,6 +229,6 @@ describe('aps agent', () => {
   })
 
   it('ends with 2 without a store', async () => {
-    assert.equal((await runAps(['agent', 'helper'], {}, '')).code, 2)
+    assert.equal((await runAps(['agent', 'helper', '--local'], {}, '')).code, 2)
   })
 })

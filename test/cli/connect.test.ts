@@ -40,15 +40,34 @@ describe('the address of a service', () => {
     it(what, async t => {
       const { environment } = await home(t, PROFILES)
       const address = addressOf(options, { ...environment, ...variables })
-      assert.deepEqual([address.url, address.token(), address.isGiven], [url, token, true])
+      assert.deepEqual([address.url, address.token()], [url, token])
     })
   }
 
   it('is this machine when nobody says', async t => {
     const { environment } = await home(t)
-    const { url, isGiven } = addressOf({}, environment)
-    assert.deepEqual([url, isGiven], ['http://127.0.0.1:8080', false])
+    assert.equal(addressOf({}, environment).url, 'http://127.0.0.1:8080')
   })
+
+  for (const [what, file, url, token] of [
+    ['this machine at the PORT of the folder\'s .env', 'PORT=9001\nAPS_TOKEN=theirs\n', 'http://127.0.0.1:9001', 'mine'],
+    ['the APS_URL of the folder\'s .env, which gets no token but that of the file', 'PORT=9001\nAPS_URL=http://far.example\nAPS_TOKEN=theirs\n', 'http://far.example', 'theirs'],
+    ['this machine where .env names a PORT of no use', 'PORT=0\n', 'http://127.0.0.1:8080', 'mine']
+  ] as const) {
+    it(`is ${what}`, async t => {
+      const { environment } = await home(t)
+      const folder = await createTemporaryFolder()
+      const before = process.cwd()
+      t.after(async () => {
+        process.chdir(before)
+        await folder.remove()
+      })
+      await folder.write('.env', file)
+      process.chdir(folder.path)
+      const address = addressOf({}, { ...environment, APS_TOKEN: 'mine' })
+      assert.deepEqual([address.url, address.token()], [url, token])
+    })
+  }
 
   it('is not read of a file that others may read, and not of a profile that is not there', async t => {
     const { environment, file } = await home(t, PROFILES)

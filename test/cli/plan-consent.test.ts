@@ -53,7 +53,7 @@ describe('aps plan of schema 2', () => {
     for (const place of [scratch.environment, { APS_URL: url }]) {
       const left = await runAps(GOAL, place, 'ok\n')
       assert.equal(left.code, 1)
-      assert.match(left.stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32}\n$/)
+      assert.match(left.stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32}(?: --local)?\n$/)
       assert.deepEqual(await scratch.tree(), before)
       const resumed = await runAps(['plan', '--resume', '--profile', 'careful'], place, 'ok\nundo\n')
       assert.equal(resumed.code, 0, resumed.stderr)

@@ -30,7 +30,7 @@ describe('aps plan', () => {
   it('shows the diagnosis and the diff, applies, checks, and undoes byte for byte', async t => {
     const scratch = await createScratch(t)
     const before = await scratch.tree()
-    const applied = await runAps(GOAL, scratch.environment, 'ok\n')
+    const applied = await runAps([...GOAL, '--verbose'], scratch.environment, 'ok\n')
     assert.equal(applied.code, 0)
     assert.match(applied.stdout, /^Диагноз: скидка[^]*\n--- a\/src\/price\.js\n\+\+\+ b\/src\/price\.js\n@@ [^]*\n\+ {2}const discount = pieces >= 10/)
     assert.ok(!applied.stdout.includes('\x1b'))
@@ -49,7 +49,7 @@ describe('aps plan', () => {
     for (const [scratch, goal] of [[await createScratch(t), GOAL], [await createScratch(t, DELETING), ['plan', 'apply: удали цену', '--workspace', 'shop']]] as const) {
       const { code, stderr } = await runAps(goal, scratch.environment, '')
       assert.equal(code, 1)
-      assert.match(stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32}\n$/)
+      assert.match(stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32} --local\n$/)
     }
   })
 

@@ -157,6 +157,19 @@ describe('aps skill run, with commands on a target', () => {
     }
   })
 
+  it('shows what commands print that run unasked, and tells of one that a rule denies', async t => {
+    const { folder, environment, served } = await place(t)
+    const operator = 'workspaces: { work: { path: work } }\ntargets: { here: { type: local, workspace: work, sandbox: off, auto: true } }\npolicy: [{ effect: deny, on: exec, command: "rm *" }]\n'
+    await folder.write('operator.yaml', operator)
+    await folder.write('replies.yaml', JSON.stringify([{ last: 'Step 1 ', reply: '[CMD] echo $((6 * 7))' }, { last: 'Step 2 ', reply: '[CMD] env rm file.txt' }, { last: 'denied: rule', reply: '[CMD] ls' }, { reply: '[DONE] Looked.' }]))
+    const service = await startService(t, { 'skills:here': HERE }, served)
+    for (const each of [environment, { APS_URL: await service.listen() }]) {
+      const { code, stdout, stderr } = await runAps(['skill', 'run', 'here', '--execution', 'auto'], each, '')
+      assert.deepEqual([code, stdout], [0, '$ echo $((6 * 7))\n42\n$ env rm file.txt\n$ ls\nfile.txt\nLooked.\n'])
+      assert.match(stderr, /^denied: rule "rm \*"$/m)
+    }
+  })
+
   it('commits with git-quick-commit after one question and one approval', async t => {
     const { environment, log } = await scratchRepository(t)
     const { code, stdout, stderr } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')
@@ -175,7 +188,7 @@ describe('aps skill resume', () => {
   it('shows again what was asked, and goes on', async t => {
     for (const environment of await both(t)) {
       await runAps(WALKING, environment, '')
-      assert.equal((await runAps(['skill', 'resume'], environment, 's\n')).stdout, '$ pwd; printf one\nWhy?\n')
+      assert.equal((await runAps(['skill', 'resume'], environment, 's\n')).stdout, 'Walking.\n$ pwd; printf one\nWhy?\n')
       assert.equal((await runAps(['skill', 'resume'], environment, '\n')).stdout, 'Why?\nWalked.\n')
       const { stderr } = await runAps(['skill', 'run', 'here'], environment, '')
       const { stdout } = await runAps(['skill', 'resume', sessionIn(stderr)], environment, 'y\ns\n')
@@ -189,7 +202,7 @@ describe('aps skill, whose input ends', () => {
     for (const environment of await both(t)) {
       for (const [args, input] of [[WALKING, ''], [WALKING, 's\n'], [['skill', 'run', 'here'], '']] as const) {
         const { code, stderr } = await runAps(args, environment, input)
-        assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: the session waits for an answer; to go on: aps skill resume ${sessionIn(stderr)}`])
+        assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: the session waits for an answer; to go on: aps skill resume ${sessionIn(stderr)}${environment['APS_URL'] === undefined ? ' --local' : ''}`])
       }
     }
   })
@@ -270,7 +283,7 @@ describe('aps skill', () => {
   }
 
   it('ends with 2 without a store', async () => {
-    assert.equal((await runAps(['skill', 'run', 'walk'], {}, '')).code, 2)
+    assert.equal((await runAps(['skill', 'run', 'walk', '--local'], {}, '')).code, 2)
   })
 
   it('writes the detailed log into a file', async t => {

@@ -6,9 +6,16 @@ import { text } from 'node:stream/consumers'
 /** How a run of the command line has ended. */
 export interface ApsRun { readonly code: number | null, readonly stdout: string, readonly stderr: string }
 
-/** Starts the built command line, its output piped. @param cwd the folder that its user is in */
+/**
+ * Starts the built command line, its output piped. A dialogue whose environment has a store is held in its process (`--local`).
+ * @param cwd the folder that its user is in
+ */
 export function startAps (args: readonly string[], environment: Readonly<Record<string, string>> = {}, cwd = '.') {
-  return spawn(process.execPath, [resolve('dist/cli/aps.js'), ...args], { cwd, env: { PATH: process.env['PATH'], ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
+  return spawn(process.execPath, [resolve('dist/cli/aps.js'), ...args, ...(isLocal(args, environment) ? ['--local'] : [])], { cwd, env: { PATH: process.env['PATH'], ...environment }, stdio: ['pipe', 'pipe', 'pipe'] })
+}
+
+function isLocal ([group = '', verb, ...more]: readonly string[], environment: Readonly<Record<string, string>>): boolean {
+  return !more.includes('--url') && ['agent', 'plan', 'skill'].includes(group) && verb !== 'approve' && environment['STORE_DIR'] !== undefined
 }
 
 /** Runs the built command line to its end. @param input what stdin has; it stays open without it */

@@ -1,4 +1,6 @@
 import { execSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { type Profile, readProfiles } from './profiles.ts'
 
@@ -20,8 +22,6 @@ export interface AddressOptions {
 /** The address of a service, and the token for it. */
 export interface Address {
   readonly url: string
-  /** Whether an option, a variable or a profile gave the address. */
-  readonly isGiven: boolean
   /** The profile that gave the address; left out where none did. */
   readonly profile?: Profile
   /** Finds the token; `''` for none. @throws CliError */
@@ -29,18 +29,19 @@ export interface Address {
 }
 
 /**
- * Finds the address of the service. Options come before environment variables, and these before profiles (what `aps login` has saved). The
- * token of a profile is sent only to the address of that profile.
+ * Finds the address of the service. Options come before environment variables, these before profiles (what `aps login` has saved), and these
+ * before the file `.env` of the folder, which also configures the service there. The token of a profile is sent only to the address of that
+ * profile.
  * @throws CliError for the name of a profile that does not exist
  */
 export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
   if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
   const ofVariable = () => environment['APS_TOKEN'] ?? ''
   const said = url ?? (profile === undefined ? environment['APS_URL'] || undefined : undefined)
-  if (said !== undefined) return { url: said, isGiven: true, token: ofVariable }
+  if (said !== undefined) return { url: said, token: ofVariable }
   const profiles = readProfiles(environment)
   const name = profile ?? (environment['APS_PROFILE'] || profiles.current)
-  if (name === undefined) return { url: DEFAULT_URL, isGiven: false, token: ofVariable }
+  if (name === undefined) return addressHere(environment)
   const chosen = profiles.named.get(name)
   if (chosen === undefined) {
     const known = [...profiles.named.keys()]
@@ -48,7 +49,18 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
   }
   // The token of a profile that an option names comes before `APS_TOKEN`, which may be for another service.
   const token = profile === undefined ? () => ofVariable() || tokenOf(chosen) : () => tokenOf(chosen) || ofVariable()
-  return { url: chosen.url || DEFAULT_URL, isGiven: true, profile: chosen, token }
+  return { url: chosen.url || DEFAULT_URL, profile: chosen, token }
+}
+
+/**
+ * The address by the file `.env` of the folder: its `APS_URL`, or this machine with the `PORT` of the service. Anybody can have written a folder's
+ * file, so the user's own token goes to this machine only, and to another one only the token that stands in the file.
+ */
+function addressHere (environment: Environment): Address {
+  const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
+  if (url) return { url, token: () => token ?? '' }
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0
+  return { url: isPort ? `http://127.0.0.1:${port}` : DEFAULT_URL, token: () => environment['APS_TOKEN'] ?? token ?? '' }
 }
 
 /** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */

@@ -4,7 +4,7 @@ import { type ApiClient, apiPath } from '../api-client.ts'
 import { type Cli } from '../cli.ts'
 import { usageError } from '../exit-codes.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
-import { openLines } from '../lines.ts'
+import { askYesOrNo, openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
 
 /** Adds the command group `aps approvals`: lists actions of agents and skills that wait for a person, and approves or rejects them. */
@@ -68,7 +68,9 @@ async function askForDigest (id: string, api: ApiClient, output: Output, cli: Cl
   await show(approval, output)
   const lines = openLines(cli, output)
   try {
-    return /^(?:y|yes)$/i.test((await lines.next('allow it? y or n: '))?.trim() ?? '') ? textOf(approval['digest']) : undefined
+    const isAllowed = await askYesOrNo(lines, output, 'allow it? y or n: ')
+    if (isAllowed === undefined) await output.words(`nothing was decided; to go on: aps approvals approve ${id}`)
+    return isAllowed === true ? textOf(approval['digest']) : undefined
   } finally {
     lines.close()
   }

@@ -1,7 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Service } from '../../service.ts'
 import { type Progress, type Visitor } from '../../service/sessions/door.ts'
-import { type Session } from '../../session/session.ts'
 import { type ApiClient } from '../api-client.ts'
 
 /** One event of a dialogue with an agent, a skill or a plan: something said, run or changed. */
@@ -9,7 +8,14 @@ export interface DialogueEvent {
   /** The type of the event, as in `GET /api/sessions/{id}/events`: stdout, log, state, message, live, … */
   readonly type: string
   readonly data: JsonObject
+  /** Where the event stands in the session's log: the number of its transition (recorded step), and its place there. Live events have none. */
+  readonly place?: Place | undefined
 }
+
+export interface Place { readonly seq: number, readonly n: number }
+
+/** The header of a request whose sender follows the session's events, and so does not wait for what comes next. */
+export const AT_ONCE = { prefer: 'respond-async' } as const
 
 /** The state of a dialogue, as far as the terminal needs it. */
 export interface DialogueState {
@@ -45,16 +51,15 @@ export interface Beginning {
    * @default false
    */
   readonly hasTurns?: boolean
-  /** Finds the last question of a session, which is shown again when the user resumes the session. @default nothing is shown */
-  readonly recall?: {
-    of (session: Session): readonly DialogueEvent[]
-    /** Reads the last question of a session at a service. @throws CliError */
-    from (api: ApiClient, id: string): Promise<readonly DialogueEvent[]>
-  }
+  /** What the user may type, for the first prompt. */
+  readonly hint: string
 }
 
 /** How many sessions, the newest first, are looked at to find the last open session of an agent, a skill or a plan profile. */
 export const LOOKED_AT = 200
+
+/** How many messages, the newest, are looked through for the last turn of a session that is gone on with. */
+export const LAST_MESSAGES = 100
 
 /** Input of a user: a text, an action with a name, or `cancel` to end the session. */
 export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
@@ -87,6 +92,10 @@ export interface Dialogues {
    * of one file.
    */
   preview (id: string, query: PreviewQuery): Promise<JsonObject>
+  /** The last messages of a session, the newest last, in the form of `GET /api/sessions/{id}/messages`. */
+  lastMessages (id: string): Promise<readonly JsonObject[]>
+  /** What the command has printed whose end is the event at this place. */
+  printed (id: string, place: Place): Promise<string>
   /** The events after the session's transition (recorded step) with this number, until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

@@ -2,16 +2,17 @@ import { type JsonObject } from '../../base/json.ts'
 import { revealHidden } from '../../base/text.ts'
 import { textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
-import { type DialogueEvent } from './dialogue.ts'
+import { type DialogueEvent, type Place } from './dialogue.ts'
 import { showEvent } from './show-event.ts'
 
-/** Writes one line to the detailed log of a session: the file that the option `--log` names, or stderr. */
+/** Writes one line to the detailed log of a session: to the file of the option `--log`, to stderr with `--verbose`, else nowhere. */
 export type WriteLog = (line: string) => void | Promise<void>
 
 /** Prints the events of a session. An answer of the model and the output of a command are printed piece by piece, while they are written. */
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
+  readonly #printed: (place: Place) => Promise<string>
   /** The answer that the model is writing: `effect` is the id of the model call, and `text` is what was printed so far. */
   #written = { effect: '', text: '' }
   /** Whether the printed output does not end with a line end, so that the next event has to begin on a new line. */
@@ -19,18 +20,23 @@ export class EventPrinter {
   /** Whether a running command's output was printed piece by piece already. The event at the end of a check (a test command of a plan) repeats that output. */
   #hasPrinted = false
 
-  constructor (output: Output, writeLog: WriteLog) {
+  /** @param printed reads what the command has printed whose end is the event at a place */
+  constructor (output: Output, writeLog: WriteLog, printed: (place: Place) => Promise<string>) {
     this.#output = output
     this.#writeLog = writeLog
+    this.#printed = printed
   }
 
   /** Prints an event; for programs, as one line of JSON. */
   async show (event: DialogueEvent): Promise<void> {
-    const { type, data } = event
+    const { type, data, place } = event
     if (this.#output.wantsJson) return await this.#output.jsonLine({ type, data })
     if (type === 'live') return await this.#showLive(data)
     if (type === 'stdout' && await this.#finish(data)) return
     if (this.#isMidLine) await this.print('\n')
+    // A command that runs unasked can end before anybody follows the session: then nobody was sent its output while it ran.
+    const isUnseen = type === 'command' && data['phase'] === 'ended' && data['effect'] !== undefined && data['check'] === undefined && !this.#hasPrinted
+    if (isUnseen && place !== undefined) await this.#output.said(await this.#printed(place))
     if (type === 'log') return await this.#writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
     await showEvent(data['check'] !== undefined && this.#hasPrinted ? { type, data: withoutOutput(data) } : event, this.#output)
     if (type === 'command') this.#hasPrinted = false

@@ -14,7 +14,7 @@ import { type Session } from '../../session/session.ts'
 import { StoreError } from '../../store/store.ts'
 import { exitCodeOf } from '../api-error.ts'
 import { type Cli } from '../cli.ts'
-import { type Beginning, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
+import { type Beginning, type Dialogues, type DialogueState, LAST_MESSAGES, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 
 /** The largest number of changed files on one page of a plan's preview. */
@@ -26,7 +26,7 @@ const MAX_PAGE = 500
  * @throws CliError when the service cannot be opened
  */
 export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
-  const { definition, start, recall } = beginning
+  const { definition, start } = beginning
   const service = await openService(environment, log)
   const { sessions, planPreviews, door } = service
   const visitor: Visitor = { caller: ANYONE, requestId: '', signal, patience: 0 }
@@ -60,9 +60,14 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
       const { held } = resultOf(session, PLAN)
       return { ...part, ...(held === undefined ? {} : { confirm: { kind: 'diff', digest: held.digest } }) } as unknown as JsonObject
     })()),
+    lastMessages: id => asked((async () => (await sessions.lastMessages(ANYONE, id, LAST_MESSAGES)).messages.map(message => ({ ...message })))()),
+    printed: (id, { seq, n }) => asked((async () => {
+      const { messages: [message] } = await sessions.messages(ANYONE, id, { seq, n: n - 1 }, 1)
+      return message?.output ?? ''
+    })()),
     async * events (id, after) {
       for await (const followed of await asked(sessions.follow(() => ANYONE, id, after, signal))) {
-        if ('transition' in followed) yield * eventsOf(followed.transition)
+        if ('transition' in followed) yield * eventsOf(followed.transition).map((event, n) => ({ ...event, place: { seq: followed.transition.seq, n } }))
         else yield { type: 'live', data: followed.live }
       }
     },
@@ -88,7 +93,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
   function stateOf (session: Session): DialogueState {
     const { id, status, seq, engine: { view: { stateName } } } = session
     const held = approvalsIn(session).map(({ effect, rule, digest, content }) => ({ type: 'approval', data: { effect, digest, rule, ...content } }))
-    return { id, status, word: stateName, seq, asked: [...recall?.of(session) ?? [], ...held] }
+    return { id, status, word: stateName, seq, asked: held }
   }
 }
 

@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import { parseJson } from '../../base/json.ts'
 import { type ApiClient, apiPath } from '../api-client.ts'
-import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, LOOKED_AT } from './dialogue.ts'
+import { type Beginning, type DialogueEvent, type Dialogues, type DialogueState, AT_ONCE, LAST_MESSAGES, LOOKED_AT, type Place } from './dialogue.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
 
 /** Dialogues with sessions of a service, over its HTTP API. */
-export function remoteDialogues ({ definition, startAt, recall }: Beginning, api: ApiClient): Dialogues {
+export function remoteDialogues ({ definition, startAt }: Beginning, api: ApiClient): Dialogues {
   async function stateOf (id: string): Promise<DialogueState> {
     const { status, seq, word } = objectOf(await api.get(apiPath('api', 'sessions', id)))
     const held = status === 'waiting_approval' ? await approvalsIn(api, id) : []
-    return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: [...await recall?.from(api, id) ?? [], ...held] }
+    return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: held }
   }
 
   return {
@@ -29,7 +29,7 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
     },
     async say (id, said) {
       if (said === 'cancel') await api.post(apiPath('api', 'sessions', id, 'cancel'), {})
-      else await api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID() })
+      else await api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID(), ...AT_ONCE })
     },
     async decide (id, effect, decided) {
       await api.post(apiPath('api', 'approvals', `${id}:${effect}`), { ...decided })
@@ -38,13 +38,30 @@ export function remoteDialogues ({ definition, startAt, recall }: Beginning, api
       const search = new URLSearchParams(Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]))
       return objectOf(await api.get(`${apiPath('api', 'plans', id, 'preview')}?${search.toString()}`))
     },
+    async lastMessages (id) {
+      return listOf(objectOf(await api.get(`${apiPath('api', 'sessions', id, 'messages')}?last=true&limit=${LAST_MESSAGES}`))['messages']).map(objectOf)
+    },
+    async printed (id, { seq, n }) {
+      const after = n === 0 ? `${seq - 1}.${MAX_PLACE}` : `${seq}.${n - 1}`
+      const [message] = listOf(objectOf(await api.get(`${apiPath('api', 'sessions', id, 'messages')}?after=${after}&limit=1`))['messages']).map(objectOf)
+      return textOf(message?.['output'])
+    },
     async * events (id, after) {
-      for await (const { name, data } of api.events(`${apiPath('api', 'sessions', id, 'events')}?after=${after}.999999999`)) {
-        if (data !== undefined && data !== '') yield { type: name, data: objectOf(parseJson(data)) }
+      for await (const { name, data, bytes } of api.events(`${apiPath('api', 'sessions', id, 'events')}?after=${after}.${MAX_PLACE}`)) {
+        if (data !== undefined && data !== '') yield { type: name, data: objectOf(parseJson(data)), place: placeIn(bytes) }
       }
     },
     async close () {}
   }
+}
+
+/** A place behind all events of one transition (recorded step). */
+const MAX_PLACE = 999_999_999
+
+/** The place of an event in the session's log, from its id. */
+export function placeIn (bytes: Buffer): Place | undefined {
+  const [, seq, n] = /^id: ?(\d+)\.(\d+)\r?$/m.exec(bytes.toString()) ?? []
+  return seq === undefined ? undefined : { seq: Number(seq), n: Number(n) }
 }
 
 /** The actions of a session that wait for approval, whoever owns the session. @throws CliError, also for a caller who may not decide */

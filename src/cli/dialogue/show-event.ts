@@ -23,6 +23,15 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
   }
 }
 
+/** Prints a message of a session's past, in the form of `GET /api/sessions/{id}/messages`, much as the events were printed that it comes from. */
+export async function showMessage ({ role, text, tool, command, output: printed }: JsonObject, output: Output): Promise<void> {
+  if (role === 'user') return await output.words(`> ${textOf(text)}`)
+  if (role === 'tool' && command === undefined) return await output.words(`${textOf(tool)}: ${textOf(text)}`)
+  if (textOf(text) !== '') await (role === 'tool' ? output.words(textOf(text)) : output.said(textOf(text)))
+  if (role === 'assistant' && command !== undefined) await output.said(`$ ${textOf(command)}`)
+  if (textOf(printed) !== '') await output.said(textOf(printed))
+}
+
 function checkInWords ({ check, passed, output }: JsonObject): string {
   return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed${output === undefined ? '' : `\n${textOf(output)}`}`}`
 }

@@ -8,10 +8,10 @@ import { type Decided, type DialogueEvent, type Dialogues, type DialogueState, t
 import { EventPrinter, type WriteLog } from './event-printer.ts'
 import { CliError, EXIT } from '../exit-codes.ts'
 import { listOf, textOf } from '../json-members.ts'
-import { type Lines } from '../lines.ts'
+import { askYesOrNo, type Lines } from '../lines.ts'
 import { type Output } from '../output.ts'
 import { DIFF_ANSWERS, ShownChange } from '../show-preview.ts'
-import { showEvent } from './show-event.ts'
+import { showEvent, showMessage } from './show-event.ts'
 
 /** The state, as the API names it, of a session that waits until its user has run a command by hand. */
 const BY_HAND = 'waiting_cmd'
@@ -27,6 +27,8 @@ export interface TerminalSessionOptions {
   /** Converts a line that the user has typed into an input for the session. @param word the state in which the session waits */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
+  /** What the user may type, shown before the first prompt. @default nothing */
+  readonly hint?: string
   /** Whether the session applies each diff without asking the user, once the whole diff was shown (`--yes`). @default false */
   readonly agrees?: boolean
 }
@@ -57,6 +59,7 @@ export class TerminalSession {
   #missed = 0
   /** The code of the last error; `undefined` if there was none since the user's last input. */
   #failed: string | undefined
+  #isHinted = false
   /** The result of the current turn (the user's last input and all that followed), which is printed as JSON for programs. */
   #turn: JsonObject = {}
   /** The questions of child sessions that the user was asked already, each by the key that `askBelow` gives it. */
@@ -66,7 +69,7 @@ export class TerminalSession {
     this.#options = options
     const { cli, dialogues, lines, output, writeLog } = options
     this.#change = new ShownChange(dialogues, output)
-    this.#printer = new EventPrinter(output, writeLog)
+    this.#printer = new EventPrinter(output, writeLog, async place => await dialogues.printed(this.#id, place))
     this.#byHand = new CommandByHand({ cli, lines, output, printer: this.#printer })
   }
 
@@ -78,6 +81,7 @@ export class TerminalSession {
   async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
     this.#id = id
     try {
+      if (seq > 0) await this.#recall(seq)
       for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
       if (status === 'waiting_input' && word === DIFF_WAITS) await this.#recallDiff()
       if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
@@ -146,14 +150,14 @@ export class TerminalSession {
 
   /**
    * Asks the user whether the session is allowed to perform an effect (a command or another action), and sends the decision. For a command
-   * there are several choices; for any other effect, every answer but a clear yes means no.
+   * there are several choices.
    * @returns false if the user does not answer
    */
   async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
     const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
     if (data['kind'] !== 'exec') {
-      const line = await this.#options.lines.next()
-      return line !== undefined && await this.#sendDecision(effect, { decision: /^\s*(?:y|yes|да)\s*$/i.test(line) ? 'approve' : 'reject', digest }, session)
+      const isAllowed = await askYesOrNo(this.#options.lines, this.#options.output)
+      return isAllowed !== undefined && await this.#sendDecision(effect, { decision: isAllowed ? 'approve' : 'reject', digest }, session)
     }
     const command = textOf(data['command'])
     const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
@@ -209,6 +213,17 @@ export class TerminalSession {
     return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
   }
 
+  /** Shows the last turn and everything since to a user who resumes a session. @param seq how many transitions (recorded steps) count as past */
+  async #recall (seq: number): Promise<void> {
+    const { dialogues, output } = this.#options
+    const past = (await dialogues.lastMessages(this.#id)).filter(message => Number(message['seq']) <= seq)
+    for (const message of past.slice(Math.max(0, past.findLastIndex(({ role }) => role === 'user')))) {
+      if (output.wantsJson) await output.jsonLine({ type: 'earlier', data: message })
+      else await showMessage(message, output)
+      if (message['role'] === 'assistant' && message['command'] !== undefined) this.#command = textOf(message['command'])
+    }
+  }
+
   /** Shows the diff that waits for consent, and the possible answers, to a user who resumes a session. */
   async #recallDiff (): Promise<void> {
     const { output, agrees } = this.#options
@@ -226,10 +241,16 @@ export class TerminalSession {
     if (word === DIFF_WAITS) await this.#change.finish(this.#id)
     if (word === DIFF_WAITS && this.#options.agrees === true && await this.#say(this.#consent(this.#change.digest))) return true
     for (;;) {
+      await this.#tellHint()
       const line = await this.#options.lines.next()
       if (line === undefined) return false
       if (await this.#say(this.#read(line, word))) return true
     }
+  }
+
+  async #tellHint (): Promise<void> {
+    if (!this.#isHinted && this.#options.hint !== undefined) await this.#options.output.prompt(`${this.#options.hint}\n`)
+    this.#isHinted = true
   }
 
   /** Converts a line that the user has typed into an input for the session. If the line accepts the shown diff, the input has the diff's digest. */

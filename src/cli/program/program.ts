@@ -59,7 +59,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
   const program = new Command('aps')
     .description('Serves prompts, and asks a service for them.')
     .version(ENGINE_VERSION)
-    .option('--url <url>', `where the service is (APS_URL, else that of a profile, else ${DEFAULT_URL})`)
+    .option('--url <url>', `where the service is (APS_URL, else that of a profile, else of .env here, else ${DEFAULT_URL})`)
     .option('--at <name>', 'a service that aps login has kept (APS_PROFILE)')
     .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
     .addHelpText('after', [
@@ -78,7 +78,6 @@ function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: Abo
     stdin,
     environment: env,
     signal,
-    hasAddress: command => addressOf(command.optsWithGlobals<CommonOptions>(), env).isGiven,
     connect: (url, token) => new ApiClient({ url, token, signal }),
     open (command) {
       const { json, ...options } = command.optsWithGlobals<CommonOptions>()

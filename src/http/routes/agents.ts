@@ -20,7 +20,7 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
 
   app.post('/api/agents/sessions/:id/message', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'TOO_MANY_STREAMS'] },
-    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
+    schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer, with `Prefer: respond-async` not at all; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
   }, (request, reply) => answerVisit(door, request, reply, {
     enter: visitor => door.say(agents, visitor, request.params.id, { text: request.body.text }),
     describe: describeTurn

@@ -14,7 +14,8 @@ import { SessionId } from './sessions.ts'
 /** The schemas of the replies of routes that continue a plan: 202 while the plan still runs. */
 const goesOn = { 200: PlanReply, 202: PlanReply }
 
-const WAITS = 'Waits up to 30 s for the plan to wait again; then 202, and `GET /api/sessions/{id}/events` has the rest. ' +
+const WAITS = 'Waits up to 30 s for the plan to wait again, with `Prefer: respond-async` not at all; then 202, ' +
+  'and `GET /api/sessions/{id}/events` has the rest. ' +
   '`Idempotency-Key` makes a request that is sent again count once.'
 
 /** The events of a plan, for the description of the API; docs/plans.md has the fields of each. */

@@ -139,7 +139,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
 
   app.post('/api/sessions/:id/input', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'COMMIT_DISABLED', 'TOO_MANY_STREAMS'] },
-    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { 200: turnReply(SessionReply), 202: SessionReply } }
+    schema: { tags: ['Sessions'], operationId: 'sendInput', summary: 'Say something to a session that waits for it', description: '`Idempotency-Key` makes an input that is sent again count once. Waits up to 30 s for the session to wait again, with `Prefer: respond-async` not at all; then 202. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Input, response: { 200: turnReply(SessionReply), 202: SessionReply } }
   }, (request, reply) => {
     const { params: { id }, body: { text, action } } = request
     const input = { text, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject } }

@@ -63,7 +63,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
 
   app.post('/api/skills/start', {
     config: { role: 'run', fails: STARTS_SKILL },
-    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
+    schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first, with \`Prefer: respond-async\` not at all; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body } = request
     const { terminalSessionId: target, skillId: id = '', skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } = body

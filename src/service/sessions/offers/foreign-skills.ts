@@ -122,13 +122,10 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
   for (const source of sources) {
     for (const folder of SKILL_FOLDERS[source]) {
       const { paths, others: unfound, isWhole } = await executor.findFiles(folder, SKILL_FILE, signal)
-      const others = [...unfound]
       if (!isWhole) problems.push({ target: target.name, path: folder, source, reason: 'not all of its folders could be looked at' })
-      for (const path of paths) {
-        const place = placeAt(source, path)
-        if (place === undefined) others.push({ path, reason: MISNAMED })
-        else if (isFor(caller, place)) places.push(place)
-      }
+      places.push(...paths.flatMap(path => placeAt(source, path) ?? []).filter(place => isFor(caller, place)))
+      const misnamed = paths.filter(path => placeAt(source, path) === undefined).map(path => ({ path, reason: MISNAMED }))
+      const others = [...unfound, ...misnamed]
       const told = others.filter(({ path }) => isFor(caller, { source, name: path.slice(folder.length + 1).replace(/\/skill\.md$/i, '') }))
       problems.push(...told.slice(0, MAX_SKILLS).map(other => ({ target: target.name, source, ...other })))
       if (told.length > MAX_SKILLS) problems.push({ target: target.name, path: folder, source, reason: `${told.length - MAX_SKILLS} more are not offered` })

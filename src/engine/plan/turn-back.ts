@@ -137,11 +137,13 @@ export abstract class TurnBack extends PlanReducerBase {
 
   /** Handles the result of a git commit. A failed commit is reported as an error, and the plan waits for its user as after a good one. */
   protected committed (ended: Ended): Next<PlanState> {
-    const hash = 'value' in ended && isJsonObject(ended.value) ? ended.value['hash'] : undefined
+    const { hash, leftOut = [] } = 'value' in ended && isJsonObject(ended.value) ? ended.value : {}
     if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
     if (typeof hash === 'string') {
       this.state = { ...this.state, commit: hash }
       this.tellUser('committed', { hash: hash.slice(0, HASH_LENGTH) })
+      const list = (leftOut as readonly JsonObject[]).map(({ path, reason }) => `${String(path)} (${String(reason)})`).join(', ')
+      if (list !== '') this.tellUser('commitLeavesOut', { list })
     }
     return this.settle()
   }

@@ -1,7 +1,9 @@
 import { type Language } from './language.ts'
 
 /** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
-export type PlanText = 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory' | 'committed' | 'commitStays'
+export type PlanText =
+  | 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory'
+  | 'committed' | 'commitLeavesOut' | 'commitStays'
 
 export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
   en: {
@@ -13,6 +15,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planMore: '{{list}} and {{n}} more',
     planMemory: 'Memory: {{list}}.',
     committed: 'Committed {{hash}}.',
+    commitLeavesOut: 'Not in the commit: {{list}}.',
     commitStays: 'The commit {{hash}} stays; git revert takes it back.'
   },
   ru: {
@@ -24,6 +27,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planMore: '{{list}} и ещё {{n}}',
     planMemory: 'Память: {{list}}.',
     committed: 'Коммит {{hash}}.',
+    commitLeavesOut: 'Не вошло в коммит: {{list}}.',
     commitStays: 'Коммит {{hash}} остаётся; его отменит git revert.'
   }
 }

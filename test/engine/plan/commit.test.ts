@@ -20,11 +20,11 @@ function applied (own: Partial<PlanSetting> = {}): PlanSession {
 const commitOf = (plan: PlanSession): CommitEffect => plan.open('commit') as CommitEffect
 
 /** Allows the commit that waits, and ends it. */
-function committed (plan: PlanSession): PlanSession {
+function committed (plan: PlanSession, more: object = {}): PlanSession {
   const { id } = plan.open('commit')
   assert.equal(plan.dialogue.session.status, 'waiting_approval')
   plan.dialogue.take(approved(plan.dialogue.session, id))
-  plan.dialogue.end({ hash: '0123456789abcdef' })
+  plan.dialogue.end({ hash: '0123456789abcdef', ...more })
   return plan
 }
 
@@ -47,6 +47,11 @@ describe('a plan commits what it has changed', () => {
     assert.equal(plan.notices('stdout').at(-1)?.['text'], 'Committed 0123456789.')
     plan.say('undo').apply([{ kind: 'UPDATE_FILE', path: 'a.ts' }])
     assert.equal(plan.notices('stdout').at(-1)?.['text'], 'The commit 0123456789 stays; git revert takes it back.')
+  })
+
+  it('and says what the commit leaves out', () => {
+    const plan = committed(applied().say('commit'), { leftOut: [{ path: 'b.md', reason: 'ignored' }, { path: 'sub/x', reason: 'in the submodule sub' }] })
+    assert.equal(plan.notices('stdout').at(-1)?.['text'], 'Not in the commit: b.md (ignored), sub/x (in the submodule sub).')
   })
 
   it('and is as it was when a person refuses', () => {

@@ -44,21 +44,55 @@ function repository (executor: LocalExecutor, signal: AbortSignal, timeout: numb
 }
 
 async function commit (git: Git, { paths, message }: CommitEffect, name: string): Promise<Outcome> {
-  const there = await findCommit(git, name)
-  if (there !== undefined) return { kind: 'result', result: { hash: there } }
   const tracked = await git(['ls-files', '-z', '--', ...paths])
   const untracked = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', ...paths])
   if (!isGood(tracked) || !isGood(untracked)) return failed('COMMIT_FAILED', printed(isGood(tracked) ? untracked : tracked))
   const fresh = named(paths, untracked)
   const known = [...new Set([...named(paths, tracked), ...fresh])]
-  if (known.length === 0) return failed('COMMIT_FAILED', 'git knows nothing of what was changed: it ignores all of it')
+  const leftOut = await whyLeftOut(git, paths.filter(path => !known.includes(path)))
+  const left = leftOut.length === 0 ? {} : { leftOut }
+  const there = await findCommit(git, name)
+  if (there !== undefined) {
+    await matchIndex(git)
+    return { kind: 'result', result: { hash: there, ...left } }
+  }
+  if (known.length === 0) {
+    const reasons = leftOut.map(({ path, reason }) => `${path} (${reason})`)
+    return failed('COMMIT_FAILED', `git takes nothing of what was changed: ${reasons.join(', ')}`)
+  }
   if (fresh.length > 0) await git(['add', '--intent-to-add', '--', ...fresh])
   const made = await git(['commit', '--only', '--quiet', '--cleanup=whitespace', '-F', '-', '--', ...known], `${message}\n\nSession: ${name}\n`)
   const hash = await findCommit(git, name) ?? (isGood(made) ? (await git(['rev-parse', 'HEAD'])).stdout.trim() : undefined)
-  if (hash !== undefined) return { kind: 'result', result: { hash } }
+  if (hash !== undefined) {
+    await matchIndex(git)
+    return { kind: 'result', result: { hash, ...left } }
+  }
   // Git has made no commit, so the new files are taken out of git's index again.
   if (fresh.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', '-r', '--', ...fresh])
   return failed('COMMIT_FAILED', printed(made))
+}
+
+/** Says of paths that git does not list why it does not. */
+async function whyLeftOut (git: Git, paths: readonly string[]): Promise<Array<{ readonly path: string, readonly reason: string }>> {
+  if (paths.length === 0) return []
+  const ignored = named(paths, await git(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...paths]))
+  const folders = new Set(paths.flatMap(path => path.split('/').slice(0, -1).map((_part, index, parts) => parts.slice(0, index + 1).join('/'))))
+  const entries = folders.size === 0 ? '' : (await git(['ls-tree', '-z', 'HEAD', '--', ...folders])).stdout
+  const submodules = entries.split('\0').flatMap(entry => entry.startsWith('160000 ') ? [entry.slice(entry.indexOf('\t') + 1)] : [])
+  return paths.map(path => {
+    const submodule = submodules.find(each => path.startsWith(`${each}/`))
+    if (submodule !== undefined) return { path, reason: `in the submodule ${submodule}` }
+    return { path, reason: ignored.includes(path) ? 'ignored' : 'unknown to git: gone, or in a repository of its own' }
+  })
+}
+
+/**
+ * Brings git's index to the commit, for its paths. `git commit --only` runs hooks on an index of its own: what a hook has formatted and added there
+ * is in the commit, while the other index would take it back.
+ */
+async function matchIndex (git: Git): Promise<void> {
+  const { stdout } = await git(['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', 'HEAD'])
+  if (stdout !== '') await git(['reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'], stdout)
 }
 
 /** The hash of the newest commit, if its trailer names this session and effect; `undefined` if not. */

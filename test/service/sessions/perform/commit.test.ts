@@ -116,6 +116,35 @@ describe('a commit', () => {
     assert.equal(codeOf(await commit()), 'result')
   })
 
+  it('leaves the index as git commit does where a hook formats', async t => {
+    const { git, commit, path, write } = await repository(t)
+    await write('.git/hooks/pre-commit', '#!/bin/sh\nfor file in a.js lib/new.js; do echo formatted >> $file; git add $file; done\necho note > note.md; git add note.md\n')
+    await chmod(join(path, '.git/hooks/pre-commit'), 0o755)
+    await write('lib/new.js', 'new\n')
+    assert.equal(codeOf(await commit({ paths: ['a.js', 'lib/new.js'] })), 'result')
+    assert.equal(git('show', 'HEAD:a.js'), 'changed\nformatted\n')
+    assert.equal(git('status', '--porcelain'), ' M b.js\n')
+  })
+
+  it('says what it leaves out, and why', async t => {
+    const { git, commit, path, write } = await repository(t)
+    await write('.gitignore', 'secret.md\n')
+    for (const name of ['sub', 'own']) {
+      await write(`${name}/x`, '1\n')
+      for (const words of [['init', '--quiet'], ['config', 'user.name', 'Ann'], ['config', 'user.email', 'ann@example.com'], ['add', '.'], ['commit', '--quiet', '-m', 'First']]) execFileSync('git', ['-C', join(path, name), ...words])
+    }
+    git('add', 'sub')
+    git('commit', '--quiet', '-m', 'Second')
+    for (const name of ['secret.md', 'sub/x', 'own/x']) await write(name, '2\n')
+    const paths = ['a.js', 'secret.md', 'sub/x', 'own/x', 'gone.js']
+    const outcome = await commit({ paths })
+    const unknown = 'unknown to git: gone, or in a repository of its own'
+    const leftOut = [{ path: 'secret.md', reason: 'ignored' }, { path: 'sub/x', reason: 'in the submodule sub' }, { path: 'own/x', reason: unknown }, { path: 'gone.js', reason: unknown }]
+    assert.deepEqual(outcome, { kind: 'result', result: { hash: git('rev-parse', 'HEAD').trim(), leftOut } })
+    assert.equal(git('show', '--name-only', '--format=').trim(), 'a.js')
+    assert.deepEqual(await commit({ id: '9.0', paths: ['secret.md'] }), { kind: 'failure', code: 'COMMIT_FAILED', message: 'git takes nothing of what was changed: secret.md (ignored)' })
+  })
+
   it('has nothing where git ignores all that was changed', async t => {
     const { write, commit } = await repository(t)
     await write('.gitignore', 'secret.md\n')

@@ -170,6 +170,32 @@ describe('aps agent', () => {
     assert.deepEqual([resumed.code, resumed.stdout], [0, 'Looking..\nNot mine.\nAsk me.\nLooking..\nMine.\nChoosing..\nNo tool.\nBye!\n'])
   })
 
+  it('says how to go on after Ctrl-C, as do those who follow a session', async t => {
+    const { environment, served } = await bothPlaces(t)
+    for (const place of [environment, served]) {
+      const child = startAps(['agent', 'helper'], place)
+      const stderr = text(child.stderr)
+      await once(child.stdout, 'data')
+      child.kill('SIGINT')
+      const [code] = await once(child, 'exit') as [number]
+      const said = await stderr
+      assert.deepEqual([code, said.split('\n').at(-2)], [130, `to go on: aps agent helper --resume ${sessionIn(said)}${place === environment ? ' --local' : ''}`])
+      if (place === environment) continue
+      const follower = startAps(['session', 'follow', sessionIn(said)], place)
+      const followed = text(follower.stderr)
+      await once(follower.stdout, 'data')
+      follower.kill('SIGINT')
+      assert.match(await followed, new RegExp(`^to go on: aps session follow ${sessionIn(said)} --after 1\\.\\d+\n$`, 'm'))
+    }
+  })
+
+  it('names --local where no service answers, and takes not both', async t => {
+    const { environment } = await place(t)
+    const { code, stderr } = await runAps(['agent', 'helper', '--url', 'http://127.0.0.1:1'], {}, '')
+    assert.deepEqual([code, /; --local does without one$/m.test(stderr)], [5, true])
+    assert.equal((await runAps(['agent', 'helper', '--local', '--url', 'http://127.0.0.1:1'], environment, '')).code, 2)
+  })
+
   it('talks to an agent of a service', async t => {
     const { environment: { STORE_DIR: _store, ...environment } } = await place(t)
     const service = await startService(t, { 'agents:helper': AGENT }, { ...environment, SESSION_STORE: 'memory' })

@@ -124,7 +124,7 @@ describe('Every command of aps', () => {
   async function commandsOf (path: readonly string[]): Promise<readonly string[]> {
     let stdout = ''
     const sink = new Writable({ write (chunk: Buffer, _encoding, done) { stdout += chunk.toString(); done() } })
-    await runProgram({ argv: ['node', 'aps', ...path, '--help'], env: {}, stdin: process.stdin, stdout: sink, stderr: sink, once: () => process, off: () => process } as unknown as ProcessLike)
+    await runProgram({ argv: ['node', 'aps', ...path, '--help'], env: {}, stdin: process.stdin, stdout: sink, stderr: sink, on: () => process, off: () => process } as unknown as ProcessLike)
     // The commands of aps itself stand in groups. Options are a list too, but begin with a dash.
     const lists = Array.from(stdout.matchAll(/^(?!Arguments)[A-Z].*:\n((?: {2}.*\n)+)/gm), ([, list]) => list as string).join('')
     const names = Array.from(lists.matchAll(/^ {2}([a-z][a-z-]*)/gm), ([, name]) => name as string).filter(name => name !== 'help')

@@ -170,6 +170,22 @@ describe('aps skill run, with commands on a target', () => {
     }
   })
 
+  it('shows what a command prints while it runs, of a service too', async t => {
+    const { folder, environment, served } = await place(t)
+    await folder.write('operator.yaml', 'workspaces: { work: { path: work } }\ntargets: { here: { type: local, workspace: work, sandbox: off, auto: true } }\n')
+    await folder.write('replies.yaml', JSON.stringify([{ last: 'Step 1 ', reply: '[CMD] echo one; until test -e go; do sleep 0.05; done; rm go; echo two' }, { reply: '[DONE] Looked.' }]))
+    const service = await startService(t, { 'skills:here': HERE }, served)
+    for (const each of [environment, { APS_URL: await service.listen() }]) {
+      const child = startAps(['skill', 'run', 'here', '--execution', 'auto'], each)
+      t.after(() => child.kill())
+      let stdout = ''
+      child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString() })
+      await waitFor('the first line', () => stdout.endsWith('\none\n'))
+      await folder.write('work/go', '')
+      await waitFor('the end', () => stdout.endsWith('\none\ntwo\nLooked.\n'))
+    }
+  })
+
   it('commits with git-quick-commit after one question and one approval', async t => {
     const { environment, log } = await scratchRepository(t)
     const { code, stdout, stderr } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')

@@ -30,7 +30,7 @@ import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
 /** The parts of Node's `process` that the program uses, so that a test can pass others. */
-export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'once' | 'off'>
+export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'on' | 'off'>
 
 /** Options that every command has. */
 interface CommonOptions extends AddressOptions { readonly json?: string }
@@ -39,8 +39,12 @@ interface CommonOptions extends AddressOptions { readonly json?: string }
 export async function runProgram (host: ProcessLike): Promise<number> {
   const { argv, stdout, stderr } = host
   const interrupt = new AbortController()
-  const onInterrupt = () => { interrupt.abort() }
-  host.once('SIGINT', onInterrupt)
+  // The listener stays after the first Ctrl-C, since a package of locks ends the process where it finds no other one. A second Ctrl-C ends it at once.
+  const onInterrupt = () => {
+    if (interrupt.signal.aborted) process.exit(EXIT.INTERRUPTED)
+    interrupt.abort()
+  }
+  host.on('SIGINT', onInterrupt)
   try {
     await createProgram(host, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
     return interrupt.signal.aborted ? EXIT.INTERRUPTED : EXIT.OK

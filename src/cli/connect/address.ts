@@ -57,10 +57,18 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
  * file, so the user's own token goes to this machine only, and to another one only the token that stands in the file.
  */
 function addressHere (environment: Environment): Address {
-  const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
+  const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = parseEnv(readHere('.env'))
   if (url) return { url, token: () => token ?? '' }
   const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0
   return { url: isPort ? `http://127.0.0.1:${port}` : DEFAULT_URL, token: () => environment['APS_TOKEN'] ?? token ?? '' }
+}
+
+function readHere (file: string): string {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8') : ''
+  } catch (error) {
+    throw usageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
 }
 
 /** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it, type TestContext } from 'node:test'
+import { skillFrames } from '../../../src/http/socket/skill-frames.ts'
+import { type Transition } from '../../../src/session/model.ts'
 import { scratchRepository } from '../../helpers/scratch-repository.ts'
 import { type Service, startService } from '../../helpers/service.ts'
 import { connectSocket, type SocketClient } from '../../helpers/socket-client.ts'
@@ -34,6 +36,12 @@ describe('A skill over /ws', () => {
     client.send({ type: 'skill_approve', digest: command['digest'] })
     assert.deepEqual(await client.next('skill_complete'), { type: 'skill_complete', text: 'Коммит успешно создан.' })
     assert.deepEqual([await client.next('skill_end'), log()], [{ type: 'skill_end', status: 'completed' }, ['fix: update skills API']])
+  })
+
+  it('shows a command that a rule denies as denied, and never as if it ran', () => {
+    const reason = 'denied: rule "rm *"'
+    const transition = { denied: [{ id: '2.0', by: 'policy', reason }], held: [], begun: [], notices: [{ type: 'command', data: { phase: 'proposed', command: 'rm x', step: 2 } }, { type: 'command', data: { phase: 'denied', command: 'rm x', step: 2, effect: '2.0', reason } }] } as unknown as Transition
+    assert.deepEqual(skillFrames.of(transition), [{ type: 'skill_command', command: 'rm x', step: 2, denied: reason }, { type: 'skill_info', text: reason }])
   })
 
   it('goes on over another socket', async t => {

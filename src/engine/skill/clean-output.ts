@@ -11,12 +11,12 @@ const PROMPT = /^(?:[\w.-]+@[\w.-]+:[^\s$#]*[$#]|[A-Za-z]:\\(?:[^<>|"]*[^<>|"=-]
 
 /**
  * Makes the output of a command readable for a model, and changes nothing else: removes escape sequences and control characters, and the last
- * line break. A carriage return becomes a line break, since what a terminal overwrites was printed too. Takes linear time.
+ * line break. A carriage return behind a text becomes a line break, since what a terminal overwrites was printed too. Takes linear time.
  * @param typed the command, for an output that a person has copied from a shell: its prompts go, too. Only what is surely one counts: a prompt
  * before the command itself, and one alone in the last line
  */
 export function cleanOutputForAI (output: string, typed = ''): string {
-  const lines = output.replace(ESCAPES, '').replace(/\r+\n?/g, '\n').replace(CONTROLS, '')
+  const lines = output.replace(ESCAPES, '').replace(/(^|\n)\r+(?=[^\n])/g, '$1').replace(/\r+\n?/g, '\n').replace(CONTROLS, '')
   const text = lines.endsWith('\n') ? lines.slice(0, -1) : lines
   const said = typed === '' ? text : withoutPrompts(text.split('\n'), typed.trim())
   return said.trim() === '' ? '(no output)' : said

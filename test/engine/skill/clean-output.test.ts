@@ -11,6 +11,7 @@ const cases: ReadonlyArray<readonly [title: string, output: string, cleaned: str
   ['equal lines', 'a\na\na\nb', 'a\na\na\nb'],
   ['ends of lines of Windows as line breaks', 'a\r\nb\r\n', 'a\nb'],
   ['all that a progress bar has printed', '10%\r50%\r100%', '10%\n50%\n100%'],
+  ['no line for a carriage return that overwrites nothing', 'a\r\n\u001b[?2004l\rb', 'a\nb'],
   ['leading space', ' M server/skills.js\n?? new-file.txt', ' M server/skills.js\n?? new-file.txt'],
   ['trailing space', 'a   \nb\t', 'a   \nb\t'],
   ['all line breaks at the end but one', 'a\n\n', 'a\n'],

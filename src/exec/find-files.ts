@@ -45,17 +45,19 @@ export async function findFilesBelow (folder: string, name: string, readFolder: 
       seen += entries.length
       const isFound = entries.some(entry => entry.kind === 'file' && entry.name === name)
       if (isFound) paths.push(`${path}/${name}`)
-      for (const { name: other, kind } of entries) {
-        // Beside a found file, links are its own affair.
-        const isMeant = other.toLowerCase() === name.toLowerCase()
-        if (kind === 'link' && (isMeant || (!isFound && !other.startsWith('.')))) others.push({ path: `${path}/${other}`, reason: LINK })
-        else if (kind === 'file' && isMeant && other !== name) others.push({ path: `${path}/${other}`, reason: `expected the name ${name}` })
-      }
+      others.push(...entries.flatMap(entry => missedAs(entry, name, isFound)).map(({ name: other, reason }) => ({ path: `${path}/${other}`, reason })))
       below.push(...entries.filter(entry => entry.kind === 'folder' && !entry.name.startsWith('.')).map(entry => `${path}/${entry.name}`))
     }
     level = below
   }
   return { paths, others, isWhole: !signal.aborted }
+}
+
+/** Why an entry is not found that may have been meant to be; an empty list for any other. Beside a found file, links are its own affair. */
+function missedAs ({ name, kind }: FolderEntry, wanted: string, isFound: boolean): Array<{ readonly name: string, readonly reason: string }> {
+  const isMeant = name.toLowerCase() === wanted.toLowerCase()
+  if (kind === 'link' && (isMeant || (!isFound && !name.startsWith('.')))) return [{ name, reason: LINK }]
+  return kind === 'file' && isMeant && name !== wanted ? [{ name, reason: `expected the name ${wanted}` }] : []
 }
 
 const LINK = 'it is a link, and links are not followed'

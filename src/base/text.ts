@@ -14,6 +14,17 @@ export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }
 
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The text of bytes in UTF-8, with its byte order mark; `undefined` for other bytes, whose text would not give the same bytes again. */
+export function utf8In (bytes: Uint8Array): string | undefined {
+  try {
+    return strictUtf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /** The plural of a noun. The noun before "of" gets the s: `tools`, `lists of tests`. */
 export function pluralOf (noun: string): string {
   return noun.replace(/(?= of )|$/, 's')

@@ -1,6 +1,5 @@
+import { utf8In } from '../base/text.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
-
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The result for a value that is too large to be read. @param bytes the value's size */
 export function tooLarge (bytes: number): StoredValue {
@@ -17,12 +16,9 @@ export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
     return { kind: 'bad', reason: 'begins with a byte order mark; save it as UTF-8 without BOM' }
   }
-  try {
-    const text = decoder.decode(bytes)
-    return expiresAt === undefined ? { kind: 'text', text } : { kind: 'text', text, expiresAt }
-  } catch {
-    return { kind: 'bad', reason: `is not valid UTF-8 (first wrong byte: ${firstWrongByte(bytes)})` }
-  }
+  const text = utf8In(bytes)
+  if (text === undefined) return { kind: 'bad', reason: `is not valid UTF-8 (first wrong byte: ${firstWrongByte(bytes)})` }
+  return expiresAt === undefined ? { kind: 'text', text } : { kind: 'text', text, expiresAt }
 }
 
 /** The offset, from 0, of the first byte that is not valid UTF-8. */

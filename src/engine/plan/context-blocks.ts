@@ -81,15 +81,18 @@ function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['
   const base = { path, sha256: textIn(block, 'sha256') }
   const isWhole = block['startLine'] === 1 && block['endLine'] === block['totalLines'] && !textIn(block, 'text').includes(CUT)
   if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text'), base, isWhole }
-  return { kind: auto === undefined ? 'file' : 'found', section, head, body: numbered(textIn(block, 'text'), block['startLine']), base, isWhole }
+  const form = textIn(block, 'form')
+  const body = `${form === '' ? '' : `(${form})\n`}${numbered(block)}`
+  return { kind: auto === undefined ? 'file' : 'found', section, head, body, base, isWhole }
 }
 
-/** The lines of a text with their numbers, as `n|line`. */
-function numbered (text: string, first: Json | undefined): string {
-  const start = typeof first === 'number' && first > 0 ? first : 1
-  const lines = text.split('\n')
-  if (lines.at(-1) === '') lines.pop()
-  return lines.map((line, index) => `${start + index}|${line.endsWith('\r') ? line.slice(0, -1) : line}`).join('\n')
+/** The lines of a file with their numbers, as `n|line`; blank ones at its end too. */
+function numbered (block: JsonObject): string {
+  const { startLine, endLine } = block
+  const start = typeof startLine === 'number' && startLine > 0 ? startLine : 1
+  // A range without a line has the same text as a range of one blank line.
+  if (typeof endLine === 'number' && endLine < start) return ''
+  return textIn(block, 'text').split('\n').map((line, index) => `${start + index}|${line.endsWith('\r') ? line.slice(0, -1) : line}`).join('\n')
 }
 
 function hitsIn ({ hits, truncated }: JsonObject): string {

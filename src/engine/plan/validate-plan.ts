@@ -46,7 +46,7 @@ function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: stri
   const bytes = bytesOf(content)
   if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${shown(path)} would have ${bytes}` }
   if (!isPseudoBinary(content)) return undefined
-  const reason = `it has NUL, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed`
+  const reason = `it has NUL, half of a character, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed`
   return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${shown(path)} is no text: ${reason}` }
 }
 
@@ -69,20 +69,20 @@ function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[nu
   if (Math.max(search.length, replace.length) > MAX_EDIT_TEXT) {
     return { code: 'ERR_CONTENT_TOO_LARGE', message: `a text of an edit has at most ${MAX_EDIT_TEXT} characters; ${name} has more` }
   }
-  if (isPseudoBinary(replace)) return { code: 'ERR_PSEUDO_BINARY', message: `${name} is no text` }
+  if (isPseudoBinary(replace) || !search.isWellFormed()) return { code: 'ERR_PSEUDO_BINARY', message: `${name} is no text` }
   return undefined
 }
 
 /**
- * Whether a file's content is no text. Letters of every script are text. Unprintable are only control characters (except line ends and tabs),
- * U+FFFD (which stands for bytes that could not be decoded) and unpaired surrogates.
+ * Whether a file's content is no text. Letters of every script are text. Half of a character (an unpaired surrogate) has no bytes. Unprintable
+ * are only control characters (except line ends and tabs) and U+FFFD, which stands for bytes that could not be decoded.
  */
 function isPseudoBinary (content: string): boolean {
-  if (content.includes('\0')) return true
+  if (content.includes('\0') || !content.isWellFormed()) return true
   let [unprintable, length] = [0, 0]
   for (const point of content) {
     length++
-    if (/[\p{Cc}\p{Cs}\uFFFD]/u.test(point) && !'\n\r\t'.includes(point)) unprintable++
+    if (/[\p{Cc}\uFFFD]/u.test(point) && !'\n\r\t'.includes(point)) unprintable++
   }
   return unprintable > length * MAX_UNPRINTABLE
 }

@@ -51,8 +51,9 @@ function parseAction (given: Json, eol: Eol): Action {
   return { kind, path, content: contentFrom(content, eol, path) }
 }
 
-/** Makes the bytes of a file from its new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
+/** Makes the bytes of a file from its new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE, ERR_SCHEMA_VALIDATION for half of a character */
 export function contentFrom (text: string, eol: Eol, path: string): Buffer {
+  if (!text.isWellFormed()) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected text for ${JSON.stringify(path)}, got half of a character`)
   const bytes = Buffer.from(withLineEnds(text, eol))
   if (bytes.length > MAX_CONTENT_BYTES) {
     throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_CONTENT_BYTES} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
@@ -66,14 +67,14 @@ function parseEdits (given: Json | undefined, path: string): Edit[] {
   if (edits.length === 0 || edits.length > MAX_EDITS || !edits.every(isEdit)) {
     throw new FileRefusal(
       'ERR_SCHEMA_VALIDATION',
-      `expected 1 to ${MAX_EDITS} edits of ${JSON.stringify(path)}, each with "search" and "replace" of at most ${MAX_EDIT_TEXT} characters, and no empty "search"`
+      `expected 1 to ${MAX_EDITS} edits of ${JSON.stringify(path)}, each with "search" and "replace" of at most ${MAX_EDIT_TEXT} whole characters, and no empty "search"`
     )
   }
   return edits.map(({ search, replace }) => ({ search: String(search), replace: String(replace) }))
 }
 
 function isEditText (text: Json | undefined): boolean {
-  return typeof text === 'string' && text.length <= MAX_EDIT_TEXT
+  return typeof text === 'string' && text.length <= MAX_EDIT_TEXT && text.isWellFormed()
 }
 
 function withLineEnds (content: string, eol: Eol): string {

@@ -1,3 +1,4 @@
+import { utf8In } from '../../base/text.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { sha256, type Mark } from '../workspace-files.ts'
 import { diffOf, type ShownDiff } from './diff.ts'
@@ -66,7 +67,7 @@ async function shownFile ({ kind, path, before, after }: Touched, contentOf: Con
 }
 
 function differenceOf (path: string, old: Buffer | null, young: Buffer | null): ShownDiff {
-  const binary = [old, young].find(content => content?.includes(0) === true)
+  const binary = [old, young].find(content => content !== null && (content.includes(0) || utf8In(content) === undefined))
   if (binary !== undefined && binary !== null) return { diff: `(${binary.length} bytes that are no text, SHA-256 ${sha256(binary)})\n`, isCut: false }
   return diffOf(path, old?.toString(), young?.toString())
 }

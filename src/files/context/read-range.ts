@@ -1,4 +1,4 @@
-import { beginningOf } from '../../base/text.ts'
+import { beginningOf, utf8In } from '../../base/text.ts'
 import { FileRefusal } from '../file-refusal.ts'
 import { normalisePath } from '../path-rules.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
@@ -15,6 +15,8 @@ export interface Range {
   readonly endLine: number
   readonly totalLines: number
   readonly text: string
+  /** What the lines do not show, and a change of the file keeps, in words: the byte order mark, line ends, permissions. Left out for a usual file. */
+  readonly form?: string
   /** The SHA-256 of the whole file. A later update of the file is refused when the file has changed since. */
   readonly sha256: string
 }
@@ -35,11 +37,13 @@ export async function readRange (
     end = start + (most === undefined ? DEFAULT_LINES : MAX_LINES) - 1
   }: { readonly start?: number | undefined; readonly end?: number | undefined; readonly most?: number | undefined } = {}
 ): Promise<Range> {
-  const { bytes } = await files.read(await files.resolve(named))
+  const { bytes, stats } = await files.read(await files.resolve(named))
   const normal = normalisePath(named)
   const path = 'path' in normal ? normal.path : named
   if (bytes.includes(0)) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no text`)
-  const lines = bytes.toString().split('\n')
+  const whole = bytes.toString()
+  const form = formOf(whole, utf8In(bytes) !== undefined, (stats.mode & 0o111) !== 0)
+  const lines = whole.replace(/^\ufeff/, '').split('\n')
   // The text after the last line end is no line when it is empty.
   if (lines.at(-1) === '') lines.pop()
   const first = Math.max(1, start)
@@ -50,8 +54,19 @@ export async function readRange (
     endLine: first + chosen.length - 1,
     totalLines: lines.length,
     text: beginningWithMark(chosen.join('\n'), most),
+    ...(form === '' ? {} : { form }),
     sha256: sha256(bytes)
   }
+}
+
+function formOf (text: string, isUtf8: boolean, isExecutable: boolean): string {
+  const [ends, returns] = [text.match(/\n/g)?.length ?? 0, text.match(/\r\n/g)?.length ?? 0]
+  return [
+    ...isUtf8 ? [] : ['not UTF-8, so it cannot be changed'],
+    ...text.startsWith('\ufeff') ? ['begins with a byte order mark'] : [],
+    ...returns === 0 ? [] : [returns === ends ? 'line ends are CRLF' : `${returns} of ${ends} line ends are CRLF`],
+    ...isExecutable ? ['executable'] : []
+  ].join('; ')
 }
 
 function beginningWithMark (text: string, most = Infinity): string {

@@ -3,6 +3,7 @@ import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { canonicalJson, isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { makePrivateFolder, PRIVATE_FILE } from '../../base/private-folder.ts'
+import { utf8In } from '../../base/text.ts'
 import { replaceFile } from '../durable.ts'
 import { errorCode, FileRefusal } from '../file-refusal.ts'
 import { OpenFolder } from '../open-folder.ts'
@@ -104,7 +105,9 @@ async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
     if (!stats.isFile() || stats.nlink > 1) throw unusable(layer, 'it is no plain file')
     if (stats.size > MAX_BYTES) throw unusable(layer, `it has ${stats.size} bytes, and at most ${MAX_BYTES} are read`)
     const bytes = await file.readFile()
-    return { hash: sha256(bytes), content: parseKept(bytes.toString(), layer) }
+    const text = utf8In(bytes)
+    if (text === undefined) throw unusable(layer, 'it is not UTF-8')
+    return { hash: sha256(bytes), content: parseKept(text, layer) }
   } finally {
     await file.close()
   }

@@ -1,6 +1,7 @@
 import { type Caller } from '../../access/caller.ts'
 import { requestInvalid, sessionBusy, sessionNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { utf8In } from '../../base/text.ts'
 import { PLAN } from '../../engine/plan/plan-key.ts'
 import { type DryTurn } from '../../files/change/dry-turn.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
@@ -81,7 +82,7 @@ export class PlanPreviews {
     const workspaces = await this.#options.loadWorkspaces()
     const bytes = await workspaces.content(workspaceOf(session), { session: session.id, change, path, sha256: mark })
     if (bytes === undefined) return { path, side, sha256: mark, bytes: 0, isOutdated: true }
-    if (bytes.includes(0)) return { path, side, sha256: mark, bytes: bytes.length }
+    if (bytes.includes(0) || utf8In(bytes) === undefined) return { path, side, sha256: mark, bytes: bytes.length }
     return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), ...(bytes.length > MAX_TEXT ? { isCut: true } : {}) }
   }
 

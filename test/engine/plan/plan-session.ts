@@ -144,7 +144,9 @@ export class PlanSession {
         const path = request['path'] as string
         const text = Object.hasOwn(this.#files, path) ? this.#files[path] : undefined
         if (text === undefined) return missing
-        return { type: 'file', path, startLine: (request['start_line'] as number | undefined) ?? 1, endLine: 9, totalLines: 9, text, sha256: `sha-${path}` }
+        const startLine = (request['start_line'] as number | undefined) ?? 1
+        const endLine = startLine + text.replace(/\n$/, '').split('\n').length - 1
+        return { type: 'file', path, startLine, endLine, totalLines: endLine, text: text.replace(/\n$/, ''), sha256: `sha-${path}` }
       }
     }
   }

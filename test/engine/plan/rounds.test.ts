@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
+import { contextBlockOf } from '../../../src/engine/plan/context-blocks.ts'
 import { type PlanSetting } from '../../../src/engine/plan/plan-setting.ts'
 import { PlanSession } from './plan-session.ts'
 
@@ -228,4 +229,15 @@ describe('a goal that is a failing check', () => {
     assert.equal(purpose, 'apply')
     assert.match(String(messages.at(-1)?.['content']), /CHECK\[test\]: exit code 1/)
   })
+})
+
+describe('what the model is shown of a file', () => {
+  for (const [title, block, shown] of [
+    ['has the blank lines at its end', { startLine: 1, endLine: 3, text: 'a\n\n' }, '1|a\n2|\n3|'],
+    ['is one blank line where the file has no other', { startLine: 1, endLine: 1, text: '' }, '1|'],
+    ['is nothing where there is no line', { startLine: 1, endLine: 0, text: '' }, ''],
+    ['begins with what the lines do not show', { startLine: 1, endLine: 1, text: 'a\r', form: 'line ends are CRLF' }, '(line ends are CRLF)\n1|a']
+  ] as const) {
+    it(title, () => assert.equal(contextBlockOf({ type: 'file', path: 'a.ts', sha256: 'x', totalLines: 3, ...block }, undefined)?.body, shown))
+  }
 })

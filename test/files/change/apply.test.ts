@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, link, mkdir, readdir, rm, stat, symlink } from 'node:fs/promises'
+import { chmod, link, mkdir, readdir, readFile, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type ChangeOutcome } from '../../../src/files/change/journal.ts'
@@ -47,6 +47,32 @@ describe('A change of files', () => {
     assert.equal(await workspace.get('lf.md'), 'a\nb\n')
   })
 
+  for (const [title, before, content, after] of [
+    ['its byte order mark', '\ufeffone\n', 'two\n', '\ufefftwo\n'],
+    ['its carriage returns', 'one\r\ntwo\r\n', 'three\nfour\n', 'three\r\nfour\r\n'],
+    ['its carriage returns, where the new text has some', 'one\r\ntwo\r\n', 'three\r\nfour\n', 'three\r\nfour\r\n'],
+    ['line ends of both kinds as they are written', 'one\r\ntwo\n', 'three\nfour\n', 'three\nfour\n']
+  ] as const) {
+    it(`keeps of an updated file ${title}`, async () => {
+      await workspace.put('a.md', before)
+      await workspace.apply([{ kind: 'UPDATE_FILE', path: 'a.md', content }])
+      assert.equal(await workspace.get('a.md'), after)
+      await workspace.undo()
+      assert.equal(await workspace.get('a.md'), before)
+    })
+  }
+
+  for (const [title, bytes] of [['Latin-1', [0x63, 0x61, 0x66, 0xe9, 0x0a]], ['Shift-JIS', [0x93, 0xfa, 0x96, 0x7b]], ['cp1251', [0xcf, 0xf0, 0xe8]], ['one stray byte', [0x61, 0xff, 0x62]]] as const) {
+    it(`is refused for a file in ${title}, whose bytes stay`, async () => {
+      await workspace.put('a.md', new Uint8Array(bytes))
+      for (const change of [{ kind: 'UPDATE_FILE', content: 'new\n' }, { kind: 'EDIT_FILE', edits: [{ search: 'a', replace: 'b' }] }]) {
+        const outcome = await workspace.apply([{ path: 'a.md', ...change }])
+        assert.match(outcome.kind === 'failure' ? outcome.message : 'done', /no UTF-8 text/)
+      }
+      assert.deepEqual([...await readFile(join(workspace.root, 'a.md'))], [...bytes])
+    })
+  }
+
   it('finds a file by a link to its folder, and takes two names of one file for one', async () => {
     await workspace.put('real/a.md', 'a')
     await symlink('real', join(workspace.root, 'link'))
@@ -56,7 +82,10 @@ describe('A change of files', () => {
   })
 
   const big = 'x'.repeat(1024 * 1024)
+  const half = '\ud83d'
   const refused: ReadonlyArray<{ readonly title: string, readonly actions: readonly TestAction[], readonly code: string, readonly bases?: Record<string, string> }> = [
+    { title: 'half of a character in a file', actions: [{ kind: 'CREATE_FILE', path: 'new.md', content: `a${half}b` }], code: 'ERR_SCHEMA_VALIDATION' },
+    { title: 'half of a character in an edit', actions: [{ kind: 'EDIT_FILE', path: 'a.md', edits: [{ search: 'a', replace: half }] }], code: 'ERR_SCHEMA_VALIDATION' },
     { title: 'an update of a file that was not read', actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: '' }], bases: {}, code: 'ERR_UPDATE_WITHOUT_BASE' },
     { title: 'an update of a file that has changed since', actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: '' }], bases: { 'a.md': '0'.repeat(64) }, code: 'ERR_BASE_CHANGED' },
     { title: 'a deletion of a file that has changed since', actions: [{ kind: 'DELETE_FILE', path: 'a.md' }], bases: { 'a.md': '0'.repeat(64) }, code: 'ERR_BASE_CHANGED' },
@@ -122,12 +151,13 @@ describe('Undo', () => {
   afterEach(() => workspace.remove())
 
   it('restores bytes, line ends and permissions; redo does it all again', async () => {
-    await workspace.put('a.sh', Buffer.from([0x61, 0x0d, 0x0a, 0xff, 0x00]), 0o755)
+    await workspace.put('a.sh', 'a\r\n', 0o755)
+    await workspace.put('latin.md', Buffer.from([0x61, 0x0d, 0x0a, 0xff, 0x00]))
     await workspace.put('dir/sub/b.md', 'b\r\n', 0o600)
     await workspace.put('c.md', 'c')
     await chmod(join(workspace.root, 'dir/sub'), 0o700)
     const before = await workspace.tree()
-    await workspace.apply([{ kind: 'UPDATE_FILE', path: 'a.sh', content: 'new' }, { kind: 'DELETE_DIR', path: 'dir' }, { kind: 'DELETE_FILE', path: 'c.md' }, { kind: 'CREATE_FILE', path: 'n/e/w.md', content: 'w' }])
+    await workspace.apply([{ kind: 'UPDATE_FILE', path: 'a.sh', content: 'new' }, { kind: 'DELETE_DIR', path: 'dir' }, { kind: 'DELETE_FILE', path: 'c.md' }, { kind: 'DELETE_FILE', path: 'latin.md' }, { kind: 'CREATE_FILE', path: 'n/e/w.md', content: 'w' }])
     const after = await workspace.tree()
     assert.equal((await workspace.undo()).kind, 'result')
     assert.deepEqual(await workspace.tree(), before)

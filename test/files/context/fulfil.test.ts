@@ -50,6 +50,22 @@ describe('A file that is asked for', () => {
     assert.equal((await ask({ type: 'read_file', path: 'a.md' }))[0]?.['text'], 'a\r\nb\r')
   })
 
+  for (const [form, content, mode] of [
+    [undefined, 'a\nb\n', 0o644],
+    ['begins with a byte order mark', '\ufeffa\nb\n', 0o644],
+    ['line ends are CRLF', 'a\r\nb\r\n', 0o644],
+    ['1 of 2 line ends are CRLF', 'a\r\nb\n', 0o644],
+    ['executable', 'a\nb\n', 0o755],
+    ['not UTF-8, so it cannot be changed', Buffer.from('caf\u00e9\n', 'latin1'), 0o644]
+  ] as const) {
+    it(`says what its lines do not show: ${form ?? 'nothing of a usual file'}`, async () => {
+      await workspace.put('a.md', content, mode)
+      const [block] = await ask({ type: 'read_file', path: 'a.md' })
+      assert.equal(block?.['form'], form)
+      assert.ok(!String(block?.['text']).includes('\ufeff'))
+    })
+  }
+
   for (const [path, code] of [['none.md', 'PATH_NOT_FOUND'], ['.env', 'PROTECTED_PATH'], ['dir/id_rsa', 'PROTECTED_PATH'], ['.git/config', 'PROTECTED_PATH'], ['link.md', 'FORBIDDEN_PATH'], ['hard.md', 'FORBIDDEN_PATH'], ['out/a.md', 'FORBIDDEN_PATH'], ['dir', 'FORBIDDEN_PATH'], ['../a.md', 'ERR_INVALID_PATH'], ['image.png', 'FORBIDDEN_PATH'], ['large.md', 'ERR_CONTENT_TOO_LARGE']] as const) {
     it(`is missing with ${code}: ${path}`, async () => {
       await workspace.put('.env', 'KEY=1')

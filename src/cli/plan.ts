@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { commandIn, REMEMBER } from '../engine/plan/plan-input.ts'
 import { type Cli } from './cli.ts'
 import { AT_ONCE, type Beginning, type Said } from './dialogue/dialogue.ts'
 import { usageError } from './exit-codes.ts'
@@ -63,15 +64,8 @@ async function readReport (file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((error: unknown) => { throw usageError(`--report: ${(error as Error).message}`) })
 }
 
-/**
- * Reads a line that the user types into a plan. Words such as `undo`, with paths as in `undo: a.ts b.ts`, are actions; any other line goes
- * to the model.
- */
+/** Reads a line that the user types into a plan: a command such as `undo: a.ts b.ts`, or words that go to the model. */
 export function readPlanLine (line: string): Said {
-  if (/^\s*(?:remember|запомни)\s*$/i.test(line)) return { action: { name: 'remember', data: {} } }
-  const [, message] = /^\s*commit(?:\s*:\s*|\s+|$)(.*)$/i.exec(line) ?? []
-  if (message !== undefined) return { action: { name: 'commit', data: message.trim() === '' ? {} : { message: message.trim() } } }
-  const [, name = '', paths = ''] = /^\s*(undo|redo|reject)\s*(?::\s*(\S.*))?$/i.exec(line) ?? []
-  if (name === '') return { text: line }
-  return { action: { name: name.toLowerCase(), data: paths === '' ? {} : { paths: paths.trim().split(/\s+/) } } }
+  const action = REMEMBER.test(line) ? { name: 'remember', data: {} } : commandIn(line)
+  return action === undefined ? { text: line } : { action }
 }

@@ -2,13 +2,13 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type JsonObject } from '../base/json.ts'
 import { type OperatorFile, type Workspace } from '../config/operator.ts'
-import { applyChange, recoverChanges } from './change/apply.ts'
+import { applyChange, type ApplyOptions, recoverChanges } from './change/apply.ts'
 import { parseChange } from './change/change.ts'
 import { contentsOf } from './change/contents.ts'
 import { withContents } from './change/edited.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
-import { dryTurn, type DryTurn } from './change/dry-turn.ts'
-import { type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
+import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
+import { changedBy, type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
 import { fulfil } from './context/fulfil.ts'
 import { FileRefusal } from './file-refusal.ts'
 import { type Memory, readMemory, remember } from './memory/memory-files.ts'
@@ -68,16 +68,25 @@ export class Workspaces {
   /** Changes files of a workspace, undoes a change, or redoes it. A second call for the same effect of a session changes nothing. */
   async apply (
     name: string,
-    given: { readonly session: string; readonly effect: string; readonly change: JsonObject; readonly signal: AbortSignal }
+    given: Omit<ApplyOptions, 'files' | 'journal'>
   ): Promise<ChangeOutcome> {
     const { files, journal } = this.#get(name)
     return await applyChange({ files, journal, ...given })
   }
 
-  /** Computes which files an undo or a redo of a session's changes would change, without writing. @param paths only these files, and all below these folders */
-  async dryTurn (name: string, kind: 'undo' | 'redo', session: string, paths: readonly string[]): Promise<DryTurn> {
+  /**
+   * Computes which files an undo or a redo of a session's changes would change, without writing.
+   * @param together the effects whose changes are turned round @param paths only these files, and all below these folders
+   */
+  async dryTurn (name: string, kind: 'undo' | 'redo', session: string, together: readonly string[], paths: readonly string[]): Promise<DryTurn> {
     const { files, journal } = this.#get(name)
-    return await dryTurn(kind, await new Journal(journal).endedOf(session), paths, files)
+    return await dryTurn(kind, entriesOf(await new Journal(journal).endedOf(session), together.map(effect => `${session}.${effect}`)), paths, files)
+  }
+
+  /** The paths that several changes of a session have changed together, each with its state before the first and after the last of them. */
+  async changedBy (name: string, session: string, together: readonly string[]): Promise<Touched[]> {
+    const journal = new Journal(this.#get(name).journal)
+    return changedBy((await Promise.all(together.map(effect => journal.ended(`${session}.${effect}`)))).filter(entry => entry !== undefined))
   }
 
   /** Shows a part of the files that a change of a session touches, with their diffs. */

@@ -303,6 +303,11 @@ export interface ApplyEffect {
   readonly kind: 'apply'
   readonly workspace: string
   readonly change: JsonObject
+  /**
+   * For an undo or a redo, the ids of the effects whose changes are taken back or made again together, one effect after the other: while one of them
+   * is impossible, none is done. Digests leave them out, since earlier logs do not have them.
+   */
+  readonly together?: readonly string[]
   /** Whether a person has to approve the change because it deletes a file. False for an undo, and where the plan asks for no confirmation. */
   readonly deletes: boolean
   /** The longest time that the change of the files is allowed to take, in ms. */

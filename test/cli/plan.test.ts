@@ -12,7 +12,7 @@ const GOAL = ['plan', 'plan: исправь тест', '--workspace', 'shop']
 const lines: ReadonlyArray<readonly [string, ReturnType<typeof readPlanLine>]> = [
   ['ok', { text: 'ok' }],
   ['undo', { action: { name: 'undo', data: {} } }],
-  [' Redo: a.ts b/c.ts ', { action: { name: 'redo', data: { paths: ['a.ts', 'b/c.ts'] } } }],
+  [' Redo: a.ts b/c.ts ', { action: { name: 'redo', data: { paths: 'a.ts b/c.ts' } } }],
   ['reject', { action: { name: 'reject', data: {} } }],
   [' Запомни ', { action: { name: 'remember', data: {} } }],
   ['commit', { action: { name: 'commit', data: {} } }],

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import fc from 'fast-check'
 import { type Tree } from '../files/change/workspace.ts'
 import { property } from '../helpers/property.ts'
@@ -29,6 +29,7 @@ interface Task {
 }
 
 const MENDED = PRICE.replace('> 10', '>= 10')
+const REWRITTEN = { kind: 'UPDATE_FILE', path: 'src/price.js', content: '// rewritten\n' }
 const wrong = (n: number): Answer => does(edit(n === 0 ? 'pieces > 10' : `pieces > ${10 + n}`, `pieces > ${11 + n}`))
 const person = (path: string, text: string): Pick<Task, 'atDiff' | 'foreign'> => ({ foreign: [path], atDiff: async (n, place) => { if (n === 1) await place.write(path, text) } })
 
@@ -53,6 +54,9 @@ const TASKS: readonly Task[] = [
   { title: 'a check that fails four times', answers: [READ, wrong(0), wrong(1), wrong(2), wrong(3)] },
   { title: 'a model that does the same again', answers: [READ, does(edit('pieces > 10', 'pieces > 10 /* x */')), does(edit('pieces > 10', 'pieces > 10 /* x */')), does(edit('pieces > 10', 'pieces > 10 /* x */'))] },
   { title: 'a model that gives up with NO_CHANGES', answers: [READ, wrong(0), { actions: [], summary: 'NO_CHANGES: it is the test that is wrong' }] },
+  { title: 'an UPDATE_FILE that is made twice', answers: [READ, does(REWRITTEN), does(REWRITTEN)] },
+  { title: 'a round that leaves the file as it is, and NO_CHANGES', answers: [READ, wrong(0), does(edit('pieces > 11', 'pieces > 11')), { actions: [], summary: 'NO_CHANGES: nothing to do' }] },
+  { title: 'a first change that leaves the file as it is', answers: [READ, does(edit('pieces > 10', 'pieces > 10')), { actions: [], summary: 'NO_CHANGES: nothing to do' }] },
   { title: 'edits that are never found', answers: [READ, wrong(0), does(edit('no such text', 'x'))] },
   { title: 'answers that are never JSON', answers: [READ, wrong(0), 'I give up.'] }
 ]
@@ -84,6 +88,89 @@ describe('A repair task', () => {
       for (const path of foreign) assert.ok(path in before)
     })
   }
+})
+
+describe('What a goal has changed', () => {
+  const TWO_ROUNDS: readonly Answer[] = [READ, does(edit('pieces > 10', 'pieces > 11'), edit('other = 10', 'other = 11', 'src/other.js')), does(edit('pieces > 11', 'pieces >= 10'))]
+  const ANSWER: Answer = { actions: [], summary: 'It mends the comparison.' }
+  const said = (text: string) => ['message', { text }] as const
+
+  /** A goal that two rounds have solved, and what was there before. */
+  async function solved (t: TestContext, answers: readonly Answer[] = [], profile = {}) {
+    const place = await repairPlace(t, { files: FILES, check: CHECK, answers: [...TWO_ROUNDS, ...answers], profile: { confirm: 'deletions', ...profile } })
+    const before = await place.tree()
+    const plan = await agreeToAll(place, await place.start())
+    assert.equal(plan['state'], 'applied', JSON.stringify(plan))
+    return { place, before, id: String(plan['id']), after: await place.tree() }
+  }
+
+  for (const [title, answers, steps, states] of [
+    ['a stray word', [ANSWER], [said('clear')], ['planned']],
+    ['a question', [ANSWER], [said('plan: what was wrong?')], ['planned']],
+    ['a question, and what was typed twice', [ANSWER, ANSWER], [said('why?'), said('why?')], ['planned', 'planned']],
+    ['a next goal that is rejected as a plan', [ANSWER], [said('plan: more'), ['reject', undefined]], ['planned', 'applied']],
+    ['a next goal that is rejected in words', [ANSWER], [said('plan: more'), said('reject')], ['planned', 'applied']],
+    ['a next goal that fails', ['no JSON', 'no JSON', 'no JSON', 'no JSON'], [said('plan: more')], ['applied']],
+    ['a next goal whose deletion waits, and is rejected', [does({ kind: 'DELETE_FILE', path: 'README.md' })], [said('apply: delete it'), ['reject', undefined]], ['awaiting_confirmation', 'applied']]
+  ] as const) {
+    it(`can be undone after ${title}`, async t => {
+      const { place, before, id } = await solved(t, answers)
+      for (const [index, [name, body]] of steps.entries()) assert.equal((await place.act(id, name, body))['state'], states[index])
+      assert.equal((await place.act(id, ...said('undo')))['state'], 'undone')
+      assert.deepEqual(await place.tree(), before)
+      assert.equal((await place.act(id, ...said('redo')))['state'], 'applied')
+    })
+  }
+
+  it('can be undone while the diff of the next goal waits, which is dropped', async t => {
+    const { place, before, id } = await solved(t, [does({ kind: 'CREATE_FILE', path: 'new.md', content: 'x' })], { confirm: 'diff' })
+    assert.equal((await place.act(id, ...said('apply: more')))['state'], 'awaiting_confirmation')
+    assert.equal((await place.act(id, ...said('undo')))['state'], 'undone')
+    assert.deepEqual(await place.tree(), before)
+  })
+
+  it('stays as it is, every file of every round, where somebody has changed one of them', async t => {
+    const { place, id, after } = await solved(t)
+    await place.write('src/other.js', '// mine\n')
+    const mine = await place.tree()
+    const plan = await place.act(id, 'undo', {})
+    assert.deepEqual([plan['ok'], plan['state'], plan['conflicts']], [false, 'applied', [{ path: 'src/other.js', reason: 'changed' }]])
+    assert.deepEqual(await place.tree(), mine)
+    await place.write('src/other.js', 'export const other = 11\n')
+    assert.deepEqual(await place.tree(), after)
+    assert.equal((await place.act(id, 'undo', {}))['state'], 'undone')
+  })
+
+  for (const [words, files] of [
+    ['undo: src/other.js', ['src/other.js']],
+    ['Undo:  ./src/other.js , "src/price.js"', ['src/other.js', 'src/price.js']],
+    ['undo src/other.js', ['src/other.js']],
+    ['undo: src', ['src/other.js', 'src/price.js']],
+    ['undo: src\\other.js', ['src/other.js']]
+  ] as const) {
+    it(`is undone in part by ${JSON.stringify(words)}`, async t => {
+      const { place, before, id, after } = await solved(t)
+      const plan = await place.act(id, ...said(words))
+      assert.deepEqual((plan['undone'] as unknown as Array<{ path: string }>).map(({ path }) => path).sort(), files)
+      assert.deepEqual(await place.tree(), { ...after, ...Object.fromEntries(files.map(file => [file, before[file]])) })
+    })
+  }
+
+  it('is not undone by a path that is none of it, and the message names one that is', async t => {
+    const { place, id, after } = await solved(t)
+    const { status, json } = await place.service.post(`/api/plans/${id}/message`, { text: 'undo: README.md' })
+    assert.equal(status, 400)
+    assert.match(JSON.stringify(json), /expected paths of this change, such as \\"src\/(?:price|other).js\\", got \\"README.md\\"/)
+    assert.deepEqual(await place.tree(), after)
+  })
+
+  it('is shown as one diff of all its rounds', async t => {
+    const { place, id } = await solved(t)
+    const { json } = await place.service.get(`/api/plans/${id}/preview`)
+    const files = json['files'] as unknown as Array<{ path: string, diff: string }>
+    assert.deepEqual(files.map(({ path }) => path).sort(), ['src/other.js', 'src/price.js'])
+    assert.match(files.find(({ path }) => path === 'src/price.js')?.diff ?? '', /-.*pieces > 10[^]*\+.*pieces >= 10/)
+  })
 })
 
 const eol = fc.constantFrom('\n', '\r\n')

@@ -60,9 +60,23 @@ export abstract class ChangeReducer extends TurnBack {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
     this.state = { ...this.state, error: undefined }
-    if (awaits.purpose === 'apply') return this.finish('rejected')
-    if (awaits.purpose === 'redo' || awaits.purpose === 'commit') return this.settle()
+    if (awaits.purpose === 'apply') return this.state.setting.keepsUndo === true ? this.rejected() : this.finish('rejected')
+    if (awaits.purpose === 'redo') return this.settle()
+    if (awaits.purpose === 'commit') return this.afterCommit()
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
+  }
+
+  /**
+   * Drops the goal that its user does not want any more. A change that is being mended is taken back. The plan goes on where an earlier goal has
+   * changed something, since that can still be undone.
+   */
+  protected rejected (): Next<PlanState> {
+    if (this.isMending) return this.giveUp()
+    const { setting: { schemaVersion, keepsUndo }, applied, undone } = this.state
+    if (schemaVersion === 1 || keepsUndo !== true || applied.length + undone.length === 0) return this.finish('rejected')
+    this.state = { ...this.state, held: undefined, plan: undefined }
+    if (applied.length > 0) this.tellUser('planDropped')
+    return this.settle()
   }
 
   /** Writes exactly the diff that was shown, since the user has agreed to it. */
@@ -77,7 +91,8 @@ export abstract class ChangeReducer extends TurnBack {
   protected preview (wish: JsonObject): Next<PlanState> {
     const { setting: { workspace } } = this.state
     this.state = { ...this.state, change: { wish, isAsked: false } }
-    return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [{ type: 'preview', change: wish }], timeout: TIMEOUTS.preview }))
+    const request = { type: 'preview', change: wish, ...('redo' in wish ? this.together() : {}) }
+    return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [request], timeout: TIMEOUTS.preview }))
   }
 
   /**
@@ -237,13 +252,9 @@ export abstract class ChangeReducer extends TurnBack {
    * settings of plans) says to keep them, they stay.
    */
   protected giveUp (): Next<PlanState> {
-    const { setting: { repair: { then }, schemaVersion, checks }, check: index, checkFailed = '' } = this.state
-    const check = checks[index] ?? ''
-    this.log('error', 'APPLY_ROLLBACK', { check })
-    if (then === 'rollback') {
-      if (schemaVersion !== 1) this.tellUser('planGivenUp', { check })
-      return this.takeBack('rollback')
-    }
+    const { setting: { repair: { then }, checks }, check, checkFailed = '' } = this.state
+    this.log('error', 'APPLY_ROLLBACK', { check: checks[check] ?? '' })
+    if (then === 'rollback') return this.takeBack('rollback')
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
   }
 

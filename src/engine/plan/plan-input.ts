@@ -1,4 +1,5 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { isAtOrBelow } from '../../files/change/step.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
@@ -7,16 +8,13 @@ import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts
 import { routeMode } from './route-mode.ts'
 
 /** The words by which a user agrees that the service remembers the preferences that the model has offered. */
-const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
+export const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 
 /** The words by which a user asks to repeat what has failed. */
 const RETRY = /^\s*\/retry\s*$/i
 
 /** The names of the actions that a user can send to a plan. */
 const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
-
-/** The words by which a user commits the change, with a message or without. */
-const COMMIT = /^commit(?:\s*:\s*|\s+|$)([^]*)$/i
 
 /** The steps in which a plan waits for its user. */
 export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
@@ -34,23 +32,62 @@ export type Intent =
   /** The user wants an undo or a redo. `paths` are the paths that the user named; `undefined` means the whole change. */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
+/**
+ * The command in a line that a user types: `undo`, `undo: src/a.js src/b.js`, `redo`, `reject`, `commit: words`; `undefined` for words that are for
+ * the model.
+ * @param changed the paths that an undo or a redo can name. They are recognised without the colon, too
+ */
+export function commandIn (line: string, changed: readonly ChangedPath[] = []): Action | undefined {
+  const [, word = '', colon = '', rest = ''] = /^\s*(undo|redo|reject|commit)(?:\s*(:)\s*|\s+|$)([^]*)$/i.exec(line) ?? []
+  const [name, named] = [word.toLowerCase(), rest.trim()]
+  if (name === 'commit') return { name, data: named === '' ? {} : { message: named } }
+  if (named === '') return name === '' ? undefined : { name, data: {} }
+  if (name !== 'undo' && name !== 'redo') return undefined
+  return colon !== '' || pathsIn(named, changed).every(path => isOf(path, changed)) ? { name, data: { paths: named } } : undefined
+}
+
 /** Says what the user wants by an input, or why the plan refuses the input in its present step. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
   if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${shown(action.name)}`)
-  switch (action?.name ?? wordOf(state, text)) {
+  const command = action ?? typedCommand(state, text)
+  return intentAnywhere(state, command?.name ?? wordOf(state, text) ?? '', command?.data ?? {}) ?? intentInStep(state, text, command)
+}
+
+/** What the user wants by a command that means the same in every step; `undefined` for anything else. */
+function intentAnywhere (state: PlanState, name: string, data: JsonObject): Intent | Refused | undefined {
+  switch (name) {
     case 'remember': return intentToRemember(state)
-    case 'commit': return intentToCommit(state, action?.data['message'])
+    case 'commit': return intentToCommit(state, data['message'])
     case 'retry': return LISTENING.has(state.step) && state.error !== undefined ? { wants: 'retry' } : busy('nothing has failed that could be asked for again')
+    case 'undo':
+    case 'redo': return intentOfChange(state, name, data)
+    default: return undefined
   }
+}
+
+function intentInStep (state: PlanState, text: string, command: Action | undefined): Intent | Refused {
   switch (state.step) {
-    case 'draft': return intentOfDraft(text, action)
-    case 'planned': return intentOfPlan(text, action)
-    case 'awaiting_confirmation': return intentOfHeld(state, text, action)
+    case 'draft': return intentOfDraft(text, command)
+    case 'planned': return intentOfPlan(text, command)
+    case 'awaiting_confirmation': return intentOfHeld(state, text, command)
     case 'applied':
-    case 'undone': return intentOfDone(state, text, action)
+    case 'undone': return intentOfDone(state, text, command)
     default: return busy(`the plan is ${state.step}`)
   }
+}
+
+/**
+ * The command that a user has typed. Words that begin with "commit" are for the model while there is nothing to commit. A session of an earlier
+ * version knows commands only where its change is the last thing that happened.
+ */
+function typedCommand (state: PlanState, text: string): Action | undefined {
+  const { step, applied, undone, setting: { schemaVersion, keepsUndo } } = state
+  const isDone = step === 'applied' || step === 'undone'
+  if (schemaVersion === 1 || (keepsUndo !== true && !isDone)) return undefined
+  const command = commandIn(text, keepsUndo === true ? [...applied, ...undone] : [])
+  if (command?.name === 'commit') return isDone || (step === 'planned' && applied.length > 0) ? command : undefined
+  return keepsUndo === true || (command !== undefined && Object.keys(command.data).length === 0 && command.name !== 'reject') ? command : undefined
 }
 
 /** Whether the user's words mean `remember` or `retry`. Both are possible whenever the plan waits for the user; `undefined` for other words. */
@@ -73,10 +110,7 @@ function intentOfDraft (text: string, action: Action | undefined): Intent | Refu
 /** What the user wants by an input after a change was applied or undone. In schema 1 another goal needs another session. */
 function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   const words = text.trim()
-  if (action === undefined && state.setting.schemaVersion !== 1 && !/^(?:undo|redo)$/i.test(words)) {
-    const [, message] = COMMIT.exec(words) ?? []
-    return message === undefined ? { wants: 'goal', words } : intentToCommit(state, message)
-  }
+  if (action === undefined && state.setting.schemaVersion !== 1) return { wants: 'goal', words }
   return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
@@ -86,7 +120,7 @@ function intentToCommit ({ step, applied, setting: { commit, workspace } }: Plan
     const message = `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that`
     return { kind: 'disabled', message }
   }
-  if (step !== 'applied' || applied.length === 0) return busy('there is nothing to commit')
+  if ((step !== 'applied' && step !== 'planned') || applied.length === 0) return busy('there is nothing to commit')
   if (given !== undefined && typeof given !== 'string') return invalid(`message: expected a text, got ${shown(given)}`)
   return { wants: 'commit', message: (given ?? '').trim() }
 }
@@ -113,18 +147,29 @@ function intentOfPlan (text: string, action: Action | undefined): Intent | Refus
   return goal === '' ? invalid('expected words behind "plan:", got none') : { wants: 'plan', words: goal }
 }
 
-function intentOfChange ({ step, applied, undone }: PlanState, name: string, { paths: given }: JsonObject): Intent | Refused {
+function intentOfChange ({ step, applied, undone, held }: PlanState, name: string, { paths: given }: JsonObject): Intent | Refused {
   if (name !== 'undo' && name !== 'redo') return busy(`the plan is ${step}; it takes "undo" and "redo", and another goal is another session`)
+  if (!LISTENING.has(step) || (step === 'awaiting_confirmation' && held === undefined)) return busy(`the plan is ${step}`)
   const changes = name === 'undo' ? applied : undone
   if (changes.length === 0) return busy(`there is nothing to ${name}`)
   if (given === undefined) return { wants: name, paths: undefined, changes }
-  const paths = Array.isArray(given) ? (given as readonly Json[]).map(plainPath) : []
-  const wrong = paths.findIndex(path => !changes.some(change => change.path === path))
-  if (paths.length === 0 || wrong >= 0) {
-    const culprit = wrong >= 0 && Array.isArray(given) ? given[wrong] : given
-    return invalid(`paths: expected an array of paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(culprit)}`)
-  }
-  return { wants: name, paths: paths.filter(path => path !== undefined), changes: changes.filter(({ path }) => paths.includes(path)) }
+  const named = typeof given === 'string' ? pathsIn(given, changes) : Array.isArray(given) ? given as readonly Json[] : []
+  const wrong = named.find(path => !isOf(path, changes)) ?? (named.length === 0 ? given : undefined)
+  if (wrong !== undefined) return invalid(`paths: expected paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(wrong)}`)
+  const paths = named.flatMap(path => plainPath(path) ?? [])
+  return { wants: name, paths, changes: changes.filter(({ path }) => paths.some(each => isAtOrBelow(path, each))) }
+}
+
+/** The paths in a person's words: one path that has blanks, or several with blanks or commas between them, each in quotes or not. */
+function pathsIn (words: string, changes: readonly ChangedPath[]): readonly string[] {
+  if (isOf(words, changes)) return [words]
+  return Array.from(words.matchAll(/"([^"]+)"|'([^']+)'|([^\s,"']+)/g), ([, double, single, plain = '']) => double ?? single ?? plain)
+}
+
+/** Whether a path is one of a change, or a folder above one. */
+function isOf (path: Json, changes: readonly ChangedPath[]): boolean {
+  const plain = plainPath(path)
+  return plain !== undefined && changes.some(change => isAtOrBelow(change.path, plain))
 }
 
 function plainPath (path: Json): string | undefined {

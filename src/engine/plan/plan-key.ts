@@ -23,6 +23,8 @@ export interface PlanResult {
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
   readonly conflicts?: readonly Conflict[]
+  /** The ids of the effects that made the changes of the goal, the oldest first. */
+  readonly changes: readonly string[]
   /** The hash of the git commit with the change; absent while there is none. */
   readonly commit?: string
   /** A diff that waits for the user's consent: the change as it was shown. */

@@ -69,7 +69,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
       case 'goal': return this.#nextGoal(intent.words)
       case 'change': return this.#askForAnother(intent.words)
       case 'commit': return this.commit(intent.message)
-      case 'reject': return this.isMending ? this.giveUp() : this.finish('rejected')
+      case 'reject': return this.rejected()
       case 'remember': return this.#remember('accept', intent.patch)
       case 'plan':
         this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }

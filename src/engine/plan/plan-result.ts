@@ -19,6 +19,7 @@ export function describePlan (state: PlanState): PlanResult {
     ...(plan === undefined ? {} : { plan_json: plan.json, plan_context: plan.context }),
     applied,
     undone,
+    changes: state.changes,
     ...(conflicts.length === 0 ? {} : { conflicts }),
     ...(state.commit === undefined ? {} : { commit: state.commit }),
     ...(held === undefined ? {} : { held }),

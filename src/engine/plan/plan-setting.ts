@@ -38,6 +38,11 @@ export interface PlanSetting {
   readonly remembers: boolean
   readonly limits: PlanLimits
   readonly whitelist: Whitelist
+  /**
+   * Whether the change of a goal can be undone, in words too, until the next goal has changed something. Left out in sessions of earlier versions:
+   * their logs must be read by the rules by which they were written.
+   */
+  readonly keepsUndo?: true
 }
 
 /** The limits of a plan and of its context, by name. */

@@ -101,8 +101,8 @@ export interface PlanState {
   readonly changes: readonly string[]
   /** The number of changes of the goal that were taken back. */
   readonly reversed: number
-  /** The changes that a running undo or redo has not reached yet, and the conflicts so far; `undefined` while none runs. */
-  readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[] } | undefined
+  /** The changes that a running undo or redo has not reached yet, the conflicts so far, and whether no paths were named; `undefined` while none runs. */
+  readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[], readonly isWhole?: boolean } | undefined
   /** Whether a change was already applied for the present goal. The first change of a goal begins new lists `applied` and `changes`. */
   readonly hasApplied: boolean
   /** The hash of the changes whose check failed last. If the model's next changes have the same hash, the service asks for no further repair. */

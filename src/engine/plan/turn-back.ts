@@ -33,34 +33,36 @@ export abstract class TurnBack extends PlanReducerBase {
     const { changes } = this.state
     const own = paths === undefined ? {} : { paths: [...paths] }
     const wishes = changes.length < 2 ? [{ undo: own }] : changes.toReversed().map(of => ({ undo: { of, ...own } }))
-    return this.#begin(purpose, wishes)
+    return this.#begin(purpose, wishes, paths === undefined)
   }
 
   /** Redoes the changes that were undone, the oldest first. If they delete something, a person is asked again. */
   protected doAgain (paths?: readonly string[]): Next<PlanState> {
     const wish = { redo: paths === undefined ? {} : { paths: [...paths] } }
-    return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish))
+    return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish), paths === undefined)
   }
 
-  #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[]): Next<PlanState> {
+  #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[], isWhole: boolean): Next<PlanState> {
     this.goTo('applying')
+    const { setting: { keepsUndo } } = this.state
     // The mode becomes APPLY, whatever the mode of the last goal was: only in this mode can files change.
-    this.state = { ...this.state, mode: 'apply', turning: { left, conflicts: [] } }
+    this.state = { ...this.state, mode: 'apply', held: undefined, turning: { left, conflicts: [], ...(isWhole && keepsUndo === true ? { isWhole } : {}) } }
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
   /** Begins to undo, or to redo, the next change of the goal; `undefined` when no change is left. */
   #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
     const [next, ...left] = this.state.turning?.left ?? []
-    this.state = { ...this.state, turning: next === undefined ? undefined : { left, conflicts } }
+    const { turning } = this.state
+    this.state = { ...this.state, turning: next === undefined ? undefined : { ...turning, left, conflicts } }
     if (next === undefined) return undefined
     return purpose === 'redo' ? this.preview(next) : this.change(purpose, next, false)
   }
 
   /** Handles the result of undoing one change, when the service undoes the goal's changes because a check failed. */
   protected rolledBack (ended: Ended): Next<PlanState> {
-    const { checkFailed = '', applied, turning } = this.state
-    const conflicts = [...turning?.conflicts ?? [], ...'failure' in ended ? [] : conflictsIn(ended.value)]
+    const { checkFailed = '', applied, turning, setting: { schemaVersion, checks }, check } = this.state
+    const conflicts = merged(turning?.conflicts, 'failure' in ended ? [] : conflictsIn(ended.value))
     // A created folder stays if the check has put files into it. If somebody else has changed a file, the whole change stays.
     if (conflicts.some(({ reason }) => reason !== 'filled')) {
       this.state = { ...this.state, conflicts, turning: undefined }
@@ -76,6 +78,7 @@ export abstract class TurnBack extends PlanReducerBase {
     const undone = applied.filter(change => !stays(change))
     this.state = { ...this.state, applied: applied.filter(stays), undone, conflicts, reversed: this.state.changes.length, rest: 'undone' }
     this.outbox.notice('files', { stage: 'undone', files: undone.map(each => ({ ...each })), ...withConflicts(conflicts) })
+    if (schemaVersion !== 1) this.tellUser('planGivenUp', { check: checks[check] ?? '' })
     return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
   }
 
@@ -88,18 +91,19 @@ export abstract class TurnBack extends PlanReducerBase {
   /** Handles the result of the undo or redo of one change. The next change of the goal follows, if there is one. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
-    const isNothing = isNothingOfMore(ended, turning)
+    const isNothing = this.#isNothingOfMore(ended)
     if ('failure' in ended && !isNothing) {
       this.tell({ code: ended.code, message: ended.failure })
       this.state = { ...this.state, turning: undefined }
       return this.settle()
     }
     const result = 'value' in ended ? ended.value : {}
-    const conflicts = [...turning?.conflicts ?? [], ...conflictsIn(result)]
+    const conflicts = merged(turning?.conflicts, conflictsIn(result))
     const from = name === 'undo' ? applied : undone
-    const paths = new Set((isNothing ? [] : changedIn(result) ?? from).map(({ path }) => path))
-    const moved = from.filter(({ path }) => paths.has(path))
-    const left = from.filter(({ path }) => !paths.has(path))
+    // What a change has written as it was before counts as taken back with the rest.
+    const isAll = turning?.isWhole === true && turning.left.length === 0 && conflicts.length === 0
+    const turned = isAll ? from : isNothing ? [] : changedIn(result) ?? from
+    const [moved, left] = divided(from, turned)
     this.state = name === 'undo'
       ? { ...this.state, applied: left, undone: [...undone, ...moved] }
       : { ...this.state, undone: left, applied: [...applied, ...moved] }
@@ -112,6 +116,17 @@ export abstract class TurnBack extends PlanReducerBase {
     if (error !== undefined) this.keepError(error)
     if (name === 'undo') this.#tellOfCommit()
     return this.settle()
+  }
+
+  /**
+   * Whether one change of several has nothing to undo or to redo, while others have: that is no failure. A change that came to nothing has left no
+   * undo, so there are fewer changes to redo than were undone.
+   */
+  #isNothingOfMore (ended: Ended): boolean {
+    const { turning, reversed } = this.state
+    const left = turning?.left.length ?? 0
+    if (!('failure' in ended)) return false
+    return ended.code === 'NOTHING_TO_UNDO' ? left > 0 : ended.code === 'NOTHING_TO_REDO' && left + 1 < reversed
   }
 
   /** Tells the user that the commit stays, since an undo does not take it back. */
@@ -145,12 +160,28 @@ export abstract class TurnBack extends PlanReducerBase {
       const list = (leftOut as readonly JsonObject[]).map(({ path, reason }) => `${String(path)} (${String(reason)})`).join(', ')
       if (list !== '') this.tellUser('commitLeavesOut', { list })
     }
-    return this.settle()
+    return this.afterCommit()
+  }
+
+  /** Waits for the user again: with the plan of the next goal, if there is one, since a commit of the goal before leaves it as it is. */
+  protected afterCommit (): Next<PlanState> {
+    const { hasApplied, rest } = this.state
+    if (hasApplied || rest !== 'planned') return this.settle()
+    this.state = { ...this.state, mode: 'plan' }
+    this.goTo('planned')
+    return this.listen()
   }
 
   protected change (purpose: Extract<PlanPurpose, 'apply' | 'rollback' | 'undo' | 'redo'>, change: JsonObject, deletes: boolean): Next<PlanState> {
     const { setting: { workspace } } = this.state
-    return this.wait(purpose, this.outbox.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT }))
+    const together = purpose === 'apply' ? {} : this.together()
+    return this.wait(purpose, this.outbox.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT, ...together }))
+  }
+
+  /** All changes of the goal, for the undo or redo of one of them. */
+  protected together (): { readonly together?: string[] } {
+    const { setting: { keepsUndo }, changes } = this.state
+    return keepsUndo === true ? { together: [...changes] } : {}
   }
 
   /** The message about a failed check, with its output. */
@@ -159,9 +190,15 @@ export abstract class TurnBack extends PlanReducerBase {
   }
 }
 
-/** Whether one change of the goal has nothing to undo, while further changes of the goal are still to be undone: that is no failure. */
-function isNothingOfMore (ended: Ended, turning: PlanState['turning']): boolean {
-  return 'failure' in ended && ended.code === 'NOTHING_TO_UNDO' && (turning?.left.length ?? 0) > 0
+/** Those of the paths that were turned round, and the others. */
+function divided (paths: readonly ChangedPath[], turned: readonly ChangedPath[]): [ChangedPath[], ChangedPath[]] {
+  const isTurned = ({ path }: ChangedPath): boolean => turned.some(each => each.path === path)
+  return [paths.filter(isTurned), paths.filter(each => !isTurned(each))]
+}
+
+/** The conflicts of several changes, one for each path. */
+function merged (before: readonly Conflict[] = [], found: readonly Conflict[]): Conflict[] {
+  return [...before, ...found.filter(({ path }) => !before.some(each => each.path === path))]
 }
 
 function withConflicts (conflicts: readonly Conflict[]): JsonObject {

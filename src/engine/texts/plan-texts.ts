@@ -2,7 +2,7 @@ import { type Language } from './language.ts'
 
 /** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
 export type PlanText =
-  | 'planDiff' | 'planRound' | 'planGivenUp' | 'planBase' | 'planActions' | 'planMore' | 'planMemory'
+  | 'planDiff' | 'planRound' | 'planGivenUp' | 'planDropped' | 'planBase' | 'planActions' | 'planMore' | 'planMemory'
   | 'committed' | 'commitLeavesOut' | 'commitStays'
 
 export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
@@ -10,6 +10,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planDiff: 'This is the change. ok writes it, reject drops it, other words change it.',
     planRound: '{{check}} failed; attempt {{n}} of {{rounds}}.',
     planGivenUp: '{{check}} still fails. The change was taken back.',
+    planDropped: 'Dropped. undo takes back what was applied before.',
     planBase: '{{path}} has changed; reading it again.',
     planActions: 'Changes: {{list}}.',
     planMore: '{{list}} and {{n}} more',
@@ -22,6 +23,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planDiff: 'Вот изменения. ok — записать, reject — отказаться, иначе — уточнить.',
     planRound: '{{check}} не прошла; попытка {{n}} из {{rounds}}.',
     planGivenUp: '{{check}} не проходит. Изменения отменены.',
+    planDropped: 'Отменено. undo отменит применённое раньше.',
     planBase: '{{path}} изменился; читаю снова.',
     planActions: 'Изменения: {{list}}.',
     planMore: '{{list}} и ещё {{n}}',

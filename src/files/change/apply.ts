@@ -21,6 +21,8 @@ export interface ApplyOptions {
    */
   readonly effect: string
   readonly change: JsonObject
+  /** For an undo or a redo, the effects whose changes are taken back or made again together with this one, as `effect` names them. @default only this one */
+  readonly together?: readonly string[] | undefined
   /** An abort ends the wait for other changes of the same workspace. A change that has begun is finished all the same. */
   readonly signal: AbortSignal
 }
@@ -29,7 +31,7 @@ export interface ApplyOptions {
  * Changes files of a workspace, undoes such a change, or redoes it. All of a change is done, or nothing. When the process is killed in
  * the middle, the next process that changes the workspace finishes the change or takes it back.
  */
-export async function applyChange ({ files, journal: folder, session, effect, change, signal }: ApplyOptions): Promise<ChangeOutcome> {
+export async function applyChange ({ files, journal: folder, session, effect, change, together, signal }: ApplyOptions): Promise<ChangeOutcome> {
   const id = `${session}.${effect}`
   const journal = new Journal(folder)
   await makePrivateFolder(folder)
@@ -38,7 +40,7 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
       return await whileLocked(folder, signal, async assertHeld => {
         await finishAll(journal, files, assertHeld)
         const ended = await journal.ended(id)
-        return ended !== undefined ? outcomeOf(ended) : await begin({ files, journal, session, id, change: parseChange(change), assertHeld })
+        return ended !== undefined ? outcomeOf(ended) : await begin({ files, journal, session, id, change: parseChange(change), together, assertHeld })
       })
     } catch (error) {
       if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
@@ -64,12 +66,13 @@ interface Beginning {
   readonly session: string
   readonly id: string
   readonly change: Change
+  readonly together: readonly string[] | undefined
   readonly assertHeld: () => void
 }
 
-async function begin ({ files, journal, session, id, change, assertHeld }: Beginning): Promise<ChangeOutcome> {
+async function begin ({ files, journal, session, id, change, together, assertHeld }: Beginning): Promise<ChangeOutcome> {
   const entry = { id, at: Date.now(), kind: change.kind, source: id, conflicts: [] }
-  const { of, steps, actions, conflicts } = await planned(change, { files, journal, session })
+  const { of, steps, actions, conflicts } = await planned(change, { files, journal, session }, together)
   if (change.kind === 'do') {
     const contents = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))

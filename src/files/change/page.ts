@@ -27,6 +27,18 @@ export interface ShownFile extends Touched {
   readonly isOutdated?: true
 }
 
+/** The paths that changes have changed together, the oldest change first: each with its state before the first of them and after the last. */
+export function changedBy (changes: ReadonlyArray<{ readonly steps: readonly Touched[] }>): Touched[] {
+  const all = new Map<string, Touched>()
+  for (const { kind, path, before: own, after } of changes.flatMap(({ steps }) => steps)) {
+    const before = all.has(path) ? all.get(path)?.before ?? null : own
+    const isFolder = before === 'folder' || after === 'folder'
+    const whole = before === null ? isFolder ? 'CREATE_DIR' : 'CREATE_FILE' : after === null ? isFolder ? 'DELETE_DIR' : 'DELETE_FILE' : kind
+    all.set(path, { kind: whole, path, before, after })
+  }
+  return [...all.values()].filter(({ before, after }) => before !== after)
+}
+
 /** A page of the paths that a change touches. */
 export interface Page {
   readonly files: readonly ShownFile[]

@@ -8,7 +8,7 @@ import { manifest } from './manifest.ts'
 import { changedSince, refuseOtherSteps, refuseUnshown } from './shown.ts'
 import { type Step } from './step.ts'
 import { survey } from './survey.ts'
-import { redoOf, undoOf } from './undo.ts'
+import { turnOf } from './undo.ts'
 
 /** The place of a change: the files and the journal of a workspace, and the session that changes them. */
 export interface ChangePlace {
@@ -31,15 +31,15 @@ export interface Planned {
 /**
  * Computes the steps of a change for the present state of the files. If a person has seen the change, only the steps that were shown are
  * allowed.
+ * @param together of an undo or a redo, the effects whose changes are turned round together: a conflict in one of them counts for all
  * @throws FileRefusal with the code of the problem; ERR_BASE_CHANGED when something is not as it was shown
  */
-export async function planned (change: Change, { files, journal, session }: ChangePlace): Promise<Planned> {
+export async function planned (change: Change, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<Planned> {
   const { shown } = change
   if (change.kind !== 'do') {
-    const entries = await journal.endedOf(session)
-    const { of, steps, conflicts } = change.kind === 'undo'
-      ? await undoOf(entries, change.paths, files, change.of === undefined ? undefined : `${session}.${change.of}`)
-      : await redoOf(entries, change.paths, files)
+    const idOf = (effect: string): string => `${session}.${effect}`
+    const asked = { paths: change.paths, of: change.of === undefined ? undefined : idOf(change.of), together: together.map(idOf) }
+    const { of, steps, conflicts } = await turnOf(change.kind, await journal.endedOf(session), asked, files)
     if (shown !== undefined) refuseOtherSteps(shown, steps)
     return { of, steps, actions: [], conflicts }
   }

@@ -1,5 +1,5 @@
 import { FileRefusal } from '../file-refusal.ts'
-import { type WorkspaceFiles } from '../workspace-files.ts'
+import { type Mark, type WorkspaceFiles } from '../workspace-files.ts'
 import { marksOf } from './carry-out.ts'
 import { type Conflict, conflictOf } from './conflict.ts'
 import { type EndedEntry } from './journal.ts'
@@ -13,6 +13,71 @@ export interface Reversal {
   readonly conflicts: readonly Conflict[]
 }
 
+/** The result that an undo or a redo would have now. */
+export interface DryTurn {
+  /** The paths that would be restored. */
+  readonly files: ReadonlyArray<Pick<Step, 'kind' | 'path'>>
+  /** The paths that would not be restored, since somebody else has changed them. */
+  readonly conflicts: readonly Conflict[]
+}
+
+/**
+ * Computes which files an undo or a redo of several changes would change, one change after the other, without writing. A path with a conflict
+ * in any of the changes would not be restored.
+ * @param entries changes of the session, the oldest first
+ * @param paths only these paths, and what is below them. @default all
+ */
+export async function dryTurn (
+  kind: 'undo' | 'redo',
+  entries: readonly EndedEntry[],
+  paths: readonly string[] | undefined,
+  files: WorkspaceFiles
+): Promise<DryTurn> {
+  const changes = kind === 'undo' ? inForce(entries) : undoneIn(entries).toReversed().map(entry => ({ entry, steps: entry.steps }))
+  const [turned, conflicts, left] = [new Map<string, Step>(), new Map<string, Conflict>(), new Map<string, Mark>()]
+  for (const { entry, steps: from } of changes) {
+    const { steps, conflicts: found } = await reversalOf(entry, from, paths, files, left)
+    for (const conflict of found) if (!conflicts.has(conflict.path)) conflicts.set(conflict.path, conflict)
+    for (const step of steps.filter(({ path }) => !conflicts.has(path))) {
+      if (!turned.has(step.path)) turned.set(step.path, step)
+      left.set(step.path, step.after)
+    }
+  }
+  const restored = [...turned.values()].filter(({ path, isAsked }) => isAsked && !conflicts.has(path))
+  return { files: restored.map(({ kind, path }) => ({ kind, path })), conflicts: [...conflicts.values()] }
+}
+
+/** Which change is turned round, and how much of it. */
+interface Asked {
+  /** Only these paths, and what is below them. Without paths all is turned round, or nothing if there is a conflict. */
+  readonly paths: readonly string[] | undefined
+  /** The id of the only change that is to be undone. @default the latest one */
+  readonly of: string | undefined
+  /** The ids of the changes that are turned round one after the other with this one: a conflict in one of them counts for all. */
+  readonly together: readonly string[]
+}
+
+/** Finds what an undo or a redo has to do next. @param entries changes of the session, the oldest first @throws FileRefusal NOTHING_TO_UNDO, NOTHING_TO_REDO */
+export async function turnOf (
+  kind: 'undo' | 'redo',
+  entries: readonly EndedEntry[],
+  { paths, of: named, together }: Asked,
+  files: WorkspaceFiles
+): Promise<Reversal> {
+  const only = named ?? (together.length === 1 ? together[0] : undefined)
+  const turn = kind === 'undo' ? await undoOf(entries, paths, files, only) : await redoOf(entries, paths, files)
+  if (together.length < 2) return turn
+  const stuck = (await dryTurn(kind, entriesOf(entries, together), paths, files)).conflicts.filter(({ reason }) => reason !== 'filled')
+  if (paths === undefined && stuck.length > 0) return { of: turn.of, steps: [], conflicts: stuck }
+  const conflicts = [...stuck, ...turn.conflicts.filter(({ path }) => !isIn(stuck, path))]
+  return { of: turn.of, steps: turn.steps.filter(({ path }) => !isIn(stuck, path)), conflicts }
+}
+
+/** Of the changes of a session those with the given ids, with their undos and redos. */
+export function entriesOf (entries: readonly EndedEntry[], ids: readonly string[]): EndedEntry[] {
+  return entries.filter(({ id, kind, of = '' }) => kind === 'redo' || ids.includes(kind === 'do' ? id : of))
+}
+
 /**
  * Finds the change to undo next: the latest change that was not undone. A change that was partly undone counts only if a part of it can still
  * be undone.
@@ -21,24 +86,27 @@ export interface Reversal {
  * @param only id of the only change that the caller wants undone
  * @throws FileRefusal NOTHING_TO_UNDO
  */
-export async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles, only?: string): Promise<Reversal> {
+async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles, only?: string): Promise<Reversal> {
   for (const { entry, steps, isWhole } of inForce(entries)) {
     if (only !== undefined && entry.id !== only) continue
     const reversal = await reversalOf(entry, steps, paths, files)
     if (isWhole || reversal.steps.some(({ path }) => !isIn(reversal.conflicts, path))) return chosen(reversal, paths)
   }
+  // A change that came to nothing, as when a file is written again as it is, is taken back by doing nothing.
+  const empty = entries.find(({ id, kind, steps }) => id === only && kind === 'do' && steps.every(({ before, after }) => before === after))
+  if (empty !== undefined) return { of: empty, steps: [], conflicts: [] }
   throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
 }
 
 /** Finds the undo to take back: the session's latest undo that was not redone, if no change of files came after it. @throws FileRefusal NOTHING_TO_REDO */
-export async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const last = undoneIn(entries).at(-1)
   if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
   return chosen(await reversalOf(last, last.steps, paths, files), paths)
 }
 
 /** The undos that were made after the last change of files and not redone since, the latest one last. These can be redone. */
-export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
+function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
   const undone: EndedEntry[] = []
   for (const entry of entries) {
     if (entry.kind === 'do') undone.length = 0
@@ -49,7 +117,7 @@ export function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[]
 }
 
 /** The changes that were not undone, or only partly, the newest first. Each comes with the steps of it that are not undone. */
-export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
+function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()
   for (const { kind, of = '', steps } of entries) {
@@ -65,25 +133,36 @@ export function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry
   })
 }
 
-/** Computes the steps that undo or redo a change in the present state of the files, and the conflicts. */
-export async function reversalOf (of: EndedEntry, from: readonly Step[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
+/**
+ * Computes the steps that undo or redo a change, and the conflicts.
+ * @param left the states in which earlier steps will have left their paths; every other path is as it is on the disk
+ */
+async function reversalOf (
+  of: EndedEntry,
+  from: readonly Step[],
+  paths: readonly string[] | undefined,
+  files: WorkspaceFiles,
+  left: ReadonlyMap<string, Mark> = new Map()
+): Promise<Reversal> {
   const all = reversed(from.filter(({ before, after }) => before !== after))
   const named = await Promise.all(paths?.map(path => files.resolve(path)) ?? [''])
   const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))
-  const marks = await marksOf(all, files)
+  const marks = new Map([...await marksOf(all, files), ...left])
   const changed = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path, before }) => conflictOf(path, before, marks.get(path)))
   // A restored file needs the folders on the way to it, even if the caller has not named them.
   const needed = new Set(wanted.flatMap(({ path }) => foldersOf(path)))
   const steps = all.filter(step => wanted.includes(step) || (needed.has(step.path) && step.after === 'folder' && marks.get(step.path) === null))
-  return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files)] }
+  return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files, left)] }
 }
 
 /** The conflicts of folders that cannot be removed, since they contain more than the change removes. @param steps the innermost folder first */
-async function filledFolders (steps: readonly Step[], files: WorkspaceFiles): Promise<Conflict[]> {
-  const going = new Set(steps.filter(({ after }) => after === null).map(({ path }) => path))
+async function filledFolders (steps: readonly Step[], files: WorkspaceFiles, left: ReadonlyMap<string, Mark>): Promise<Conflict[]> {
+  const ways = [...left].map(([path, mark]) => ({ path, after: mark }))
+  const going = new Set([...ways, ...steps].filter(({ after }) => after === null).map(({ path }) => path))
   const filled: Conflict[] = []
   for (const { path } of steps.filter(({ before, after }) => before === 'folder' && after === null)) {
-    const names = await files.list(path)
+    // A folder that an earlier step will make again is not there yet.
+    const names = left.get(path) === 'folder' && (await files.now(path)).mark === null ? [] : await files.list(path)
     if (names.every(name => going.has(`${path}/${name}`))) continue
     going.delete(path)
     filled.push({ path, reason: 'filled' })

@@ -100,7 +100,9 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
     case 'preview': {
       const change = own(request, 'change')
       if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')
-      return { type: 'preview', ...(await preview(place, change)) } as unknown as JsonObject
+      const given = own(request, 'together')
+      const together = Array.isArray(given) ? given.filter(each => typeof each === 'string') : []
+      return { type: 'preview', ...(await preview(place, change, together)) } as unknown as JsonObject
     }
     default:
       throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, list, env, memory, preview')

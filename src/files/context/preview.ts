@@ -17,10 +17,10 @@ export interface Preview extends Page {
   readonly conflicts: readonly JsonObject[]
 }
 
-/** Computes what a change would do, without writing. @throws FileRefusal when the change would be refused */
-export async function preview (place: ChangePlace, given: JsonObject): Promise<Preview> {
+/** Computes what a change would do, without writing. @param together as in `planned` @throws FileRefusal when the change would be refused */
+export async function preview (place: ChangePlace, given: JsonObject, together: readonly string[] = []): Promise<Preview> {
   const change = parseChange(given)
-  const { steps, actions, conflicts } = await planned(change, place)
+  const { steps, actions, conflicts } = await planned(change, place, together)
   const shown = shownOf(steps)
   const { length } = JSON.stringify(shown)
   if (length > MAX_LIST) {

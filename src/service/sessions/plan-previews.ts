@@ -3,7 +3,7 @@ import { requestInvalid, sessionBusy, sessionNotFound } from '../../base/errors.
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
 import { PLAN } from '../../engine/plan/plan-key.ts'
-import { type DryTurn } from '../../files/change/dry-turn.ts'
+import { type DryTurn } from '../../files/change/undo.ts'
 import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { approvalsIn } from '../../session/approval.ts'
@@ -58,8 +58,8 @@ export class PlanPreviews {
   }
 
   /**
-   * Reads a page of the files that a plan changes: those of the change that waits for a person or, if no change waits, of the last one that was
-   * shown.
+   * Reads a page of the files that a plan changes: those of the change that waits for a person or, if no change waits, of all rounds of the goal
+   * together.
    * @param after how many files come before the page
    */
   async page (session: Session, after: number, limit: number): Promise<Page> {
@@ -92,14 +92,14 @@ export class PlanPreviews {
    * @throws SESSION_BUSY when there is nothing to undo or redo, REQUEST_INVALID for a path that the change does not touch
    */
   async turn (session: Session, kind: 'undo' | 'redo', paths?: readonly string[]): Promise<DryTurn> {
-    const { applied, undone } = resultOf(session, PLAN)
+    const { applied, undone, changes } = resultOf(session, PLAN)
     const all = (kind === 'undo' ? applied : undone).map(({ path }) => path)
     if (all.length === 0) throw sessionBusy(session.id, session.status, `there is nothing to ${kind}`)
     const wrong = paths?.find(path => !all.includes(path))
     if (wrong !== undefined) {
       throw requestInvalid(`body: paths: expected paths of the change, such as ${JSON.stringify(all[0])}, got ${JSON.stringify(wrong)}`, { part: 'body' })
     }
-    return await (await this.#options.loadWorkspaces()).dryTurn(workspaceOf(session), kind, session.id, paths ?? all)
+    return await (await this.#options.loadWorkspaces()).dryTurn(workspaceOf(session), kind, session.id, changes, paths ?? all)
   }
 
   async #waiting (caller: Caller, id: string): Promise<Session | undefined> {
@@ -109,16 +109,20 @@ export class PlanPreviews {
   }
 
   /**
-   * Gives the plan's change that waits for a person or, if no change waits, the change that was shown last, and the files that the change touches.
-   * A waiting change lists these files itself; otherwise they are in the newest preview of the session's log.
+   * Gives the plan's change that waits for a person, and the files that it touches. If no change waits, these are the files that all rounds of the
+   * goal have changed together; before the first round, or when the journal has forgotten it, those of the newest preview in the session's log.
    */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
     const waiting = changeIn(session)
     if (waiting !== undefined) return { change: waiting, touched: shownIn(waiting) }
     const { eol } = startedAs(session.start, PLAN).setting
+    const { actions, changes } = resultOf(session, PLAN)
+    const made = { do: { actions: actions.map(action => ({ ...action })), eol } }
+    const touched = await (await this.#options.loadWorkspaces()).changedBy(workspaceOf(session), session.id, changes)
+    if (touched.length > 0) return { change: made, touched }
     const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
     // The contents of a change that was made are in the journal or on the disk, so only its actions are given here.
-    return { change: { do: { actions: resultOf(session, PLAN).actions.map(action => ({ ...action })), eol } }, touched: touchedIn(shown?.['shown']) }
+    return { change: made, touched: touchedIn(shown?.['shown']) }
   }
 }
 

@@ -121,7 +121,8 @@ function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, 
     commit: workspace.mayCommit ? commit : 'never',
     remembers: config.PAPAYU_MEMORY_AUTOPATCH === 1,
     limits: tightened(limitsOf(config, version), limits),
-    whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? [])
+    whitelist: widened(DEFAULT_WHITELIST, workspace.mayChange ?? []),
+    keepsUndo: true
   }
 }
 

@@ -35,11 +35,11 @@ export function workspaceLocks (): WorkspaceLocks {
 
 /** Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made only once. */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
-  return async ({ session: { id: session }, effect: { id: effect, workspace, change, timeout }, signal }) => {
+  return async ({ session: { id: session }, effect: { id: effect, workspace, change, together, timeout }, signal }) => {
     const workspaces = await load()
     const ending = timeLimit(signal, timeout)
     try {
-      return await lockOf(workspace).alone(ending, () => workspaces.apply(workspace, { session, effect, change, signal: ending }))
+      return await lockOf(workspace).alone(ending, () => workspaces.apply(workspace, { session, effect, change, together, signal: ending }))
     } catch (error) {
       return refusalOf(ending.aborted && error === ending.reason ? new FileRefusal('WORKSPACE_BUSY', 'a command is running in the workspace') : error)
     }

@@ -11,7 +11,7 @@ import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
 import { changedBy, type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
 import { fulfil } from './context/fulfil.ts'
 import { FileRefusal } from './file-refusal.ts'
-import { type Memory, readMemory, remember } from './memory/memory-files.ts'
+import { type ReadMemory, readMemory, remember } from './memory/memory-files.ts'
 import { DEFAULT_WHITELIST, widened } from './path-rules.ts'
 import { WorkspaceFiles } from './workspace-files.ts'
 import { writeTrace } from './write-trace.ts'
@@ -110,7 +110,7 @@ export class Workspaces {
   }
 
   /** Reads the stored preferences of a user and, if a workspace is named, of that workspace. @param owner the user, as in `Asker` */
-  async memory (owner: string, name?: string): Promise<Memory> {
+  async memory (owner: string, name?: string): Promise<ReadMemory> {
     return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
   }
 

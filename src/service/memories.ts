@@ -4,7 +4,7 @@ import { memoryUnusable, requestInvalid, workspaceNotFound } from '../base/error
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type OperatorFile } from '../config/operator.ts'
 import { FileRefusal } from '../files/file-refusal.ts'
-import { readPatch } from '../files/memory/memory-fields.ts'
+import { readPatch } from '../files/memory/memory-rules.ts'
 import { type Workspaces } from '../files/workspaces.ts'
 
 /** The longest time that a change of preferences waits for other changes of the same file, in ms. */
@@ -42,9 +42,9 @@ export class Memories {
     this.#requireOffered(caller, workspace)
     const layer = workspace === undefined ? 'user' : 'project'
     const patch = Object.fromEntries(Object.entries(fields).map(([name, value]) => [`${layer}.${name}`, value] as const))
-    const { dropped } = readPatch(patch)
-    if (dropped.length > 0) {
-      const wrong = dropped.map(key => JSON.stringify(key)).join(', ')
+    const { refused } = readPatch(patch)
+    if (refused.length > 0) {
+      const wrong = refused.map(({ name, reason }) => `${JSON.stringify(name)}: ${reason}`).join('; ')
       throw requestInvalid(`body: expected fields of the memory with their values, as docs/plans.md has them; not so: ${wrong}`, { part: 'body' })
     }
     try {

@@ -28,7 +28,7 @@ describe('A plan over HTTP', () => {
     const planned = await service.post('/api/plans', { ...GOAL, profile: 'careful' })
     assert.deepEqual(told(planned), [201, 'planned'])
     assert.match(String(planned.json['summary']), /^Диагноз: скидка/)
-    assert.match(String(planned.json['plan_context']), /FILE\[src\/price\.js\]:\n1\|/)
+    assert.match(String(planned.json['plan_context']), /FILE\[src\/price\.js\]:\n\(line ends are CRLF; executable\)\n1\|/)
     assert.deepEqual([planned.json['ok'], planned.json['actions'], await scratch.tree()], [true, [], before])
 
     const id = planOf(planned)

@@ -1,7 +1,7 @@
 import { describeViolations } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
+import { readPatch } from '../../files/memory/memory-rules.ts'
 import { type CompiledSchema, compileSchemaLater } from '../../tool/schema/schema.ts'
-import { cleanPatch } from './memory.ts'
 import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-plan.ts'
 import { type PlanState } from './plan-state.ts'
 import { validateActions } from './validate-plan.ts'
@@ -63,7 +63,7 @@ function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judg
   if (reply.actions.length === 0) {
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
     // An answer without actions is taken when it has a memory patch.
-    if (reply.summary.startsWith(NO_CHANGES) || Object.keys(cleanPatch(reply.patch).patch).length > 0) return { verdict: 'take', reply }
+    if (reply.summary.startsWith(NO_CHANGES) || Object.keys(readPatch(reply.patch).patch).length > 0) return { verdict: 'take', reply }
     return repair(
       'ERR_APPLY_EMPTY_ACTIONS',
       `in APPLY "actions" is not empty, or "summary" begins with ${NO_CHANGES}, or "memory_patch" has what is to be remembered`

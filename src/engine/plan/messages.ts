@@ -1,5 +1,5 @@
 import { type Language } from '../texts/language.ts'
-import { MEMORY_FIELDS } from './memory.ts'
+import { MEMORY_FIELDS } from '../../files/memory/memory-rules.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type PlanMode } from './route-mode.ts'
 

@@ -2,7 +2,6 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Engine } from '../../session/engine.ts'
 import { takeFact } from '../shared/reducer.ts'
 import { NO_CACHE } from './cycle-cache.ts'
-import { NO_MEMORY } from './memory.ts'
 import { intentOf } from './plan-input.ts'
 import { PLAN, type PlanResult } from './plan-key.ts'
 import { describePlan } from './plan-result.ts'
@@ -65,7 +64,7 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     branch: undefined,
     recentErrors: [],
     offered: undefined,
-    memory: NO_MEMORY,
+    memory: { user: {}, project: {} },
     context: [],
     pending: [],
     cache: NO_CACHE,

@@ -1,4 +1,5 @@
-import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { readPatch } from '../../files/memory/memory-rules.ts'
 import { type Next } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { contentOf, messageOf } from '../shared/choice.ts'
@@ -9,7 +10,6 @@ import { ChangeReducer } from './change-reducer.ts'
 import { basesIn, contextBlockOf, wholeIn, writeContext } from './context-blocks.ts'
 import { keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply } from './judge-reply.ts'
-import { cleanPatch } from './memory.ts'
 import { notWritten } from './messages.ts'
 import { modelRequest } from './model-request.ts'
 import { type PlanProblem, type PlanReply } from './parse-plan.ts'
@@ -133,6 +133,10 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   #hasRead (ended: Ended): Next<PlanState> {
     // Before the model has asked for files, a failed read fails the plan: perhaps there is no workspace. Later the model goes on without the files.
     if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
+    for (const problem of problemsIn(ended)) {
+      this.log('warning', 'MEMORY_UNUSABLE', { reason: problem })
+      this.outbox.show(problem)
+    }
     this.state = recordRead(this.state, ended)
     if (this.state.mode === 'apply') this.goTo('applying')
     return this.#askModel()
@@ -245,8 +249,12 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     this.state = { ...this.state, reply, summary, repair: undefined }
     this.outbox.show(summary)
     this.outbox.notice('message', { role: 'assistant', content: summary, mode: this.state.mode })
-    const { patch, dropped } = cleanPatch(reply.patch)
-    if (dropped.length > 0) this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: dropped.slice(0, 10).map(key => clip(key, 60)).join(',') })
+    const { patch, refused } = readPatch(reply.patch)
+    if (refused.length > 0) {
+      const named = refused.slice(0, 10).map(({ name, reason }) => ({ name: clip(name, 60), reason }))
+      this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: named.map(({ name }) => name).join(',') })
+      this.tellUser('planNotRemembered', { list: named.map(({ name, reason }) => `${name} (${reason})`).join('; ') })
+    }
     if (Object.keys(patch).length === 0) return this.#proceed()
     const { setting: { remembers } } = this.state
     this.outbox.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
@@ -262,8 +270,10 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
 
   /** Handles the result of storing preferences that the user was not asked about. The plan continues even when they could not be stored. */
   #remembered (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
-    else this.outbox.notice('memory', { patch: cleanPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
+    if ('failure' in ended) {
+      this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
+      this.tellUser('planNotRemembered', { list: ended.failure })
+    } else this.outbox.notice('memory', { patch: readPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
     return this.#proceed()
   }
 
@@ -300,6 +310,14 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
     return this.preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
   }
+}
+
+/** What is wrong with the files of the memory, where they were read. */
+function problemsIn (ended: Ended): readonly string[] {
+  const blocks = 'value' in ended && isJsonObject(ended.value) ? ended.value['blocks'] : undefined
+  const memory = Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).find(({ type }) => type === 'memory') : undefined
+  const problems = memory?.['problems']
+  return Array.isArray(problems) ? problems.filter(each => typeof each === 'string') : []
 }
 
 /** Wraps one request as a read that has no alternative requests. */

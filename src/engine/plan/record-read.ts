@@ -2,7 +2,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { type Ended } from '../shared/reducer.ts'
 import { contextBlockOf } from './context-blocks.ts'
 import { answersTo, keyOf } from './cycle-cache.ts'
-import { cleanMemory } from './memory.ts'
+import { memoryIn } from '../../files/memory/memory-rules.ts'
 import { type ContextEntry, type PlanState } from './plan-state.ts'
 
 /** Adds what was read to the state of a plan. For a request that failed, the model is told that the text is missing, and why. */
@@ -30,7 +30,7 @@ export function recordRead (state: PlanState, ended: Ended): PlanState {
  * nor the request that started the session did.
  */
 function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
-  const memory = cleanMemory(block?.['user'], block?.['project'])
+  const memory = memoryIn(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user
   const wantsChange = !isRouted && (format === 'patch_first' || format === 'apply')
   const branch = block?.['branch']

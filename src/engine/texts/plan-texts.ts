@@ -2,8 +2,8 @@ import { type Language } from './language.ts'
 
 /** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
 export type PlanText =
-  | 'planDiff' | 'planRound' | 'planGivenUp' | 'planDropped' | 'planBase' | 'planActions' | 'planMore' | 'planMemory'
-  | 'committed' | 'commitLeavesOut' | 'commitStays'
+  | 'planDiff' | 'planRound' | 'planGivenUp' | 'planDropped' | 'planBase' | 'planActions' | 'planMore'
+  | 'planMemory' | 'committed' | 'commitLeavesOut' | 'commitStays' | 'planNotRemembered'
 
 export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
   en: {
@@ -15,6 +15,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planActions: 'Changes: {{list}}.',
     planMore: '{{list}} and {{n}} more',
     planMemory: 'Memory: {{list}}.',
+    planNotRemembered: 'Not remembered: {{list}}.',
     committed: 'Committed {{hash}}.',
     commitLeavesOut: 'Not in the commit: {{list}}.',
     commitStays: 'The commit {{hash}} stays; git revert takes it back.'
@@ -28,6 +29,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
     planActions: 'Изменения: {{list}}.',
     planMore: '{{list}} и ещё {{n}}',
     planMemory: 'Память: {{list}}.',
+    planNotRemembered: 'Не запомнено: {{list}}.',
     committed: 'Коммит {{hash}}.',
     commitLeavesOut: 'Не вошло в коммит: {{list}}.',
     commitStays: 'Коммит {{hash}} остаётся; его отменит git revert.'

@@ -9,7 +9,7 @@ import { errorCode, FileRefusal } from '../file-refusal.ts'
 import { OpenFolder } from '../open-folder.ts'
 import { sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { whileLocked } from '../workspace-lock.ts'
-import { fieldsOf, knownFields, readPatch, type Layer } from './memory-fields.ts'
+import { fieldsIn, type Layer, type Memory, memoryIn, readPatch } from './memory-rules.ts'
 
 /** The largest size of a file of memory (stored preferences), in bytes. */
 const MAX_BYTES = 12 * 1024
@@ -20,9 +20,7 @@ const PROJECT_FILE = 'project.json'
 const USER_FILE = 'preferences.json'
 
 /** The memory that a session starts with: the stored preferences of its owner and of its project. */
-export interface Memory {
-  readonly user: JsonObject
-  readonly project: JsonObject
+export interface ReadMemory extends Memory {
   /** The problems of memory files that cannot be used, in words. */
   readonly problems?: readonly string[]
 }
@@ -44,11 +42,14 @@ interface Kept {
 }
 
 /** Reads the memory (stored preferences) of an owner and a project. A file that cannot be used counts as empty, and is reported as a problem. */
-export async function readMemory (place: MemoryPlace): Promise<Memory> {
+export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
   const problems: string[] = []
   const read = async (layer: Layer): Promise<JsonObject> => {
     try {
-      return await inFolder(place, layer, false, async folder => knownFields(layer, fieldsOf((await readKept(folder, layer)).content[layer]))) ?? {}
+      return await inFolder(place, layer, false, async folder => {
+        const { content } = await readKept(folder, layer)
+        return layer === 'user' ? memoryIn(content['user'], {}).user : memoryIn({}, content['project']).project
+      }) ?? {}
     } catch (error) {
       if (!(error instanceof FileRefusal)) throw error
       problems.push(error.message)
@@ -61,30 +62,32 @@ export async function readMemory (place: MemoryPlace): Promise<Memory> {
 
 /**
  * Stores the fields of a patch in memory (preferences for later sessions); names are dotted, such as `user.preferred_style`, and `null`
- * removes a field. A name that is not allowed is dropped. A repeat of the same patch changes nothing.
+ * removes a field. A field that is not allowed is dropped, and named. A repeat of the same patch changes nothing.
  * @param journal folder of the workspace's journal, whose lock keeps other calls from changing the workspace's files or its memory meanwhile. The
  * preferences of the user have a lock of their own, since the user's sessions in all workspaces share them.
  * @throws FileRefusal MEMORY_UNUSABLE for a file that has another form, which stays as it is; ERR_CONTENT_TOO_LARGE
  */
 export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {
-  const { set, dropped } = readPatch(patch)
+  const { patch: taken, refused } = readPatch(patch)
   const remembered: string[] = []
   for (const layer of ['user', 'project'] as const) {
-    const names = Object.keys(set[layer])
+    const set = fieldsIn(layer, taken)
+    const names = Object.keys(set)
     if (names.length === 0) continue
     const lock = layer === 'user' ? userFolder(place) : journal
     await makePrivateFolder(lock)
-    await whileLocked(lock, signal, assertHeld => inFolder(place, layer, true, folder => change(folder, layer, set[layer], assertHeld)))
+    await whileLocked(lock, signal, assertHeld => inFolder(place, layer, true, folder => change(folder, layer, set, assertHeld)))
     remembered.push(...names.map(name => `${layer}.${name}`))
   }
   const { user, project } = await readMemory(place)
-  return { remembered, dropped, user, project }
+  return { remembered, dropped: refused.map(({ name }) => name), user, project }
 }
 
 async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assertHeld: () => void): Promise<void> {
   const { hash, content } = await readKept(folder, layer)
-  const fields = Object.fromEntries(Object.entries({ ...fieldsOf(content[layer]), ...set }).filter(([, value]) => value !== null))
-  if (hash !== undefined && canonicalJson(fields) === canonicalJson(fieldsOf(content[layer]))) return
+  const before = content[layer] as JsonObject | undefined ?? {}
+  const fields = Object.fromEntries(Object.entries({ ...before, ...set }).filter(([, value]) => value !== null))
+  if (hash !== undefined && canonicalJson(fields) === canonicalJson(before)) return
   const text = `${stringifyJson({ ...content, schema_version: 1, [layer]: fields }, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `what is remembered of a ${layer} has at most ${MAX_BYTES} bytes`)
   // If somebody has edited the file since it was read, the edit is not overwritten.

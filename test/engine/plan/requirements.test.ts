@@ -4,10 +4,11 @@ import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { isJsonObject, type Json, type JsonObject } from '../../../src/base/json.ts'
 import { judgeReply } from '../../../src/engine/plan/judge-reply.ts'
-import { cleanMemory, cleanPatch, memoryBlock } from '../../../src/engine/plan/memory.ts'
+import { memoryBlock } from '../../../src/engine/plan/memory.ts'
 import { DEFAULT_LIMITS, type PlanLimits } from '../../../src/engine/plan/plan-setting.ts'
 import { type PlanState } from '../../../src/engine/plan/plan-state.ts'
 import { routeMode } from '../../../src/engine/plan/route-mode.ts'
+import { memoryIn, readPatch } from '../../../src/files/memory/memory-rules.ts'
 import { PLAN_LIMITS } from '../../../src/registry/kinds/plan/plan-kind.ts'
 import { PlanSession } from './plan-session.ts'
 
@@ -61,26 +62,26 @@ describe('words', () => {
 describe('a memory patch', () => {
   for (const { id, patch, kept } of patches) {
     it(`fulfils ${id}`, () => {
-      const cleaned = cleanPatch(patch)
+      const cleaned = readPatch(patch)
       assert.deepEqual(cleaned.patch, kept)
-      assert.deepEqual(cleaned.dropped.toSorted(), Object.keys(patch).filter(name => !Object.hasOwn(kept, name)).toSorted())
+      assert.deepEqual(cleaned.refused.map(({ name }) => name).toSorted(), Object.keys(patch).filter(name => !Object.hasOwn(kept, name)).toSorted())
     })
   }
 })
 
 describe('memory', () => {
   it('P-36 has only fields that are there', () => {
-    assert.equal(memoryBlock(cleanMemory({}, { src_roots: [] })), '')
-    assert.match(memoryBlock(cleanMemory({ ask_budget: 0 }, {})), /^ENGINEERING_MEMORY .*\n\{"user":\{"ask_budget":0\}\}\n\nUse /)
+    assert.equal(memoryBlock(memoryIn({}, { src_roots: [] })), '')
+    assert.match(memoryBlock(memoryIn({ ask_budget: 0 }, {})), /^ENGINEERING_MEMORY .*\n\{"user":\{"ask_budget":0\}\}\n\nUse /)
   })
 
   it('X6 knows the names of the older form, and prefers its own', () => {
     const old = { preferred_style: 'коротко, по делу', default_language: 'python', test_command: 'pytest -q', lint_command: 'ruff check .', format_command: 'ruff format .', project_root_hint: 'src/' }
-    assert.deepEqual(cleanMemory(old, { default_lint_command: 'own' }), { user: { default_language: 'python' }, project: { default_test_command: 'pytest -q', default_lint_command: 'own', default_format_command: 'ruff format .' } })
+    assert.deepEqual(memoryIn(old, { default_lint_command: 'own' }), { user: { default_language: 'python' }, project: { default_test_command: 'pytest -q', default_lint_command: 'own', default_format_command: 'ruff format .' } })
   })
 
   it('X8 is at most 12 KiB long', () => {
-    const block = memoryBlock(cleanMemory({ ask_budget: 1 }, { ci_notes: 'x'.repeat(20_000), build_command: 'make' }))
+    const block = memoryBlock(memoryIn({ ask_budget: 1 }, { src_roots: Array.from({ length: 20 }, () => 'x'.repeat(1000)), build_command: 'make' }))
     assert.match(block, /\{"user":\{"ask_budget":1\},"project":\{"build_command":"make"\}\}/)
   })
 })

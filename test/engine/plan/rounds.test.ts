@@ -241,3 +241,22 @@ describe('what the model is shown of a file', () => {
     it(title, () => assert.equal(contextBlockOf({ type: 'file', path: 'a.ts', sha256: 'x', totalLines: 3, ...block }, undefined)?.body, shown))
   }
 })
+
+describe('what the memory does not take', () => {
+  for (const [title, patch, told] of [
+    ['a text of 1,001 characters', { 'project.ci_notes': 'x'.repeat(1001) }, 'Not remembered: project.ci_notes (expected a text of 1 to 1000 characters, got 1001 characters).'],
+    ['a value of another kind', { 'user.ask_budget': 7 }, 'Not remembered: user.ask_budget (expected one of 0, 1, 2, got 7).'],
+    ['a field that nobody knows', { 'user.evil': 'x' }, 'Not remembered: user.evil (there is no such field).']
+  ] as const) {
+    it(`is said, and not offered: ${title}`, () => {
+      const plan = new PlanSession('plan: remember it', { files, setting }).answer({ summary: 'Noted.', memory_patch: { ...patch, 'user.preferred_style': 'brief' } })
+      assert.ok(plan.notices('stdout').some(({ text }) => text === told), JSON.stringify(plan.notices('stdout')))
+      assert.deepEqual(plan.result['memory_patch'], { 'user.preferred_style': 'brief' })
+    })
+  }
+
+  it('is said of a file that cannot be used', () => {
+    const plan = new PlanSession('plan: look', { files, setting, memory: { problems: ['project.json cannot be used'] } }).answer({ summary: 'Seen.' })
+    assert.ok(plan.notices('stdout').some(({ text }) => text === 'project.json cannot be used'))
+  })
+})

@@ -44,10 +44,11 @@ describe('What is remembered', () => {
     ['user.preferred_style', 'brief', true], ['user.preferred_style', 'loud', false], ['user.ask_budget', 2, true], ['user.ask_budget', 3, false], ['user.ask_budget', '1', false],
     ['user.risk_tolerance', 'high', true], ['user.output_format', 'plan', true], ['user.output_format', 'patch_first', true], ['user.output_format', 'x', false], ['user.default_language', 'ru', true],
     ['project.src_roots', ['a'], true], ['project.src_roots', 'a', false], ['project.src_roots', [1], false], ['project.default_test_command', 'x', true], ['project.default_test_command', {}, false],
+    ['project.ci_notes', 'x'.repeat(1000), true], ['project.ci_notes', 'x'.repeat(1001), false], ['project.ci_notes', '', false], ['project.ci_notes', '\ud83d', false], ['user.default_language', 'x'.repeat(41), false], ['project.src_roots', [], false],
     ['project.test_command', 'x', false], ['session.current_branch', 'x', false], ['user.__proto__', 'x', false], ['__proto__.polluted', 'x', false], ['user', 'x', false], ['user.ask_budget.x', 1, false]
   ]
   for (const [key, value, isGood] of values) {
-    it(`${isGood ? 'may be' : 'is never'} ${key} = ${JSON.stringify(value)}`, async () => {
+    it(`${isGood ? 'may be' : 'is never'} ${key} = ${JSON.stringify(value)?.slice(0, 60)} (${JSON.stringify(value)?.length})`, async () => {
       const { remembered, dropped } = await keep(Object.fromEntries([[key, value]]))
       assert.deepEqual({ remembered, dropped }, isGood ? { remembered: [key], dropped: [] } : { remembered: [], dropped: [key] })
     })

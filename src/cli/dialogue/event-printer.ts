@@ -55,7 +55,7 @@ export class EventPrinter {
       this.#hasPrinted = true
       return await this.print(text)
     }
-    if (data['type'] === 'child') return
+    if (data['type'] === 'child' || data['type'] === 'llm.progress') return
     if (data['type'] === 'terminal.waiting') return await this.#output.words(text)
     // If the output is no terminal, an answer is printed only once, when it is complete.
     if (this.#output.terminal === undefined) return

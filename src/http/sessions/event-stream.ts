@@ -23,7 +23,7 @@ export const EventStream = Type.String({
     '`stdout` {text, effect}, `message` {role, content, effect, value} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
     '`input` {by, text, action}, `tool` {effect, name, tool, arguments, phase: called | ended, outcome: ok | failed | unknown | refused, durationMs}, ' +
     '`command` {phase: proposed | ended | denied, command, effect, exitCode, outcome, durationMs, reason}, `files`, `memory`, `approval`, `child` {effect, session, name, definition, status: running | completed | failed | cancelled | expired | refused, code, message}, `log` {prefix, level, text}, ' +
-    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated: `type` is `llm.delta` {effect, text}, `llm.reset` {effect}, `command.output` {effect, stream, text}, or `child` {effect, session, name, definition, status, path, ask: {approvals} or {word, text, seq}}, what a session below waits for; ' +
+    '`state` {status, word}, `error` {code, message}, `done` {status}. `live` has no id and is not repeated: `type` is `llm.delta` {effect, text}, `llm.reset` {effect}, `llm.progress` {effect, elapsedMs}, `command.output` {effect, stream, text}, or `child` {effect, session, name, definition, status, path, ask: {approvals} or {word, text, seq}}, what a session below waits for; ' +
     '`turn`, the last of a turn, has what the turn answers without a stream'
 })
 

@@ -18,6 +18,9 @@ const MAX_ANSWER = 8 * 1024 * 1024
 /** The longest time that a streamed answer of a model takes in all, in ms. */
 const MAX_STREAM_TIME = 600_000
 
+/** How often the followers of a session are told that a model still writes an answer that is not streamed, in ms. */
+const PROGRESS = 1000
+
 /** Makes the performer that asks a model for a session. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   return async performing => {
@@ -25,6 +28,7 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
     const limit = timeLimit(signal, performing.effect.live === true ? MAX_STREAM_TIME : timeout)
     const parts = performing.effect.live === true ? limitParts(limit, timeout) : undefined
     const asked = parts?.signal ?? limit
+    const endProgress = parts === undefined ? tellProgress(performing) : undefined
     try {
       const { value, usage } = await ask(models, performing, { signal: asked, onProgress: () => parts?.progressed() })
       if (maxAnswer < Infinity && Buffer.byteLength(stringifyJson(value)) > maxAnswer) {
@@ -37,8 +41,16 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
       return failureOf(error, Object.hasOwn(fields, 'tools'))
     } finally {
       parts?.end()
+      endProgress?.()
     }
   }
+}
+
+/** Tells the followers of a session, again and again, how long a model has been writing. @returns a function that ends this */
+function tellProgress ({ effect: { id }, publish }: Performing<ModelEffect>): () => void {
+  const begun = performance.now()
+  const timer = setInterval(() => { publish({ type: 'llm.progress', effect: id, elapsedMs: Math.round(performance.now() - begun) }) }, PROGRESS)
+  return () => { clearInterval(timer) }
 }
 
 interface AskOptions extends Pick<CountedCall, 'signal'> {

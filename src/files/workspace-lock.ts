@@ -1,13 +1,8 @@
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { errorCode, FileRefusal } from './file-refusal.ts'
+import { LockWait, ProcessLock } from '../runtime/process-lock.ts'
+import { FileRefusal } from './file-refusal.ts'
 
-/**
- * The interval at which the process with a lock refreshes it; the age at which a lock that was not refreshed counts as left by a dead
- * process; and the interval at which waiting processes try again, in ms.
- */
-const HEARTBEAT_MS = 1000
-const STALE_MS = 5000
+/** The interval at which waiting processes try again, in ms. */
 const LOOK_MS = 50
 
 /** The error that another process has taken over the lock of a workspace, for example after a long sleep of this process. */
@@ -16,30 +11,32 @@ export class LockLost extends Error {
 }
 
 /**
- * Runs `use` while no other call of `whileLocked`, in this process or another, changes files of the workspace. If a process is killed while it
- * has the lock, a waiting call gets the lock `STALE_MS` after the process has last refreshed it.
+ * Runs `use` while no other call of `whileLocked`, in this process or another, changes files of the workspace.
  * @param folder the folder of the workspace's journal
  * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
  * @param signal ends the wait for the lock by an abort
  * @throws FileRefusal WORKSPACE_BUSY when the signal has ended the wait
  */
 export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {
-  const { lock } = (await import('proper-lockfile')).default
-  let isLost = false
-  let release: (() => Promise<void>) | undefined
-  while (release === undefined) {
-    try {
-      release = await lock(folder, { lockfilePath: join(folder, 'lock'), stale: STALE_MS, update: HEARTBEAT_MS, onCompromised: () => { isLost = true } })
-    } catch (error) {
-      if (errorCode(error) !== 'ELOCKED') throw error
+  const lock = await waitFor(folder, signal)
+  try {
+    return await use(() => { if (!lock.isHeld()) throw new LockLost('another process has taken the workspace over') })
+  } finally {
+    await lock.release().catch(() => {})
+  }
+}
+
+async function waitFor (folder: string, signal: AbortSignal): Promise<ProcessLock> {
+  const wait = new LockWait(folder)
+  try {
+    for (;;) {
+      const lock = await wait.attempt()
+      if (lock instanceof ProcessLock) return lock
       await delay(LOOK_MS, undefined, { signal }).catch(() => {
-        throw new FileRefusal('WORKSPACE_BUSY', 'files of the workspace are being changed by somebody else')
+        throw new FileRefusal('WORKSPACE_BUSY', `files of the workspace are being changed by ${lock.description}`)
       })
     }
-  }
-  try {
-    return await use(() => { if (isLost) throw new LockLost('another process has taken the workspace over') })
   } finally {
-    await release().catch(() => {})
+    wait.end()
   }
 }

@@ -21,7 +21,7 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
   revision: Type.Optional(Type.String()),
   ageSeconds: Type.Optional(Type.Number({ description: 'Since everything was last verified against the store' })),
   store: Type.Object({ variant: Type.String(), connected: Type.Boolean(), changes: Type.String({ description: 'pushed or polled' }), problem: Type.Optional(Type.String()), heldNodes: Type.Optional(Type.Array(Type.String(), { description: 'Nodes that show no key, and whose keys are kept as they were loaded' })) }),
-  sessions: Type.Object({ available: Type.Boolean(), details: Type.Optional(Type.String({ description: 'Why sessions cannot be had now' })) }, { description: 'Whether sessions can be had; the rest of the service does not need them' }),
+  sessions: Type.Object({ available: Type.Boolean(), details: Type.Optional(Type.String({ description: 'Why sessions cannot be had now, or what they wait for' })) }, { description: 'Whether sessions can be had; the rest of the service does not need them' }),
   kinds: Type.Object(Object.fromEntries(kinds.map(({ name }) => [name, KindStatus])))
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
@@ -29,7 +29,7 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
 export function healthRoutes (app: App, { registry, rotation, sessions }: {
   registry: Registry,
   rotation: Rotation,
-  sessions: Pick<RunningSessions, 'problem'>
+  sessions: Pick<RunningSessions, 'problem' | 'waits'>
 }): void {
   const Readiness = readinessOf(registry.kinds)
   app.get('/healthz', {
@@ -45,14 +45,15 @@ export function healthRoutes (app: App, { registry, rotation, sessions }: {
     reply.code(registry.status().loaded && !rotation.isLeaving ? 200 : 503)
     return {
       ...describeReadiness(registry, seesEverything(request.caller)),
-      sessions: describeSessions(sessions.problem()),
+      sessions: describeSessions(sessions.problem(), sessions.waits()),
       ...(rotation.isLeaving ? { status: 'leaving' } : {})
     }
   })
 }
 
-function describeSessions (problem: string | undefined) {
-  return { available: problem === undefined, ...(problem === undefined ? {} : { details: problem }) }
+function describeSessions (problem: string | undefined, waits: readonly string[]) {
+  const details = problem ?? (waits.length === 0 ? undefined : waits.join('; '))
+  return { available: problem === undefined, ...(details === undefined ? {} : { details }) }
 }
 
 /**

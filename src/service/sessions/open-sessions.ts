@@ -94,7 +94,8 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const lockOf = workspaceLocks()
   const rights = new RightsWatch()
   let store: Promise<SessionStore> | undefined
-  const openStore = (): Promise<SessionStore> => (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log }))
+  let opened: SessionStore | undefined
+  const openStore = async (): Promise<SessionStore> => (opened = await (store ??= openSessionStore(place, { keep: config.SESSION_KEEP_MS, log })))
   let mending: Promise<void> | undefined
   const mend = async (): Promise<void> => {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
@@ -106,14 +107,15 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
     terminals: held,
     async open () {
       void mend()
-      const [opened, { ENGINES }] = await Promise.all([openStore(), import('../../engine/engines.ts')])
-      return { store: opened, engines: ENGINES, seals }
+      const [{ ENGINES }] = await Promise.all([import('../../engine/engines.ts'), openStore()])
+      return { store: await openStore(), engines: ENGINES, seals }
     },
     async isAnyOpen () {
       // Loading the store's packages is avoided: the file names in a folder of sessions tell whether any is open.
       if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
       return await (await openStore()).hasOpen()
     },
+    storeProblem: () => opened?.problem(),
     mend,
     performer: createPerformer({
       performers: {

@@ -1,4 +1,5 @@
 import { type Log } from '../../base/log.ts'
+import { longWaits } from '../../runtime/process-lock.ts'
 import { type Engines } from '../../session/fold.ts'
 import { type Circumstances } from '../../session/gate.ts'
 import { type Transition } from '../../session/model.ts'
@@ -16,6 +17,8 @@ export interface RunningOptions {
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
   /** Whether the store has sessions that have not ended. This function loads as little code as it can. */
   readonly isAnyOpen: () => Promise<boolean>
+  /** The reason why the store cannot be used now, as far as it was tried. @default none */
+  readonly storeProblem?: () => string | undefined
   /** Finishes or undoes changes of files that an earlier process began and did not finish. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
@@ -48,7 +51,6 @@ export interface Opened {
 export class RunningSessions {
   readonly #options: RunningOptions
   #opened: Promise<Opened> | undefined
-  #store: SessionStore | undefined
   #lookout: Lookout | undefined
 
   constructor (options: RunningOptions) {
@@ -67,7 +69,12 @@ export class RunningSessions {
 
   /** The reason why sessions are unavailable now; `undefined` if they are available. */
   problem (): string | undefined {
-    return this.#store === undefined ? this.#lookout?.problem() : this.#store.problem()
+    return this.#options.storeProblem?.() ?? this.#lookout?.problem()
+  }
+
+  /** The locks that sessions of this process wait for, such as that of a workspace whose process has perhaps ended, in words. */
+  waits (): readonly string[] {
+    return longWaits()
   }
 
   /**
@@ -93,7 +100,6 @@ export class RunningSessions {
   async #open (): Promise<Opened> {
     const { open, performer, terminals = NO_TERMINALS, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
-    this.#store = store
     const watchers = { onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) }
     const runner = new SessionRunner({ store, engines, seals, performer, terminals, circumstances, log, ...watchers })
     runner.open()

@@ -20,7 +20,7 @@ export interface CrashPlan {
 const plan = JSON.parse(process.argv[2] as string) as CrashPlan
 let calls = 0
 
-/** Only what concerns the change counts, not the heartbeat of the lock. */
+/** Only what concerns the change counts, the taking of its lock too, but not the lock's heartbeat. */
 function count (): void {
   if (++calls !== plan.at) return
   if (plan.fails === true) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { access, appendFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { access, appendFile, mkdir, readdir, readFile, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Readable } from 'node:stream'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -14,6 +15,9 @@ import { waitFor } from '../../helpers/wait-for.ts'
 import { append, appendOf, createSession, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS } from './session-store-variants.ts'
 import { quietLog } from '../../helpers/quiet-log.ts'
+
+/** The machine of this process, as locks name it. */
+const MACHINE = process.platform === 'linux' ? `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${readlinkSync('/proc/self/ns/pid')}` : ''
 
 interface Folder {
   readonly path: string
@@ -176,12 +180,45 @@ describe('A folder of sessions', () => {
     const [first, second] = [open(), open()]
     const id = newId()
     await append(first, id)
-    const expected = new SessionStoreError(`another process uses the folder ${path}; sessions in a folder belong to one process`)
+    const expected = new SessionStoreError(`another process uses the folder ${path}, process ${process.pid}; sessions in a folder belong to one process`)
     await assert.rejects(second.head(id), { message: expected.message, name: expected.name })
     assert.equal(second.problem(), expected.message)
     await first.close()
     assert.equal((await second.head(id))?.seq, 1)
     assert.equal(second.problem(), undefined)
+  })
+
+  for (const [title, content, time] of [
+    ['a process that has ended', JSON.stringify({ pid: 2 ** 22 + 1, machine: MACHINE, start: '1' }), 0],
+    ['a process that has ended, with a time that lies in the future', JSON.stringify({ pid: 2 ** 22 + 1, machine: MACHINE, start: '1' }), 365 * 24 * 3600],
+    ['a process whose id has another one now', JSON.stringify({ pid: process.pid, machine: MACHINE, start: '1' }), 365 * 24 * 3600],
+    ['a process of another machine, with a time that lies in the future', JSON.stringify({ pid: 1, machine: 'other', start: '1' }), 365 * 24 * 3600],
+    ['a process that was killed before it could write its name, when the clock was ahead', '', 3600]
+  ] as const) {
+    it(`is taken over from ${title}`, { skip: process.platform !== 'linux' }, async t => {
+      const { path, open } = await createFolder(t)
+      const then = Date.now() / 1000 + time
+      await mkdir(join(path, 'lock'), { recursive: true })
+      await writeFile(join(path, 'lock', '7'), content)
+      await utimes(join(path, 'lock', '7'), then, then)
+      const store = open()
+      const appended = append(store, newId())
+      if (content === '' || content.includes('other')) {
+        // Nobody can tell whether this process lives: that takes some seconds, in which the store says why.
+        await waitFor('the reason', () => /^waits to see whether a process of another machine or container, which has the lock of .*, still lives$/.test(store.problem() ?? ''))
+      }
+      await appended
+      assert.equal(store.problem(), undefined)
+      assert.deepEqual(await readdir(join(path, 'lock')), ['8'])
+    })
+  }
+
+  it('belongs to the first of many that take it over', async t => {
+    const { path, open } = await createFolder(t)
+    await mkdir(join(path, 'lock'), { recursive: true })
+    await writeFile(join(path, 'lock', '7'), 'released\n')
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => append(open(), newId())))
+    assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1)
   })
 
   it('is served soon after a process was killed, with all that was acknowledged', async t => {

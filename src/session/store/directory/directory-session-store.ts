@@ -37,7 +37,14 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
 
   async function open (): Promise<SessionFolder> {
     try {
-      folder = await SessionFolder.open({ path, keep, now, log, onLost: () => stop('another process has taken the folder over') })
+      folder = await SessionFolder.open({
+        path,
+        keep,
+        now,
+        log,
+        onLost: () => stop('another process has taken the folder over'),
+        onWait: reason => { problem = reason }
+      })
       problem = undefined
       return folder
     } finally {

@@ -1,5 +1,7 @@
 import { open, rename, rm, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { LockWait, ProcessLock } from '../../../runtime/process-lock.ts'
 import { isAbsent } from '../../../store/directory/directory-errors.ts'
 import { type Log } from '../../../base/log.ts'
 import { makePrivateFolder } from '../../../base/private-folder.ts'
@@ -13,9 +15,11 @@ import {
   SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionPage, type SessionStore
 } from '../../session-store.ts'
 import { EndedSessions, forEachSession, monthOf } from './ended-sessions.ts'
-import { lockFolder } from './folder-lock.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
 import { formatLine } from './session-line.ts'
+
+/** The interval at which this process looks whether the folder's lock is given up, in ms. */
+const LOOK_MS = 200
 
 /** A session in the folder's index: its head (summary), its due time (from when on a replica can take it over), and the path and length of its file. */
 interface Kept extends IndexEntry {
@@ -32,6 +36,8 @@ export interface SessionFolderOptions {
   readonly log: Log
   /** Called when this process has lost the lock of the folder, because another process has taken the folder over. */
   readonly onLost: () => void
+  /** Called with words, again and again, while this process waits for the lock of a process that has perhaps ended. */
+  readonly onWait: (reason: string) => void
 }
 
 /**
@@ -41,7 +47,7 @@ export interface SessionFolderOptions {
  */
 export class SessionFolder {
   readonly #options: SessionFolderOptions
-  readonly #unlock: () => Promise<void>
+  readonly #lock: ProcessLock
   readonly #index = new SessionIndex<Kept>()
   readonly #ended: EndedSessions
   /** The newest write to each session's file that has not ended, by the session's id. The next write to the same file waits for this one. */
@@ -49,9 +55,9 @@ export class SessionFolder {
   /** The reason why a session's file is damaged, by the session's id. */
   readonly #damaged = new Map<string, string>()
 
-  private constructor (options: SessionFolderOptions, unlock: () => Promise<void>) {
+  private constructor (options: SessionFolderOptions, lock: ProcessLock) {
     this.#options = options
-    this.#unlock = unlock
+    this.#lock = lock
     this.#ended = new EndedSessions(join(options.path, 'ended'), options.keep, options.now)
   }
 
@@ -62,14 +68,14 @@ export class SessionFolder {
   static async open (options: SessionFolderOptions): Promise<SessionFolder> {
     await makePrivateFolder(options.path)
     await makePrivateFolder(join(options.path, 'open'))
-    const unlock = await lockFolder(options.path, options.onLost)
+    const lock = await lockFolder(options)
     try {
-      const folder = new SessionFolder(options, unlock)
+      const folder = new SessionFolder(options, lock)
       await syncFolder(options.path)
       await folder.#load()
       return folder
     } catch (error) {
-      await unlock()
+      await lock.release()
       throw error
     }
   }
@@ -212,7 +218,7 @@ export class SessionFolder {
   /** Waits until the running writes and removals of files have ended, then releases the folder's lock. */
   async close (): Promise<void> {
     await Promise.allSettled([...this.#turns.values(), this.#ended.idle()])
-    await this.#unlock().catch(() => {})
+    await this.#lock.release().catch(() => {})
   }
 
   async #find (id: string): Promise<Kept | undefined> {
@@ -249,6 +255,23 @@ export class SessionFolder {
 
   #openPath (id: string): string {
     return join(this.#options.path, 'open', `${id}.jsonl`)
+  }
+}
+
+/** Locks a folder for this process. @throws SessionStoreError when a living process holds the lock */
+async function lockFolder ({ path, onLost, onWait }: SessionFolderOptions): Promise<ProcessLock> {
+  const wait = new LockWait(path)
+  try {
+    for (;;) {
+      const lock = await wait.attempt(onLost)
+      if (lock instanceof ProcessLock) return lock
+      const { isAlive, description } = lock
+      if (isAlive) throw new SessionStoreError(`another process uses the folder ${path}, ${description}; sessions in a folder belong to one process`)
+      onWait(`waits to see whether ${description}, which has the lock of ${path}, still lives`)
+      await delay(LOOK_MS)
+    }
+  } finally {
+    wait.end()
   }
 }
 

@@ -26,6 +26,8 @@ export interface Workspace {
   readonly confirm: 'diff' | 'deletions' | 'none'
   /** Whether a plan is allowed to commit its changes in this workspace to git. The rules for the command `git commit` apply, too. */
   readonly mayCommit: boolean
+  /** The name of the disk with the folder and with `STATE_DIR`, if several processes share both. @default the disk is of the processes with this `STATE_DIR` */
+  readonly disk?: string
 }
 
 /** A target: the place where commands run, this machine or another one. */

@@ -32,6 +32,7 @@ interface WorkspaceEntry {
   readonly mayChange?: readonly string[]
   readonly confirm?: Workspace['confirm']
   readonly commit?: boolean
+  readonly disk?: string
 }
 
 interface TerminalEntry {
@@ -105,7 +106,7 @@ function checkedDocument (text: string): CheckedYaml {
 
 function workspaceOf (
   name: string,
-  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions', commit = false }: WorkspaceEntry,
+  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions', commit = false, disk }: WorkspaceEntry,
   base: string,
   refuse: Refuse
 ): Workspace {
@@ -125,6 +126,7 @@ function workspaceOf (
     logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])),
     confirm,
     mayCommit: commit,
+    ...(disk === undefined ? {} : { disk }),
     ...(mayChange === undefined ? {} : { mayChange })
   }
 }

@@ -144,6 +144,8 @@ export interface Start {
    * process that holds the terminal also performs this session's effects.
    */
   readonly terminal?: string
+  /** The disk with the session's workspace and its journal, if it has one. Only a process that has this disk performs the session's effects. */
+  readonly disk?: Disk
   /** The origin of a forked (copied) session: the original's id, the number of its last copied transition, and the size of the copied log in bytes. */
   readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
   /** The parent of a child session; left out for a session that a client started. */
@@ -259,6 +261,14 @@ export interface ExecEffect {
   readonly terminal?: string
   /** The time limit of the command, in ms. */
   readonly timeout: number
+}
+
+/** A disk with workspaces, which several processes can share. */
+export interface Disk {
+  /** In the form of a session's id, since processes without the disk call its processes by it. */
+  readonly id: string
+  /** The name by which people know it: that of its machine, or one that the operator has given. */
+  readonly name: string
 }
 
 /** A shell effect: the service keeps a shell open that a person types into. */

@@ -4,7 +4,7 @@ import { type Engines } from '../../session/fold.ts'
 import { type Circumstances } from '../../session/gate.ts'
 import { type Transition } from '../../session/model.ts'
 import { type Performer } from '../../session/performer.ts'
-import { type HeldTerminals, NO_TERMINALS } from '../../session/run/residence.ts'
+import { type HeldDisks, type HeldTerminals, NO_DISKS, NO_TERMINALS } from '../../session/run/residence.ts'
 import { SessionRunner } from '../../session/run/runner.ts'
 import { type Seals } from '../../session/seal.ts'
 import { type Session } from '../../session/session.ts'
@@ -24,6 +24,8 @@ export interface RunningOptions {
   readonly performer: Performer
   /** The terminals that this process has open. @default none */
   readonly terminals?: HeldTerminals
+  /** The disks with workspaces that this process has. @default none */
+  readonly disks?: HeldDisks
   /** The checks of what sessions are allowed to do. The operator's file, as it is now, decides that. */
   readonly circumstances: Circumstances
   /** Closes the store and the connections to targets. Called when no session runs any more. */
@@ -51,6 +53,7 @@ export interface Opened {
 export class RunningSessions {
   readonly #options: RunningOptions
   #opened: Promise<Opened> | undefined
+  #runner: SessionRunner | undefined
   #lookout: Lookout | undefined
 
   constructor (options: RunningOptions) {
@@ -72,9 +75,9 @@ export class RunningSessions {
     return this.#options.storeProblem?.() ?? this.#lookout?.problem()
   }
 
-  /** The locks that sessions of this process wait for, such as that of a workspace whose process has perhaps ended, in words. */
+  /** What sessions wait for, in words: the lock of a folder whose process has perhaps ended, or a process that has another disk. */
   waits (): readonly string[] {
-    return longWaits()
+    return [...longWaits(), ...this.#runner?.waits() ?? []]
   }
 
   /**
@@ -98,10 +101,11 @@ export class RunningSessions {
   }
 
   async #open (): Promise<Opened> {
-    const { open, performer, terminals = NO_TERMINALS, circumstances, log, onWritten, onEnded, onSettled } = this.#options
+    const { open, performer, terminals = NO_TERMINALS, disks = NO_DISKS, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
     const watchers = { onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) }
-    const runner = new SessionRunner({ store, engines, seals, performer, terminals, circumstances, log, ...watchers })
+    const runner = new SessionRunner({ store, engines, seals, performer, terminals, disks, circumstances, log, ...watchers })
+    this.#runner = runner
     runner.open()
     return { store, engines, seals, runner }
   }

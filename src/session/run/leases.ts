@@ -23,6 +23,8 @@ export interface LeasesOptions {
   readonly onRenewed: (renewed: Renewed) => Promise<void>
   /** Called with the id of each session that this replica has taken over. */
   readonly onTaken: (id: string) => Promise<void>
+  /** Whether this replica has left sessions to others lately: it then takes sessions later than others, so that these do not lose them to it again. */
+  readonly isBehind: () => boolean
   /** Keeps track of background work, so that closing can wait for it. */
   readonly track: (work: Promise<void>) => void
 }
@@ -69,7 +71,7 @@ export class Leases {
   }
 
   async #take (): Promise<void> {
-    const { store, replica, lease, log, onTaken, track } = this.#options
+    const { store, replica, lease, log, onTaken, isBehind, track } = this.#options
     let next: number | undefined
     try {
       const taken = await store.take(replica, TAKEN, lease)
@@ -83,7 +85,7 @@ export class Leases {
       this.#problem = message
     }
     if (this.#isClosed) return
-    this.#poll = setTimeout(() => { track(this.#take()) }, Math.min(next ?? POLL, POLL))
+    this.#poll = setTimeout(() => { track(this.#take()) }, Math.min(next ?? POLL, POLL) + (isBehind() ? lease / 8 : 0))
     this.#poll.unref()
   }
 }

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../base/errors.ts'
 import { type Log } from '../../base/log.ts'
 import { EngineDiverged, EngineUnknown } from '../fold.ts'
-import { type Fact } from '../model.ts'
+import { ENDED, type Fact } from '../model.ts'
 import { type Performer } from '../performer.ts'
 import { isWaiting, type Session } from '../session.ts'
 import { type SessionLog } from '../session-log.ts'
@@ -27,6 +27,8 @@ export interface RecoveryOptions {
 /** Goes on with sessions whose replica has stopped, or to which another process has added a fact (what happened, such as an input). */
 export class Recovery {
   readonly #options: RecoveryOptions
+  /** The sessions that this replica has left to a process that has their disk: what they wait for, and when that was, in ms of `performance.now()`. */
+  readonly #left = new Map<string, { readonly name: string, readonly at: number }>()
 
   constructor (options: RecoveryOptions) {
     this.#options = options
@@ -41,6 +43,7 @@ export class Recovery {
     const { writer, driver } = this.#options
     try {
       if (isTaken && await this.#isElsewhere(id)) return await this.#leaveToOthers(id)
+      this.#left.delete(id)
       for (let isOver = false; !isOver && !this.#isClosed;) {
         let fact = undefined as Fact | undefined
         driver.abortStale(await writer.commit(id, session => (fact = this.#factToGoOn(session, isTaken)), isTaken))
@@ -86,11 +89,33 @@ export class Recovery {
 
   /**
    * Puts off a session whose effects another process has to perform: renews this replica's lease of it. When the lease is over, any replica can take
-   * the session from the store.
+   * the session from the store. A session whose disk nobody has any more is stopped when it has waited too long.
    */
   async #leaveToOthers (id: string): Promise<void> {
-    const { store, replica } = this.#options
+    const { store, replica, sessions, writer, log } = this.#options
+    const session = sessions.peek(id)
+    const { disk, budget } = session?.start ?? {}
+    if (session !== undefined && disk !== undefined && budget !== undefined) {
+      if (Date.now() - session.updatedAt >= budget.idle) {
+        const reason = `no process that has the disk "${disk.name}" has gone on with it in time`
+        await writer.commit(id, ({ status }) => ENDED.has(status) ? undefined : { kind: 'stopped', by: 'expiry', reason }, true)
+        return
+      }
+      if (!this.#left.has(id)) log.warn({ session: id, disk: disk.id, name: disk.name }, 'a session waits for a process that has its disk')
+      this.#left.set(id, { name: disk.name, at: performance.now() })
+    }
     await store.renew(replica.id, [id], replica.lease)
+  }
+
+  /** What sessions wait for that this replica has left to others lately, in words. */
+  waits (): readonly string[] {
+    const { lease } = this.#options.replica
+    const counts = new Map<string, number>()
+    for (const [id, { name, at }] of this.#left) {
+      if (performance.now() - at > 3 * lease) this.#left.delete(id)
+      else counts.set(name, (counts.get(name) ?? 0) + 1)
+    }
+    return [...counts].map(([name, count]) => `${count} ${count === 1 ? 'session waits' : 'sessions wait'} for a process that has the disk "${name}"`)
   }
 
   /** For a taken session that only waits for a person: has the store give the session to a replica again when the longest wait for a person is over. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type JsonObject } from '../../base/json.ts'
 import { type Log } from '../../base/log.ts'
 import { type Advanced } from '../advance.ts'
 import { type Approval } from '../approval.ts'
@@ -18,7 +19,7 @@ import { FactWriter, type Replica } from './fact-writer.ts'
 import { inputFact, type SessionInput, stopFact } from './input-fact.ts'
 import { Leases } from './leases.ts'
 import { Recovery } from './recovery.ts'
-import { type HeldTerminals, IN_TERMINAL, NO_TERMINALS, Residence } from './residence.ts'
+import { type HeldDisks, type HeldTerminals, IN_TERMINAL, NO_DISKS, NO_TERMINALS, Residence } from './residence.ts'
 import { RunningEffects } from './running-effects.ts'
 import { Watches } from './watches.ts'
 
@@ -37,6 +38,8 @@ export interface RunnerOptions {
   readonly seals?: Seals
   /** The terminals that this process holds. It performs the effects of the sessions whose commands run in them. @default none */
   readonly terminals?: HeldTerminals
+  /** The disks with workspaces that this process has. It performs the effects of the sessions that work on them. @default none */
+  readonly disks?: HeldDisks
   /** Called once for each transition that this process has written. */
   readonly onWritten?: (session: Session, transition: Transition) => void
   /** Called with each session that this process has ended. */
@@ -64,16 +67,18 @@ export class SessionRunner {
   readonly #running = new RunningEffects()
   readonly #watches: Watches
   readonly #leases: Leases
+  readonly #calls: Array<() => void> = []
   readonly #work = new Set<Promise<void>>()
   readonly #closing = new AbortController()
 
   constructor (options: RunnerOptions) {
     this.#options = options
-    const { store, engines, performer, log, seals = UNSEALED, circumstances = NO_CIRCUMSTANCES, terminals = NO_TERMINALS, lease = LEASE } = options
+    const { store, engines, performer, log, seals = UNSEALED, circumstances = NO_CIRCUMSTANCES, lease = LEASE } = options
+    const { terminals = NO_TERMINALS, disks = NO_DISKS } = options
     this.#replica = { id: randomUUID(), lease, closing: this.#closing.signal }
     const replica = this.#replica
     this.#log = new SessionLog({ store, engines, seals, log, by: replica.id })
-    this.#residence = new Residence(store, terminals)
+    this.#residence = new Residence(store, terminals, disks)
     this.#writer = new FactWriter({
       replica,
       engines,
@@ -89,7 +94,7 @@ export class SessionRunner {
     this.#watches = new Watches(
       store,
       (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recovery.recover(id, false)) },
-      ({ type, session }) => { if (type === IN_TERMINAL && typeof session === 'string') this.#track(this.#adopt(session)) }
+      live => { this.#onCall(live) }
     )
     this.#driver = new EffectDriver({
       replica,
@@ -120,6 +125,7 @@ export class SessionRunner {
       driven: () => this.#running.sessions,
       onRenewed: async ({ id, seq, isYours }) => { if (!isYours || this.#isNews(id, seq)) await this.#recovery.recover(id, false) },
       onTaken: async id => { await this.#recovery.recover(id, true) },
+      isBehind: () => this.#recovery.waits().length > 0,
       track: work => { this.#track(work) }
     })
   }
@@ -129,7 +135,16 @@ export class SessionRunner {
    * too long for a person.
    */
   open (): void {
+    const { store, disks = NO_DISKS } = this.#options
+    // Other processes call by the id of a disk when they have added to one of its sessions. Where a call is missed, the end of the lease comes to light.
+    const listener = { onAppend () {}, onLive: (live: JsonObject) => { this.#onCall(live) }, onGap () {} }
+    for (const id of disks.ids()) this.#track(store.watch(id, listener).then(stop => { this.#calls.push(stop) }))
     this.#leases.open()
+  }
+
+  /** What the sessions wait for that this process has left to others, in words. */
+  waits (): readonly string[] {
+    return this.#recovery.waits()
   }
 
   /**
@@ -143,6 +158,7 @@ export class SessionRunner {
     this.#running.abortAll()
     while (this.#work.size > 0) await Promise.all(this.#work)
     await this.#watches.closeAll()
+    for (const stop of this.#calls) stop()
     await this.#options.store.renew(this.#replica.id, left, 0).catch(() => {})
   }
 
@@ -227,7 +243,11 @@ export class SessionRunner {
     const { onWritten, onEnded, onSettled } = this.#options
     const { begun, notices } = transition
     onWritten?.(session, transition)
-    if (session.start.terminal !== undefined) this.#keepWatching(session)
+    const { terminal, disk } = session.start
+    if (terminal !== undefined || disk !== undefined) this.#keepWatching(session)
+    if (terminal === undefined && disk !== undefined && !ENDED.has(session.status) && !this.#residence.isHere(session)) {
+      this.#options.store.publish(disk.id, { type: IN_TERMINAL, session: session.id })
+    }
     this.#driver.abortStale(session)
     if (notices.some(({ type }) => type === 'done')) onEnded?.(session)
     if (onSettled !== undefined && (ENDED.has(session.status) || isWaiting(session))) this.#track(onSettled(session))
@@ -238,7 +258,7 @@ export class SessionRunner {
   }
 
   /**
-   * Watches a session whose commands run in a terminal of this process, until the session ends: when another process adds a fact to the session,
+   * Watches a session whose terminal or disk is of this process, until the session ends: when another process adds a fact to the session,
    * this process has to perform the effects that follow.
    */
   #keepWatching (session: Session): void {
@@ -246,7 +266,11 @@ export class SessionRunner {
     else if (ENDED.has(session.status)) this.#watches.release(session.id)
   }
 
-  /** Takes over a session that another process has started, and whose commands run in a terminal of this process. */
+  #onCall ({ type, session }: JsonObject): void {
+    if (type === IN_TERMINAL && typeof session === 'string') this.#track(this.#adopt(session))
+  }
+
+  /** Takes over a session that another process has started or added to, and whose terminal or disk is of this process. */
   async #adopt (id: string): Promise<void> {
     const session = await this.#log.load(id)
     if (session === undefined || !this.#residence.isHere(session)) return

@@ -104,4 +104,55 @@ for (const [place, open] of PLACES) {
       assert.deepEqual(there.counts, {})
     })
   })
+
+  describe(`A session with a disk, over ${place}`, () => {
+    const disk = { id: newId(), name: 'first' }
+
+    /** Two replicas; the first one has the disk. */
+    async function pair (t: TestContext) {
+      const stores = await open(t)
+      const [here, there] = [new ManualPerformer(), new ManualPerformer()]
+      const held = new Set([disk.id])
+      const runner = (store: SessionStore, performer: ManualPerformer, disks: ReadonlySet<string>): SessionRunner => {
+        const made = new SessionRunner({ store, engines: SCRIPTED, performer, log: SILENT, lease: LEASE, disks: { has: id => disks.has(id), ids: () => [...disks] } })
+        t.after(() => made.close())
+        made.open()
+        return made
+      }
+      return { store: stores[0], held, here, there, first: runner(stores[0], here, held), second: runner(stores[1], there, new Set()) }
+    }
+
+    it('is driven where the disk is, and hears at once what is said to it elsewhere', async t => {
+      const { here, there, first, second } = await pair(t)
+      const id = newId()
+      await first.start(id, { ...scripted('a'), disk })
+      ;(await here.at(0)).end()
+      await waitFor('it to wait', async () => (await second.load(id))?.status === 'waiting_input')
+      await second.input(id, { id: 'i', by: 'ann', text: 'b > end' })
+      ;(await here.at(1)).end()
+      await waitFor('the end', async () => (await second.load(id))?.status === 'completed')
+      assert.deepEqual(there.counts, {})
+    })
+
+    it('waits for a process that has the disk, and says so, until one comes', async t => {
+      const { held, here, there, second } = await pair(t)
+      held.clear()
+      const id = newId()
+      await second.start(id, { ...scripted('a > end'), disk })
+      assert.deepEqual(await waitFor('the other one to say so', () => second.waits().length > 0 ? second.waits() : undefined), ['1 session waits for a process that has the disk "first"'])
+      held.add(disk.id)
+      ;(await here.at(0)).end()
+      await waitFor('the end', async () => (await second.load(id))?.status === 'completed')
+      assert.deepEqual(there.counts, {})
+    })
+
+    it('expires when nobody who has the disk comes in time', async t => {
+      const { held, here, there, second } = await pair(t)
+      held.clear()
+      const id = newId()
+      await second.start(id, { ...scripted('a > end', { budget: { steps: 10, tokens: 10, idle: 1 } }), disk })
+      await waitFor('the end', async () => (await second.load(id))?.status === 'expired')
+      assert.deepEqual([here.counts, there.counts], [{}, {}])
+    })
+  })
 }

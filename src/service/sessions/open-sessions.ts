@@ -29,7 +29,7 @@ import { startOfChild } from './kinds/start-child.ts'
 import { type SessionKinds } from './kinds/table.ts'
 import { stopOrphan } from './rules/orphans.ts'
 import { circumstancesOf } from './offers/circumstances.ts'
-import { Disks } from './storage/disks.ts'
+import { disksOf } from './storage/disks.ts'
 import { hasOpenChanges, hasOpenSessions } from './storage/left-behind.ts'
 import { placeOf } from './storage/session-place.ts'
 import { logLinesTo } from './trace/session-lines.ts'
@@ -106,7 +106,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const [runOnTarget, runInTerminal] = [runCommandsOn(executors, operator, lockOf), runCommandsIn(held, circumstances.about)]
   const running: RunningSessions = new RunningSessions({
     terminals: held,
-    disks: new Disks(operator, config.STATE_DIR),
+    disks: disksOf(config, operator),
     async open () {
       void mend()
       const [{ ENGINES }] = await Promise.all([import('../../engine/engines.ts'), openStore()])

@@ -25,7 +25,7 @@ export interface RunningOptions {
   /** The terminals that this process has open. @default none */
   readonly terminals?: HeldTerminals
   /** The disks with workspaces that this process has. @default none */
-  readonly disks?: HeldDisks
+  readonly disks?: HeldDisks | undefined
   /** The checks of what sessions are allowed to do. The operator's file, as it is now, decides that. */
   readonly circumstances: Circumstances
   /** Closes the store and the connections to targets. Called when no session runs any more. */

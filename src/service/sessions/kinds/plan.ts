@@ -16,7 +16,7 @@ import { toPath } from '../../../store/keys.ts'
 import { findDefinition } from '../../find-definition.ts'
 import { type FoundProfile, seekProfile } from './seek-profile.ts'
 import { type SessionKind } from './session-kind.ts'
-import { Disks } from '../storage/disks.ts'
+import { disksOf } from '../storage/disks.ts'
 import { traceIdOf } from '../trace/trace.ts'
 
 /** A request to start a plan: a session in which a model proposes changes of files. */
@@ -46,7 +46,7 @@ const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
  * which workspaces each caller may use
  */
 export function planSessions (operator: OperatorFile, config: Config): SessionKind<PlanRequest> {
-  const disks = new Disks(operator, config.STATE_DIR)
+  const disks = disksOf(config, operator)
   return {
     name: 'plans',
     engines: [PLAN],
@@ -60,7 +60,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
       return {
         ...startWith(PLAN, settingOf(profile, workspace, config, { traceId: traceIdOf(session), asked: confirm })),
         definition: `plans/${id}`,
-        disk: disks.of(name),
+        ...(disks === undefined ? {} : { disk: disks.of(name) }),
         revision,
         input: {
           goal: fix === undefined || goal !== '' ? goal : `fix: the check "${fix}" fails`,

@@ -3,16 +3,23 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../../base/private-folder.ts'
+import { type Config } from '../../../config/config.ts'
 import { type OperatorFile } from '../../../config/operator.ts'
 import { type Disk } from '../../../session/model.ts'
 import { type HeldDisks } from '../../../session/run/residence.ts'
+import { placeOf } from './session-place.ts'
+
+/** The disks of this process; `undefined` where its sessions cannot reach a process with other disks: only those in Redis can. */
+export function disksOf (config: Config, operator: Pick<OperatorFile, 'workspaces'>): Disks | undefined {
+  return placeOf(config).kind === 'redis' ? new Disks(operator, config.STATE_DIR) : undefined
+}
 
 /**
  * The disks that this process has, with workspaces and their journals. Sessions can be shared by processes that do not share a disk: a plan goes on
  * only where its disk is. The disk of `STATE_DIR` has a random id, in `disk.json`; where the operator names the disk of a workspace, all processes
  * with that name have it.
  */
-export class Disks implements HeldDisks {
+class Disks implements HeldDisks {
   readonly #operator: Pick<OperatorFile, 'workspaces'>
   readonly #state: string
   #own: Disk | undefined

@@ -1,5 +1,6 @@
 import { beginningOf } from '../../base/text.ts'
 import { MAX_EDIT_TEXT, MAX_EDITS } from '../../files/change/edit.ts'
+import { conflictAmong } from '../../files/change/step.ts'
 import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../../files/path-rules.ts'
 import { type PlanAction, type PlanProblem } from './parse-plan.ts'
 import { type PlanLimits } from './plan-setting.ts'
@@ -28,7 +29,8 @@ export function validateActions (actions: readonly PlanAction[], limits: PlanLim
   }
   const bytes = normal.reduce((sum, { content = '' }) => sum + bytesOf(content), 0)
   if (bytes > mostBytes) return { code: 'ERR_CONTENT_TOO_LARGE', message: `the contents of a plan have at most ${mostBytes} bytes; these have ${bytes}` }
-  return findConflict(normal) ?? normal
+  const conflict = conflictAmong(normal)
+  return conflict === undefined ? normal : conflictOf(...conflict)
 }
 
 function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist): PlanProblem | undefined {
@@ -85,33 +87,6 @@ function isPseudoBinary (content: string): boolean {
     if (/[\p{Cc}\uFFFD]/u.test(point) && !'\n\r\t'.includes(point)) unprintable++
   }
   return unprintable > length * MAX_UNPRINTABLE
-}
-
-/**
- * The problem of two actions that exclude each other: both change one path, one treats a file of the other as a folder, or one writes into a
- * folder that the other deletes. It is `undefined` when no two actions do.
- */
-function findConflict (actions: readonly PlanAction[]): PlanProblem | undefined {
-  const byPath = new Map<string, PlanAction>()
-  for (const action of actions) {
-    // Unicode can write a letter such as `é` in two ways. Some file systems take both for the same name.
-    const key = action.path.normalize('NFC')
-    const other = byPath.get(key)
-    if (other !== undefined) return conflictOf(other, action)
-    byPath.set(key, action)
-  }
-  for (const [path, action] of byPath) {
-    for (let slash = path.lastIndexOf('/'); slash > 0; slash = path.lastIndexOf('/', slash - 1)) {
-      const above = byPath.get(path.slice(0, slash))
-      if (above !== undefined && excludes(above, action)) return conflictOf(above, action)
-    }
-  }
-  return undefined
-}
-
-/** Whether the first action excludes the second one, whose path is below the path of the first. */
-function excludes ({ kind: above }: PlanAction, { kind }: PlanAction): boolean {
-  return above === 'DELETE_DIR' ? !kind.startsWith('DELETE') : above !== 'CREATE_DIR'
 }
 
 function conflictOf (one: PlanAction, other: PlanAction): PlanProblem {

@@ -2,7 +2,7 @@ import { FileRefusal } from '../file-refusal.ts'
 import { describeWhitelist, isForbidden, isProtected, isWhitelisted, type Whitelist } from '../path-rules.ts'
 import { ABSENT, sha256, type Now } from '../workspace-files.ts'
 import { type Action } from './action.ts'
-import { foldersOf, isAtOrBelow, ORDER, type Step } from './step.ts'
+import { conflictAmong, foldersOf, isAtOrBelow, ORDER, type Step } from './step.ts'
 
 /** The most files and folders in a folder that a change deletes, and their largest total size, in bytes. */
 export const MAX_DELETED_FILES = 10_000
@@ -103,32 +103,10 @@ function contentOf (folder: string, wanted: Wanted): Step[] {
   })
 }
 
-/** Refuses two actions for the same path, and an action inside a folder that another action deletes. */
 function refuseConflicts ({ actions, foldsCase }: Wanted): void {
-  const known = new Map<string, PlacedAction>()
-  for (const action of actions) {
-    const name = nameOf(action.path, foldsCase)
-    const other = known.get(name)
-    if (other !== undefined) {
-      throw new FileRefusal(
-        'ERR_ACTION_CONFLICT',
-        `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`
-      )
-    }
-    known.set(name, action)
-  }
-  for (const action of actions) {
-    for (const folder of foldersOf(nameOf(action.path, foldsCase))) {
-      const other = known.get(folder)
-      const isKind = action.kind.startsWith('DELETE') ? other?.kind.endsWith('_FILE') : other !== undefined && other.kind !== 'CREATE_DIR'
-      if (other !== undefined && isKind === true) {
-        throw new FileRefusal(
-          'ERR_ACTION_CONFLICT',
-          `${other.kind} of ${quote(other.path)} and ${action.kind} of ${quote(action.path)} exclude each other`
-        )
-      }
-    }
-  }
+  const [one, other] = conflictAmong(actions, path => nameOf(path, foldsCase)) ?? []
+  if (one === undefined || other === undefined) return
+  throw new FileRefusal('ERR_ACTION_CONFLICT', `${one.kind} of ${quote(one.path)} and ${other.kind} of ${quote(other.path)} exclude each other`)
 }
 
 /** A path in the form in which the file system compares it. */

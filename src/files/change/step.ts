@@ -42,3 +42,28 @@ export function foldersOf (path: string): string[] {
   const parts = path.split('/').slice(0, -1)
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
+
+/**
+ * Finds two actions that exclude each other: both are for one path, one treats a file of the other as a folder, or one writes into a folder that the
+ * other deletes.
+ * @param nameOf the form in which paths are compared. @default without differences of Unicode form: some file systems take `é` in two forms for one name
+ */
+export function conflictAmong<A extends { readonly kind: string, readonly path: string }> (
+  actions: readonly A[],
+  nameOf = (path: string): string => path.normalize('NFC')
+): readonly [A, A] | undefined {
+  const known = new Map<string, A>()
+  for (const action of actions) {
+    const other = known.get(nameOf(action.path))
+    if (other !== undefined) return [other, action]
+    known.set(nameOf(action.path), action)
+  }
+  for (const [name, action] of known) {
+    for (const folder of foldersOf(name)) {
+      const above = known.get(folder)
+      const excludes = above?.kind === 'DELETE_DIR' ? !action.kind.startsWith('DELETE') : above !== undefined && above.kind !== 'CREATE_DIR'
+      if (above !== undefined && excludes) return [above, action]
+    }
+  }
+  return undefined
+}

@@ -154,8 +154,10 @@ function intentOfChange ({ step, applied, undone, held }: PlanState, name: strin
   if (changes.length === 0) return busy(`there is nothing to ${name}`)
   if (given === undefined) return { wants: name, paths: undefined, changes }
   const named = typeof given === 'string' ? pathsIn(given, changes) : Array.isArray(given) ? given as readonly Json[] : []
-  const wrong = named.find(path => !isOf(path, changes)) ?? (named.length === 0 ? given : undefined)
-  if (wrong !== undefined) return invalid(`paths: expected paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(wrong)}`)
+  const wrong = named.findIndex(path => !isOf(path, changes))
+  if (named.length === 0 || wrong >= 0) {
+    return invalid(`paths: expected paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(wrong >= 0 ? named[wrong] : given)}`)
+  }
   const paths = named.flatMap(path => plainPath(path) ?? [])
   return { wants: name, paths, changes: changes.filter(({ path }) => paths.some(each => isAtOrBelow(path, each))) }
 }

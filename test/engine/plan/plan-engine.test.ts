@@ -418,7 +418,7 @@ describe('inputs', () => {
     const [plan, change] = [planned(), applied()]
     assert.deepEqual([refuses(plan, 'x'), refuses(plan, ''), refuses(plan, '', 'apply'), refuses(plan, '', 'reject'), refuses(plan, '', 'undo'), refuses(plan, '', 'redo'), refuses(plan, '', 'dance')], [undefined, 'invalid', undefined, undefined, 'busy', 'busy', 'invalid'])
     assert.deepEqual([refuses(change, 'x'), refuses(change, 'undo'), refuses(change, '', 'apply'), refuses(change, '', 'undo'), refuses(change, '', 'redo')], ['busy', undefined, 'busy', undefined, 'busy'])
-    assert.deepEqual([['src/app.ts'], ['x'], [], 'x', [7], ['src/app.ts', '../x']].map(paths => refuses(change, '', 'undo', { paths })), [undefined, 'invalid', 'invalid', 'invalid', 'invalid', 'invalid'])
+    assert.deepEqual([['src/app.ts'], ['x'], [], 'x', [null], ['src/app.ts', '../x']].map(paths => refuses(change, '', 'undo', { paths })), [undefined, 'invalid', 'invalid', 'invalid', 'invalid', 'invalid'])
   })
 })
 

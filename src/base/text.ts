@@ -30,6 +30,13 @@ export function pluralOf (noun: string): string {
   return noun.replace(/(?= of )|$/, 's')
 }
 
+/** A text without those of the given characters that stand at its end. A regular expression such as `/0+$/` would try each run of them anew at each place. */
+export function withoutEnd (text: string, characters: string): string {
+  let end = text.length
+  while (end > 0 && characters.includes(text[end - 1] as string)) end--
+  return text.slice(0, end)
+}
+
 /** Whether `part` occurs in a text at most `most` times. */
 export function hasAtMost (text: string, part: string, most: number): boolean {
   let count = 0
@@ -58,6 +65,11 @@ export function revealInJson (json: string): string {
   return json.replaceAll(HIDDEN, character =>
     Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')
   )
+}
+
+/** The text on one line: a tab or a line end, with the white space around it, becomes a blank. */
+export function inOneLine (text: string): string {
+  return text.replaceAll(/\s+/g, space => /[\t\r\n]/.test(space) ? ' ' : space)
 }
 
 /** A noun with its article: `a prompt`, `an agent`. */

@@ -3,6 +3,7 @@ import { access, copyFile, mkdir, readdir } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Command, Option } from 'commander'
+import { withoutEnd } from '../base/text.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT } from './exit-codes.ts'
 
@@ -23,7 +24,7 @@ export function addInitCommand (program: Command, cli: Cli): void {
       const { output } = cli.open(command)
       const files = await writeStarter(folder, options.with)
       if (output.wantsJson) return await output.json(files)
-      await output.text(`wrote ${files.length} files in ${folder === '.' ? 'this folder' : `${folder.replace(/\/+$/, '')}/`}`)
+      await output.text(`wrote ${files.length} files in ${folder === '.' ? 'this folder' : `${withoutEnd(folder, '/')}/`}`)
       for (const file of files) await output.text(`  ${file}`)
       await output.text(`next: ${folder === '.' ? '' : `cd ${folder} && `}npx ai-prompt-shell serve`)
     })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type Writable } from 'node:stream'
 import { styleText } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
-import { revealHidden, revealInJson } from '../base/text.ts'
+import { inOneLine, revealHidden, revealInJson } from '../base/text.ts'
 import { usageError } from './exit-codes.ts'
 
 /** An output stream: a terminal, a file or a pipe. */
@@ -87,7 +87,7 @@ export class Output {
 
   /** Prints a table: aligned columns with a heading on a terminal, lines with tabs between the cells elsewhere. */
   async rows (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Promise<void> {
-    const lines = rows.map(row => row.map(inOneLine))
+    const lines = rows.map(row => row.map(cell => inOneLine(cell).trim()))
     if (this.#stdout.isTTY !== true) return await this.#data(lines.map(row => `${row.join('\t')}\n`).join(''))
     const cells = lines.map(row => row.map(revealHidden))
     const head = columns.map(column => column.toUpperCase())
@@ -109,7 +109,7 @@ export class Output {
 
   /** Prints a heading. */
   async heading (text: string): Promise<void> {
-    await this.#styled('bold', inOneLine(text))
+    await this.#styled('bold', inOneLine(text).trim())
   }
 
   /** Prints a unified diff of one file. On a terminal, added lines are green and removed lines are red. */
@@ -166,11 +166,6 @@ function styleOf (line: string): Style | undefined {
  */
 async function write (stream: OutputStream, text: string): Promise<void> {
   if (!stream.write(stream.isTTY === true ? revealHidden(text) : text)) await once(stream, 'drain')
-}
-
-/** The text of a table's cell on one line, since a tab or a line end in it would begin another cell. */
-function inOneLine (text: string): string {
-  return text.replaceAll(/\s*[\t\r\n]\s*/g, ' ').trim()
 }
 
 function widthOf (text: string): number {

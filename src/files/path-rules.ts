@@ -1,3 +1,6 @@
+import { starPattern } from '../base/stars.ts'
+import { withoutEnd } from '../base/text.ts'
+
 /** A path in a workspace in its normal form (relative, with `/`), or the reason why it is invalid. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
@@ -39,7 +42,7 @@ export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_
 export const MAX_PATH = 240
 
 /** The names that are never written, deleted or read, at any place in a path: secrets, and folders of git and of this service. */
-const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(patternOf)
+const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(starPattern)
 
 /** The names that match `PROTECTED` and are not protected all the same. A file with such a name only lists the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
@@ -69,7 +72,7 @@ export function normalisePath (text: string): NormalisedPath {
 
 /** Whether a part of a path is a protected name, such as `.env`. Nobody is allowed to read, write or delete such a file. @param path normalised */
 export function isProtected (path: string): boolean {
-  return path.split('/').map(fold).some(name => !SHOWN.has(name) && PROTECTED.some(pattern => pattern.test(name)))
+  return path.split('/').map(fold).some(name => !SHOWN.has(name) && PROTECTED.some(matches => matches(name)))
 }
 
 /** Whether the whitelist allows to write or delete a file. The file's name and the names of its folders decide. @param path normalised */
@@ -82,7 +85,7 @@ export function isWhitelisted (path: string, whitelist: Whitelist): boolean {
 /** Whether a path of a file or folder has a name, or begins with a text, that the whitelist forbids. */
 export function isForbidden (path: string, { forbidden_paths: patterns, forbidden_prefixes: prefixes }: Whitelist): boolean {
   const names = path.split('/').map(fold)
-  return prefixes.some(prefix => path.startsWith(prefix)) || patterns.map(patternOf).some(pattern => names.some(name => pattern.test(name)))
+  return prefixes.some(prefix => path.startsWith(prefix)) || patterns.map(pattern => starPattern(fold(pattern))).some(matches => names.some(matches))
 }
 
 function invalid (text: string, reason: string): NormalisedPath {
@@ -98,15 +101,11 @@ function fold (name: string): string {
   // Most names are plain ASCII, which is faster to fold, and a search folds 50,000 names.
   const folded = /^[\x20-\x7e]*$/.test(name) ? name.toLowerCase() : foldUnicode(name)
   const [plain = ''] = folded.split(':')
-  return plain.replace(/[. ]+$/, '') || folded
+  return withoutEnd(plain, '. ') || folded
 }
 
 function foldUnicode (name: string): string {
   const visible = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
   // Capital letters come first. `ſ` is a small letter already, so only as a capital letter does it become an `S`.
   return visible.toUpperCase().toLowerCase().normalize('NFC')
-}
-
-function patternOf (glob: string): RegExp {
-  return new RegExp(`^${fold(glob).split('*').map(part => part.replace(/[^\p{L}\p{N}]/gu, '\\$&')).join('.*')}$`, 's')
 }

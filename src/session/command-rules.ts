@@ -1,3 +1,4 @@
+import { starPattern } from '../base/stars.ts'
 import { type CommandPolicy, type CommandRule, type ExecEffect } from './model.ts'
 
 /** The judgement of an effect (a command or another action of the service) by rules: it is allowed, denied, or to be approved by a person. */
@@ -145,20 +146,7 @@ function wordsOf (text: string): string[] {
   return text.split(/[ \t]+/).filter(word => word !== '')
 }
 
-/**
- * Whether a word matches a pattern with `*`. This takes linear time, since the parts between the stars are searched for one after the other,
- * never backwards.
- */
+/** Whether a word matches a pattern with `*`, in linear time. */
 function matchesWord (pattern: string, word: string): boolean {
-  const parts = pattern.split('*')
-  const [first = '', last = ''] = [parts[0], parts.at(-1)]
-  if (parts.length === 1) return word === pattern
-  if (word.length < first.length + last.length || !word.startsWith(first) || !word.endsWith(last)) return false
-  let from = first.length
-  for (const part of parts.slice(1, -1)) {
-    const at = word.indexOf(part, from)
-    if (at < 0 || at + part.length > word.length - last.length) return false
-    from = at + part.length
-  }
-  return true
+  return starPattern(pattern)(word)
 }

@@ -1,3 +1,4 @@
+import { inOneLine } from '../../base/text.ts'
 import { type Output } from '../output.ts'
 
 /** A diagnostic about a file, with its place in the file. */
@@ -25,7 +26,7 @@ export async function printFindings (findings: readonly Finding[], format: LintF
 }
 
 function lineOf ({ file, line, column, severity, code, message, hint }: Finding): string {
-  return `${file}:${line}:${column}: ${severity}: ${message} (${code})${hint === '' ? '' : `; ${hint}`}`.replaceAll(/\s*\n\s*/g, ' ')
+  return inOneLine(`${file}:${line}:${column}: ${severity}: ${message} (${code})${hint === '' ? '' : `; ${hint}`}`)
 }
 
 /** A finding as an annotation: https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands */

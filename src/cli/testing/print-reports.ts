@@ -1,3 +1,4 @@
+import { inOneLine } from '../../base/text.ts'
 import { annotationOf } from '../folder/lint-format.ts'
 import { type Output } from '../output.ts'
 import { junitOf } from './junit.ts'
@@ -39,8 +40,4 @@ function annotation ({ id, testCase: { name, place }, failures }: CaseReport): s
     message: failures.join('\n'),
     hint: ''
   })
-}
-
-function inOneLine (text: string): string {
-  return text.replaceAll(/\s*\n\s*/g, ' ')
 }

@@ -15,9 +15,16 @@ export function closestLines (text: string, search: string): string {
   const wanted = search.slice(0, MAX_COMPARED)
   let closest = { line: 0, distance: Infinity }
   for (let line = 0; line + height <= lines.length; line += step) {
-    const apart = distance(wanted, lines.slice(line, line + height).join('\n').slice(0, MAX_COMPARED))
+    const apart = distance(wanted, beginningAt(lines, line, height))
     if (apart < closest.distance) closest = { line, distance: apart }
   }
   const shown = lines.slice(closest.line, closest.line + height).join('\n').slice(0, MAX_SHOWN)
   return `The closest lines are ${closest.line + 1} to ${closest.line + height}:\n${shown}`
+}
+
+/** The beginning of some lines, as far as it is compared. */
+function beginningAt (lines: readonly string[], first: number, height: number): string {
+  let text = ''
+  for (let line = first; line < first + height && text.length <= MAX_COMPARED; line++) text += `${lines[line]?.slice(0, MAX_COMPARED)}\n`
+  return text.slice(0, Math.min(text.length - 1, MAX_COMPARED))
 }

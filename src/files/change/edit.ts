@@ -46,45 +46,55 @@ export function applyEdits (text: string, edits: readonly Edit[], path: string):
 }
 
 function onlyMatch (text: string, search: string, place: string): Match {
-  const [match, ...others] = matchesOf(text, search)
+  const { matches, count } = matchesOf(text, search)
+  const [match] = matches
   if (match === undefined) {
     throw new FileRefusal('ERR_EDIT_NOT_FOUND', `${place}: "search" is not in the file, where every character counts. ${closestLines(text, search)}`)
   }
-  if (others.length === 0) return match
-  const lines = [match, ...others].slice(0, MAX_NAMED).map(({ start }) => lineAt(text, start)).join(', ')
+  if (count === 1) return match
+  const lines = matches.map(({ start }) => lineAt(text, start)).join(', ')
   throw new FileRefusal(
     'ERR_EDIT_AMBIGUOUS',
-    `${place}: "search" occurs ${others.length + 1} times, at the lines ${lines}${others.length >= MAX_NAMED ? ' and more' : ''}; write more of the lines around the one that is meant`
+    `${place}: "search" occurs ${count} times, at the lines ${lines}${count > MAX_NAMED ? ' and more' : ''}; write more of the lines around the one that is meant`
   )
 }
 
-/** Finds all places where a text occurs in another, overlapping ones too. `\n` in the text also matches `\r\n`. */
-function matchesOf (text: string, search: string): Match[] {
-  const [first = '', ...rest] = search.split('\n')
+/**
+ * Finds the places where a text occurs in another, overlapping ones too: the first of them, and how many there are. `\n` also matches `\r\n`, unless the
+ * search text has a `\r` itself. The algorithm of Knuth, Morris and Pratt never goes back in the text, so it takes linear time, where `indexOf` can
+ * try a search text of 20,000 characters anew at each place.
+ */
+function matchesOf (text: string, wanted: string): { readonly matches: readonly Match[], readonly count: number } {
+  const skipsReturns = !wanted.includes('\r')
+  const borders = bordersOf(wanted)
+  // The places of the last characters, as many as are searched for.
+  const places = new Int32Array(wanted.length)
   const matches: Match[] = []
-  for (let start = text.indexOf(first); start !== -1 && start < text.length; start = text.indexOf(first, start + 1)) {
-    // A search text that begins with a line end has matched at the `\r` of `\r\n` already.
-    if (first === '' && text[start] === '\n' && text[start - 1] === '\r') continue
-    const end = endOfMatch(text, start + first.length, rest)
-    if (end !== undefined) matches.push({ start, end })
+  let count = 0
+  for (let [at, seen, length] = [0, 0, 0]; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (skipsReturns && code === RETURN && text.charCodeAt(at + 1) === LINE_FEED) continue
+    while (length > 0 && code !== wanted.charCodeAt(length)) length = borders[length - 1] as number
+    if (code === wanted.charCodeAt(length)) length++
+    places[seen++ % wanted.length] = skipsReturns && code === LINE_FEED && text.charCodeAt(at - 1) === RETURN ? at - 1 : at
+    if (length < wanted.length) continue
+    if (count++ < MAX_NAMED) matches.push({ start: places[seen % wanted.length] as number, end: at + 1 })
+    length = borders[length - 1] as number
   }
-  return matches
+  return { matches, count }
 }
 
-/**
- * The end of the place where a search text occurs, whose first line was found already.
- * @param from index in `text` behind that first line
- * @param lines further lines of the search text
- * @returns `undefined` when these lines do not follow at `from`
- */
-function endOfMatch (text: string, from: number, lines: readonly string[]): number | undefined {
-  let end = from
-  for (const line of lines) {
-    const breakLength = text.startsWith('\n', end) ? 1 : text.startsWith('\r\n', end) ? 2 : undefined
-    if (breakLength === undefined || !text.startsWith(line, end + breakLength)) return undefined
-    end += breakLength + line.length
+const [LINE_FEED, RETURN] = [0x0a, 0x0d]
+
+/** For each beginning of a text, by its length less one: the length of the longest shorter beginning with which it ends. */
+function bordersOf (text: string): Int32Array {
+  const borders = new Int32Array(text.length)
+  for (let [at, length] = [1, 0]; at < text.length; at++) {
+    while (length > 0 && text.charCodeAt(at) !== text.charCodeAt(length)) length = borders[length - 1] as number
+    if (text.charCodeAt(at) === text.charCodeAt(length)) length++
+    borders[at] = length
   }
-  return end
+  return borders
 }
 
 function withLineEndsOf (text: string, { start, end }: Match, replacement: string): string {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createSlices } from '../../runtime/slices.ts'
 import { FileRefusal } from '../file-refusal.ts'
 import { type WorkspaceFiles } from '../workspace-files.ts'
-import { globOf } from './glob.ts'
+import { GLOB_EXPECTED, globOf } from './glob.ts'
 import { walk } from './walk.ts'
 
 /** The largest number of files in one list. */
@@ -22,9 +22,7 @@ export async function listFiles (
   signal: AbortSignal
 ): Promise<{ readonly path: string; readonly text: string }> {
   const isWanted = glob === undefined ? () => true : globOf(glob)
-  if (isWanted === undefined) {
-    throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'a glob has at most 200 characters and three stars, as src/**/*.test.* has')
-  }
+  if (isWanted === undefined) throw new FileRefusal('ERR_SCHEMA_VALIDATION', GLOB_EXPECTED)
   const folder = named === undefined || named === '.' ? '' : await files.resolve(named)
   const { root, hidden } = await files.roots()
   const lines: string[] = []

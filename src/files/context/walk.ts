@@ -40,7 +40,7 @@ function * walkFolder (folder: string, path: string, above: readonly Gitignore[]
   }
   try {
     const here = HAS_DESCRIPTORS ? `${DESCRIPTORS}/${descriptor}` : folder
-    const rules = [...above, gitignoreIn(here, path)]
+    const rules = [...above, gitignoreIn(here, path, above)]
     const entries: Dirent[] = []
     for (const entry of entriesOf(here)) if (entry === undefined) yield undefined; else entries.push(entry)
     if (entries.length <= MAX_SORTED) entries.sort((a, b) => a.name < b.name ? -1 : 1)

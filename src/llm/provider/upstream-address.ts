@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../base/text.ts'
+
 /** The address of a model API (the upstream). */
 export interface UpstreamAddress {
   /** The scheme, host and port: `https://api.openai.com`. */
@@ -17,6 +19,6 @@ export function parseBaseUrl (baseUrl: string): UpstreamAddress {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('expected an http or https URL such as https://api.openai.com/v1')
   if (url.username !== '' || url.password !== '') throw new TypeError('expected a URL without credentials; the key belongs into LLM_API_KEY')
-  const base = url.pathname.replace(/\/+$/, '')
+  const base = withoutEnd(url.pathname, '/')
   return { origin: url.origin, pathOf: endpoint => `${base}${endpoint}`, query: url.search }
 }

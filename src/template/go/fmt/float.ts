@@ -1,3 +1,5 @@
+import { withoutEnd } from '../../../base/text.ts'
+
 /** The ways in which Go writes a float64, named by the verbs of strconv.FormatFloat. A `precision` of -1 means the shortest exact form. */
 export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 
@@ -100,7 +102,7 @@ function rounded (size: number, count: number): Decimal {
 }
 
 function trimZeros ({ digits, point }: Decimal): Decimal {
-  const trimmed = digits.replace(/0+$/, '')
+  const trimmed = withoutEnd(digits, '0')
   return trimmed === '' ? { digits: '0', point: 1 } : { digits: trimmed, point }
 }
 
@@ -158,7 +160,7 @@ function hexadecimal (size: number, precision: number): string {
     }
   }
   const all = (mantissa & ((1n << 60n) - 1n)).toString(16).padStart(15, '0')
-  const digits = precision < 0 ? all.replace(/0+$/, '') : all.padEnd(precision, '0').slice(0, precision)
+  const digits = precision < 0 ? withoutEnd(all, '0') : all.padEnd(precision, '0').slice(0, precision)
   const power = String(Math.abs(exponent)).padStart(2, '0')
   return `0x1${digits === '' ? '' : `.${digits}`}p${exponent < 0 ? '-' : '+'}${power}`
 }

@@ -1,3 +1,4 @@
+import regexp from 'eslint-plugin-regexp'
 import neostandard, { resolveIgnoresFromGitignore } from 'neostandard'
 
 /** Rooms in which no line is longer than 160 columns; others are added as they are done. */
@@ -24,6 +25,15 @@ export default [
     rules: {
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }]
+    }
+  },
+  {
+    // Strangers write the texts: an expression that goes back, or begins anew at each place, stops the process for all (test/linear-time.test.ts).
+    files: ['src/**/*.ts', 'console/**/*.{ts,tsx}'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }]
     }
   },
   {

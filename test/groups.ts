@@ -41,6 +41,7 @@ export const ALONE: readonly string[] = [
   'http/admission/admission-queue.test.ts',
   'http/admission/overload.test.ts',
   'http/socket/terminal-replicas.test.ts',
+  'linear-time.test.ts',
   'registry/template-cache.test.ts',
   'service/sessions/foreign-skills.test.ts',
   'session/residence.test.ts',

@@ -34,7 +34,7 @@ export interface Page<T> {
 export async function takePage<T> (call: Promise<{ readonly data?: unknown, readonly error?: unknown, readonly response: Response }>): Promise<Page<T>> {
   const { data, error, response } = await call
   if (!response.ok) throw new ApiError(response.status, error)
-  const [, next] = /<([^>]+)>;\s*rel="?next/.exec(response.headers.get('link') ?? '') ?? []
+  const [, next] = /<([^<>]+)>;\s*rel="?next/.exec(response.headers.get('link') ?? '') ?? []
   return { rows: data as readonly T[], next: next === undefined ? undefined : new URL(next, location.origin).searchParams.get('after') ?? undefined }
 }
 

@@ -8,6 +8,8 @@ export const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Igno
  * A hidden character, or a whole word, which is then examined on its own. A single expression for words of mixed alphabets would take time
  * in the third power of the word's length.
  */
+// Such a word always matches, from wherever it is looked at, so nothing is looked at twice.
+// eslint-disable-next-line regexp/no-super-linear-move
 const HIDDEN_OR_WORD = new RegExp(`${HIDDEN.source}|(?:(?!${HIDDEN.source})[\\p{L}\\p{M}\\p{N}])+`, 'gu')
 
 const LATIN = /\p{sc=Latin}/u

@@ -20,7 +20,7 @@ export const MAX_JSON_DEPTH = 100
 const DIGITS_OF_DOUBLES = 16
 
 /** The greatest number of digits of an integer in JSON that the service reads. All digits are kept, so their number must have a bound. */
-const MAX_DIGITS = 1000
+export const MAX_DIGITS = 1000
 
 /** Matches exponents of three digits or more. A number with a shorter one is never too large for a double, unless it has many digits, too. */
 const LONG_EXPONENT = /\d[eE]\+?\d{3}/

@@ -45,7 +45,9 @@ function redactMembers (value: Json, redact: Redact): Json {
  * is found up to three levels deep. Without this limit, a long run of backslashes would be read again from each of its characters.
  */
 function anySpelling (text: string): string {
-  return Array.from(text, character => {
+  return Array.from(text.matchAll(/\\+|[^\\]/gu), ([character]) => {
+    // One expression for all backslashes in a row: with one for each, they could be shared out in very many ways.
+    if (character.startsWith('\\')) return `\\\\(?:\\\\|u005[cC]){0,${8 * character.length - 1}}`
     const code = character.charCodeAt(0).toString(16).padStart(4, '0')
     return `\\\\{0,7}(?:${character.replace(/\W/, '\\$&')}|u${code}|u${code.toUpperCase()})`
   }).join('')

@@ -224,6 +224,6 @@ function strangeReply (base: URL): CliError {
  * the link's host can be one that this machine does not know.
  */
 function nextAfter (link: string | string[] | undefined): string | undefined {
-  const [, target = ''] = /<([^>]*)>;\s*rel="next"/.exec([link ?? ''].flat().join(', ')) ?? []
+  const [, target = ''] = /<([^<>]*)>;\s*rel="next"/.exec([link ?? ''].flat().join(', ')) ?? []
   return new URLSearchParams(target.replace(/^[^?]*/, '')).get('after') ?? undefined
 }

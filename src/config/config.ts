@@ -101,7 +101,7 @@ function checkModel ({ LLM_BASE_URL, AI_KOSMOS_MODEL_BASE_URL, LLM_API_KEY: key,
 
 /** An address without its secret parts, for a message: the part before an "@" and the query are cut off, since a password can be in them. */
 function withoutSecrets (address: string): string {
-  return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').replace(/[?#].*$/s, '')
+  return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').split(/[?#]/, 1).join()
 }
 
 function describe (violation: ErrorObject, given: Readonly<Record<string, string | undefined>>): string {

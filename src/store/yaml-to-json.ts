@@ -1,15 +1,22 @@
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
-import { type Document, type LineCounter, type YAMLError } from 'yaml'
-import { MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../base/json.ts'
+import { type Document, type LineCounter } from 'yaml'
+import { MAX_DIGITS, MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
 import { tooLarge } from './decode-bytes.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
 /** The greatest size of a YAML text, in bytes. Parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
 const MAX_YAML_BYTES = 128 * 1024
 
+/** The most parts (names, values, signs, blanks) in one YAML text. The library takes some 10 microseconds for each. */
+const MAX_PARTS = 40_000
+
 /** The most aliases in one YAML text: for each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
+
+/** The longest part of a text that a message repeats, in UTF-16 units. */
+const MAX_SHOWN = 40
 
 /** The advice about a mistake in YAML at a known place. Most of these mistakes are templates without quotes: YAML takes their braces for its own syntax. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
@@ -62,10 +69,18 @@ function parse (text: string): unknown {
   }
   // Repeated keys are found below. The library would compare each key with all keys before it, which takes 5 s for 20,000.
   const composer = new Composer({ intAsBigInt: true, merge: true, resolveKnownTags: false, uniqueKeys: false })
+  // The first mistake ends it: to note all of them, as the library does, takes 5 s for 100,000 brackets. The library catches the error, and reports it again.
+  let mistake: YamlError | undefined
+  Object.assign(composer, {
+    onError (source: number | { readonly offset: number } | readonly [number, number], _code: string, message: string) {
+      const offset = typeof source === 'number' ? source : 'offset' in source ? source.offset : source[0]
+      throw mistake ??= new YamlError(describe(message), at(offset))
+    }
+  })
   const [document, second] = [...composer.compose(tokenize(text, lines, at), true, text.length)]
   if (document === undefined) throw new YamlError('the text is empty')
-  const problem = document.errors[0] ?? document.warnings[0]
-  if (problem !== undefined) throw new YamlError(describe(problem), at(problem.pos[0]))
+  const [problem] = document.errors
+  if (problem !== undefined) throw new YamlError(describe(problem.message), at(problem.pos[0]))
   if (second !== undefined) throw new YamlError('a second document begins', at(second.range[0]))
   // An empty text in quotes is a value; an empty text without quotes is none.
   const { contents } = document
@@ -76,7 +91,7 @@ function parse (text: string): unknown {
 }
 
 /**
- * Splits a YAML text into tokens, and refuses too many aliases and too deep nesting on the way. Otherwise 100,000 times `[` would overflow the stack
+ * Splits a YAML text into tokens, and refuses too many parts or aliases and too deep nesting on the way. Otherwise 100,000 times `[` would overflow the stack
  * in the library's recursive composer, and no `catch` helps against that. The library's parser, which runs here, does not recurse.
  */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
@@ -85,14 +100,19 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
   const parser = new Parser(lines.addNewLine)
   const tokens = []
   let aliases = 0
+  let parts = 0
   let last = ''
   for (const lexeme of new Lexer().lex(text)) {
     // `CST.SCALAR` announces that the next lexeme is plain text, also if it begins with `*` as an alias does.
     if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) {
       throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
     }
+    if (++parts > MAX_PARTS) throw new YamlError(`there are more than ${MAX_PARTS} names, values, signs and blanks; use JSON for more`, at(parser.offset))
     last = lexeme
-    tokens.push(...parser.next(lexeme))
+    for (const token of parser.next(lexeme)) {
+      if (token.type === 'error') throw new YamlError(`${token.message}: ${JSON.stringify(beginningOf(token.source, MAX_SHOWN))}`, at(token.offset))
+      tokens.push(token)
+    }
     // The parser's stack holds the document, its collections, and one scalar.
     if (parser.stack.length > MAX_JSON_DEPTH + 2) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`, at(parser.offset))
   }
@@ -119,13 +139,18 @@ function checkKeys (document: Document.Parsed, at: Locate): void {
   })
 }
 
-function describe (problem: YAMLError): string {
-  return problem.message.split('\n', 1)[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? ''
+function describe (message: string): string {
+  return message.split('\n', 1).join().replace(/ at line \d+, column \d+:?$/, '')
 }
+
+const TOO_MANY_DIGITS = 10n ** BigInt(MAX_DIGITS)
 
 /** Checks that a value can be written as JSON. Integers that a double holds exactly become numbers. */
 function toPlain (value: unknown, depth = 0): unknown {
-  if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  if (typeof value === 'bigint') {
+    if (value >= TOO_MANY_DIGITS || value <= -TOO_MANY_DIGITS) throw new YamlError(`an integer has more than ${MAX_DIGITS} digits`)
+    return Number.isSafeInteger(Number(value)) ? Number(value) : value
+  }
   if (typeof value === 'number' && !Number.isFinite(value)) throw new YamlError(`JSON has no number ${value}`)
   if (typeof value !== 'object' || value === null) return value
   // Aliases can nest more deeply than the text does, and an alias to its own parent never ends.

@@ -272,8 +272,9 @@ function callInMessage (message: JsonObject): Choice {
 }
 
 function callInText (message: JsonObject): Choice {
-  const [text] = /\{[\s\S]*\}/.exec(contentOf(message)) ?? ['']
-  const choice = parseArguments(text)
+  const content = contentOf(message)
+  const start = content.indexOf('{')
+  const choice = parseArguments(start < 0 ? '' : content.slice(start, content.lastIndexOf('}') + 1))
   if (typeof choice === 'string') return choice
   const { tool, arguments: values } = choice
   if (typeof tool !== 'string') return undefined

@@ -3,5 +3,6 @@ const CONSENT: ReadonlySet<string> = new Set(['ok', 'okay', 'ок', 'yes', 'y', 
 
 /** Whether a message consents and says nothing else. Punctuation around the word does not count; "yes, but…" is no consent. */
 export function isConsent (text: string): boolean {
-  return CONSENT.has(text.trim().toLowerCase().replace(/^[\p{P}\p{S}\s]+|[\p{P}\p{S}\s]+$/gu, ''))
+  const [word, another] = text.toLowerCase().matchAll(/[^\p{P}\p{S}\s]+/gu)
+  return another === undefined && CONSENT.has(word?.[0] ?? '')
 }

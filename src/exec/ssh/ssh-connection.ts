@@ -114,7 +114,7 @@ function end ({ client }: Kept): void {
 
 /** The fingerprint of a remote machine's key, as `ssh-keygen -l` prints it. */
 function fingerprintOf (key: Buffer): string {
-  return `SHA256:${createHash('sha256').update(key).digest('base64').replace(/=+$/, '')}`
+  return `SHA256:${createHash('sha256').update(key).digest('base64').replaceAll('=', '')}`
 }
 
 function isEqual (one: string, other: string): boolean {

@@ -62,7 +62,7 @@ function functionCall ({ id, name }: ToolCall, text: string): JsonObject {
 }
 
 function * wordsOf (text: string): Generator<string> {
-  for (const [word] of text.matchAll(/\s*\S+|\s+/g)) yield word
+  for (const [word] of text.matchAll(/\s+\S*|\S+/g)) yield word
 }
 
 function usageOf (messages: readonly JsonObject[], written: readonly string[]): JsonObject {

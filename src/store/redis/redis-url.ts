@@ -42,7 +42,8 @@ const DEFAULT_SENTINEL_PORT = 26379
  * @throws StoreError when the URL is not in one of the forms that `SHAPE` describes
  */
 export function parseRedisUrl (text: string, sentinelPassword = ''): RedisPlace {
-  const [, scheme = '', authority = '', path = ''] = /^([^:]*:)?(?:\/\/)?([^/?#]*)(.*)$/s.exec(text) ?? []
+  const [beginning = '', scheme = '', authority = ''] = /^([^:]*:)?(?:\/\/)?([^/?#]*)/.exec(text) ?? []
+  const path = text.slice(beginning.length)
   const kind = /^rediss?(\+sentinel|\+cluster)?:$/.exec(scheme)
   if (scheme === '') throw new StoreError(`the Redis URL cannot be read: ${SHAPE}`)
   if (kind === null) throw new StoreError(`the Redis URL begins with "${scheme}": ${SHAPE}`)

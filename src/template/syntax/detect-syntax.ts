@@ -56,6 +56,7 @@ export function findMisread (text: string): Omit<SyntaxSign, 'text'> | undefined
   return undefined
 }
 
+/** The forms of Go. A form that only counts behind others has them in front of its group, because to look behind from each place would take too long. */
 const GO_FORMS: readonly RegExp[] = [
   // A name after a dot is a sign of Go after a space, too, although the Handlebars parser would take `{{len .items}}` for the path `len.items`.
   /(?<=^|[\s(])\.[A-Za-z_]\w*/,
@@ -70,7 +71,7 @@ const GO_FORMS: readonly RegExp[] = [
   /\)\.[A-Za-z_]\w*/,
   /^\/\*/,
   // These are functions that only Go has; no tool can have such a name. Alone in a tag, such a word is a name like any other.
-  /(?<=^\s*|\(\s*)(?:call|html|js|print|printf|println|slice|urlquery)(?=[\s(]+[^\s(])/,
+  /(?:^|\()\s*(call|html|js|print|printf|println|slice|urlquery)(?=[\s(]+[^\s(])/,
   /^\s*println\s*$/
 ]
 
@@ -82,7 +83,7 @@ const HANDLEBARS_FORMS: readonly RegExp[] = [
   /@[A-Za-z_]\w*/,
   /(?<=[\s(])[A-Za-z_][\w-]*\s*=(?!=)/,
   /\bas\s+\|/,
-  /(?<=^\s*|\(\s*)lookup(?=[\s(]+[^\s(])/,
+  /(?:^|\()\s*(lookup)(?=[\s(]+[^\s(])/,
   /(?<=^|[\s(])this(?=[\s./)]|$)/
 ]
 
@@ -119,7 +120,9 @@ function findSigns (text: string, index: number): { go: SyntaxSign | undefined, 
 function findForm (inner: string, forms: readonly RegExp[]): string | undefined {
   for (const form of forms) {
     const match = form.exec(inner)
-    if (match !== null) return match.index === 0 ? `{{${match[0].trim()}` : match[0]
+    if (match === null) continue
+    const [whole, sign = whole] = match
+    return match.index + whole.length === sign.length ? `{{${sign.trim()}` : sign
   }
   return undefined
 }

@@ -94,25 +94,23 @@ function readTag (text: string, start: number, literals: RegExp): { inner: strin
   const simple = text.slice(start + 2, close < 0 ? text.length : close)
   if (!LITERAL_START.test(simple)) return { inner: simple, end: Math.min(start + simple.length + 4, text.length) }
 
-  let inner = ''
-  let at = start + 2
-  while (at < text.length && !text.startsWith('}}', at)) {
-    const character = text[at] as string
-    if (!LITERAL_START.test(character)) {
-      inner += character
-      at++
-      continue
-    }
-    literals.lastIndex = at
+  const inner: string[] = []
+  for (let at = start + 2; ;) {
+    LITERAL_OR_END.lastIndex = at
+    const found = LITERAL_OR_END.exec(text)
+    inner.push(text.slice(at, found?.index))
+    if (found === null) return { inner: inner.join(''), end: text.length }
+    if (found[0] === '}}') return { inner: inner.join(''), end: LITERAL_OR_END.lastIndex }
+    literals.lastIndex = found.index
     const literal = literals.exec(text)?.[0]
-    if (literal === undefined) return { inner, end: undefined }
-    inner += character + ' '.repeat(literal.length - 2) + character
-    at += literal.length
+    if (literal === undefined) return { inner: inner.join(''), end: undefined }
+    inner.push(found[0], ' '.repeat(literal.length - 2), found[0])
+    at = literals.lastIndex
   }
-  return { inner, end: Math.min(at + 2, text.length) }
 }
 
 const LITERAL_START = /["'`[]/
+const LITERAL_OR_END = /["'`[]|\}\}/g
 
 function endOfRawBlock (text: string, from: number): number {
   let depth = 1

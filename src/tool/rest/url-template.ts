@@ -44,7 +44,7 @@ export function fillUrl (template: UrlTemplate, values: JsonObject): string {
     encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? (values[name] as Json) : null))
   )
   // URL parsers take %2e for a dot, so encoding does not prevent a path segment from being `..`, which would climb up in the path.
-  const climbs = filled.replace(/\?.*$/s, '').split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
+  const climbs = filled.split('?', 1).join().split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
   // Letters of other alphabets in a registered URL are encoded as browsers do.
   return toUSVString(filled).replace(/[^\x21-\x7e]+/g, encodeURI)

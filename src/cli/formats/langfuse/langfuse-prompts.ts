@@ -82,7 +82,7 @@ function versionsIn (value: Json): readonly Json[] | undefined {
 
 /** The id that a Langfuse name becomes: `team/greet` is `team.greet`. */
 function idOf (name: string): string {
-  return name.replaceAll(/[/:\\]/g, '.').replaceAll(/^\.+|\.+$/g, '').replaceAll(/\.{2,}/g, '.')
+  return name.replaceAll(/[/:\\.]+/g, '.').replace(/^\./, '').replace(/\.$/, '')
 }
 
 function entryFrom (item: JsonObject, remark: (reason: string) => void): JsonObject | undefined {

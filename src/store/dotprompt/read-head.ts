@@ -60,9 +60,9 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
     throw new DotpromptError('has an input.schema that is not of an object', at, { hint: 'declare the variables by their names' })
   }
   const properties = isJsonObject(declared?.['properties']) ? declared['properties'] : {}
-  const required = Array.isArray(declared?.['required']) ? declared['required'] as readonly Json[] : []
+  const required = new Set(Array.isArray(declared?.['required']) ? declared['required'] as readonly Json[] : [])
   // An optional variable that is not given is simply absent in Dotprompt. Here it would be a missing value, which is an error, so it gets the default null.
-  const optional = Object.entries(properties).filter(([name, property]) => !required.includes(name) && isNullable(property))
+  const optional = Object.entries(properties).filter(([name, property]) => !required.has(name) && isNullable(property))
   const given = [...optional.map(([name]): [string, Json] => [name, null]), ...Object.entries(isJsonObject(defaults) ? defaults : {})]
   if (given.length === 0) return declared
   const schemaOfName = (name: string) => Object.hasOwn(properties, name) ? properties[name] as JsonObject : {}

@@ -45,7 +45,7 @@ export function matchPath (pattern: string, isWhole: boolean): PathMatch {
   }
   const parts = pattern.split('/')
   // At the end, `**` stands for what is inside a folder, and not for the folder itself.
-  const wanted = parts.flatMap((part, index): Part[] => part !== '**' ? [nameMatch(part)] : index === parts.length - 1 ? [() => true, ANY] : [ANY])
+  const wanted = parts.flatMap((part, index): Part[] => !/^\*{2,}$/.test(part) ? [nameMatch(part)] : index === parts.length - 1 ? [() => true, ANY] : [ANY])
   return names => matchItems(wanted, names)
 }
 

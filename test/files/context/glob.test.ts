@@ -42,7 +42,7 @@ describe('A glob', () => {
 
 describe('A .gitignore', () => {
   const part = fc.oneof(fc.constantFrom('*', '**', '?', '[ab]', '[!a]', 'a', 'b', 'ab', '/', '/', '\\*', ' ', '\\ ', '!', '#', '.'), fc.constantFrom('a/b', '**/', '/**', '*.a'))
-  const line = fc.array(part, { minLength: 1, maxLength: 5 }).map(parts => parts.join(''))
+  const line = fc.array(part, { minLength: 1, maxLength: 5 }).map(parts => parts.join('')).filter(text => !isGlued(text))
   const name = fc.array(fc.constantFrom('a', 'b', '.', '*', ' ', '#', 'c'), { minLength: 1, maxLength: 3 }).map(parts => parts.join('')).filter(text => !/^\.+$/.test(text))
   const path = fc.array(name, { minLength: 1, maxLength: 3 })
 
@@ -63,6 +63,11 @@ describe('A .gitignore', () => {
     }
   })
 })
+
+/** Whether `**` stands beside other characters: what that means to git depends on its version. */
+function isGlued (line: string): boolean {
+  return line.split('/').some(part => part.includes('**') && /[^*]/.test(part))
+}
 
 function ignoredByGit (folder: string, paths: readonly string[]): string[] {
   try {

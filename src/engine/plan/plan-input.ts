@@ -38,12 +38,14 @@ export type Intent =
  * @param changed the paths that an undo or a redo can name. They are recognised without the colon, too
  */
 export function commandIn (line: string, changed: readonly ChangedPath[] = []): Action | undefined {
-  const [, word = '', colon = '', rest = ''] = /^\s*(undo|redo|reject|commit)(?:\s*(:)\s*|\s+|$)([^]*)$/i.exec(line) ?? []
-  const [name, named] = [word.toLowerCase(), rest.trim()]
+  const [head = '', word = ''] = /^\s*(undo|redo|reject|commit)(?![^\s:])/i.exec(line) ?? []
+  const behind = head === '' ? '' : line.slice(head.length).trim()
+  const hasColon = behind.startsWith(':')
+  const [name, named] = [word.toLowerCase(), hasColon ? behind.slice(1).trimStart() : behind]
   if (name === 'commit') return { name, data: named === '' ? {} : { message: named } }
   if (named === '') return name === '' ? undefined : { name, data: {} }
   if (name !== 'undo' && name !== 'redo') return undefined
-  return colon !== '' || pathsIn(named, changed).every(path => isOf(path, changed)) ? { name, data: { paths: named } } : undefined
+  return hasColon || pathsIn(named, changed).every(path => isOf(path, changed)) ? { name, data: { paths: named } } : undefined
 }
 
 /** Says what the user wants by an input, or why the plan refuses the input in its present step. */

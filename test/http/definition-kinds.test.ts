@@ -24,7 +24,7 @@ const CASES: readonly KindCase[] = [
     path: 'agents',
     type: 'agent',
     value: { description: 'Helps', mode: 'tools', tools: [{ tool: 'rag.search' }] },
-    odd: { mode: 'tools', tools: [{ tool: 'rag.search', parameters: {} }], historyLimt: 3 },
+    odd: { mode: 'tools', tools: [{ tool: 'rag.search', parameters: {} }], select: { prompt: 'x' } },
     bad: { mode: 'tools', tools: [], maxTurns: 0 },
     reason: /maxTurns must be at least 1, not 0/
   },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
+import { type RejectedEntry } from '../../../src/registry/diagnostic/diagnostic.ts'
 import { agentKind } from '../../../src/registry/kinds/agent/agent-kind.ts'
 
 const step = { prompt: 'x' }
@@ -11,6 +12,17 @@ const cases: ReadonlyArray<readonly [title: string, agent: JsonObject, useless: 
   ['turns beside messages', { history: { turns: 3, messages: 5 } }, ['history.turns']],
   ['nothing of an agent that says what it needs', { system: 'x', history: { turns: 3 } }, []]
 ]
+
+describe('A definition of an agent is refused with', () => {
+  for (const [agent, name, near] of [[{ maxTurn: 3 }, 'maxTurn', 'maxTurns'], [{ history: { turn: 3 } }, 'turn', 'turns'], [{ found: 1 }, 'found', undefined]] as const) {
+    it(`a field that there is not: ${name}`, () => {
+      assert.throws(() => agentKind.define('a', { tools: [], ...agent }, 'direct'), (error: unknown) => {
+        const told = (error as RejectedEntry).diagnostics.map(({ code, message }) => `${code} ${message}`).join()
+        return told.includes(`must not have "${name}"`) && (near === undefined || told.includes(`did you mean "${near}"?`))
+      })
+    })
+  }
+})
 
 describe('A definition of an agent is published with a warning of', () => {
   for (const [title, agent, useless] of cases) {

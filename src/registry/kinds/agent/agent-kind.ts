@@ -1,9 +1,8 @@
 import { contentHash, type JsonObject } from '../../../base/json.ts'
-import { lintFields } from '../../entries/misspelt-fields.ts'
 import { defineKind } from '../define-kind.ts'
 import { type Definition, type ToolUse } from '../definition.ts'
 import { type AgentSetting, type AgentTool } from './agent-setting.ts'
-import { AGENT_SCHEMA, parseAgent } from './parse-agent.ts'
+import { parseAgent } from './parse-agent.ts'
 import { type JsonPath } from '../../../base/json-places.ts'
 import { isObject } from '../../../template/value.ts'
 import { type Diagnostic } from '../../diagnostic/diagnostic.ts'
@@ -27,7 +26,7 @@ export const agentKind = defineKind<AgentDefinition>({
       origin,
       source,
       setting,
-      diagnostics: [...lintFields(source, AGENT_SCHEMA.fields), ...uselessFields(source, setting)],
+      diagnostics: uselessFields(source, setting),
       toolUses: [...setting.tools.flatMap(usesOf), ...definitionsIn(setting).filter(use => use.kind !== 'agents' || use.tool !== id)],
       hash: contentHash(source)
     }

@@ -5,11 +5,13 @@ import { SchemaError } from '../../../tool/schema/schema.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../../diagnostic/diagnostic.ts'
 import { asMistake } from '../../diagnostic/syntax-mistake.ts'
 import { entrySchema } from '../../entries/entry-schemas.ts'
+import { checkWithFields, lintFields } from '../../entries/misspelt-fields.ts'
+import { isObject } from '../../../template/value.ts'
 import { type AgentClassify, type AgentHistory, type AgentParameter, type AgentSetting, type AgentTool } from './agent-setting.ts'
 import { toPath } from '../../../store/keys.ts'
 import { type GivenFunction, mistakesOf, parseChild, transferName, withNames } from './parse-child.ts'
 
-export const AGENT_SCHEMA = entrySchema('agent')
+const AGENT_SCHEMA = entrySchema('agent')
 
 /** The budget of a dialogue when the agent's author sets none. It is so high that no ordinary dialogue comes near it. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
@@ -27,7 +29,7 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 
 /** Reads an agent and fills in its defaults. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
-  AGENT_SCHEMA.check(value)
+  checkWithFields(() => { AGENT_SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, AGENT_SCHEMA.fields) : [])
   const written = value as GivenAgent
   const misread = (written.tools ?? []).flatMap(mistakesOf)
   if (misread.length > 0) throw new RejectedEntry(misread.map(error))

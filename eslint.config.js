@@ -10,6 +10,29 @@ const WRAPPED = [
 /** Lines that may be longer: a description in a schema or a table, and a line that is nothing but a text. */
 const TEXT_LINE = '^\\s*(?:(?:[\\w\'\\-]+: )?[\'"\x60]|.*\\b(?:description|help|summary): [\'"\x60])'
 
+/** The parts of a request, and their usual names in a handler. */
+const PART = '/^(?:body|query|params|frame|request)$/'
+
+/** What stands around a part, as in `request.body ?? {}` and `body as Wanted`. */
+const AROUND = ':matches(LogicalExpression, ConditionalExpression, TSAsExpression, TSNonNullExpression)'
+
+/**
+ * What takes over members of a request that nobody has named: a spread of it, or the rest of it. Members that no schema names would reach
+ * internal code, which trusts some of its members.
+ */
+const UNNAMED_MEMBERS = [
+  ...[`Identifier[name=${PART}]`, `MemberExpression[property.name=${PART}]`].flatMap(part => [
+    `SpreadElement > ${part}`,
+    `SpreadElement > ${AROUND} > ${part}`,
+    `CallExpression[callee.object.name='Object'][callee.property.name=/^(?:assign|entries)$/] > ${part}.arguments`
+  ]),
+  ...['init', 'init.left', 'init.expression'].flatMap(init => [`${init}.name`, `${init}.property.name`]).map(name => {
+    return `VariableDeclarator[${name}=${PART}] > ObjectPattern > RestElement`
+  }),
+  `Property[key.name=${PART}] > ObjectPattern > RestElement`,
+  `Property[key.name=${PART}] > AssignmentPattern > ObjectPattern > RestElement`
+]
+
 export default [
   ...neostandard({ ts: true, ignores: resolveIgnoresFromGitignore() }),
   {
@@ -45,6 +68,15 @@ export default [
           { name: 'undici', message: 'Its index loads 110 files: src/runtime/undici.ts has its parts.', allowTypeImports: true }
         ]
       }]
+    }
+  },
+  {
+    files: ['src/http/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': ['error', ...UNNAMED_MEMBERS.map(selector => ({
+        selector,
+        message: 'Name the members that are taken from a request; what goes on to a model goes through passedOn of src/http/base/closed-requests.ts.'
+      }))]
     }
   },
   {

@@ -4,6 +4,7 @@ import { type Readable } from 'node:stream'
 import { type Command } from 'commander'
 import { type WebSocket } from 'ws'
 import { type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { USUAL_SIZE } from '../exec/pty.ts'
 import { type ApiClient } from './api-client.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
@@ -53,7 +54,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   const socket = await opened(api)
   const ended = once(socket, 'close')
   const send = (frame: JsonObject): void => { socket.send(stringifyJson(frame)) }
-  const tell = (): JsonObject => ({ ...output.size })
+  const tell = (): JsonObject => ({ ...USUAL_SIZE, ...output.size })
   let id = ''
   let tries = 0
   let failure: CliError | undefined

@@ -7,6 +7,7 @@ import { type Service } from '../service.ts'
 import { type App, type SchemaTypes } from './base/app-types.ts'
 import { answerClientErrors } from './base/client-errors.ts'
 import { allowOrigins } from './security/cors.ts'
+import { closeRequests } from './base/closed-requests.ts'
 import { controlAdmission } from './admission/admission-control.ts'
 import { drainOnClose } from './admission/drain.ts'
 import { handleErrors, refusePath } from './base/error-handler.ts'
@@ -121,6 +122,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   drainOnClose(app)
   handleErrors(app, options.logValues)
   readJsonBodies(app)
+  closeRequests(app)
   await allowOrigins(app, options.corsOrigins)
   guardUpgrades(app, options.access)
   refuseUnknownRoutes(app)

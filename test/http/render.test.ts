@@ -51,26 +51,26 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
-  for (const [body, near] of [[{ variables: { nmae: 'Ada' } }, 'variables.nmae'], [{ name: 'Ada' }, 'name']] as const) {
+  for (const [path, body, near] of [['render', { variables: { nmae: 'Ada' } }, 'variables.nmae'], ['chat', { name: 'Ada' }, 'name']] as const) {
     it(`tells of ${near} when variables.name is missing`, async t => {
-      const { post } = await startService(t, { 'templates:hello': 'Hello {{variables.name}}!' })
-      const { json } = await post('/api/render/prompts/hello', body)
+      const { post } = await startService(t, { 'templates:hello': 'Hello {{variables.name}}!' }, { LLM_BASE_URL: 'builtin:echo' })
+      const { json } = await post(`/api/${path}/prompts/hello`, body)
       assert.equal(json['message'], `Prompt "hello" needs values that are missing: variables.name (line 1, column 7; ${near} is there)`)
       assert.deepEqual(json['details'], { id: 'hello', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7, near }] })
     })
   }
 
-  for (const [body, near] of [[{ variables: { nmae: 'Ada' } }, 'variables.nmae'], [{ name: 'Ada' }, 'name'], [{ variable: { name: 'Ada' } }, 'variable.name']] as const) {
+  for (const [path, body, near] of [['render', { variables: { nmae: 'Ada' } }, 'variables.nmae'], ['chat', { name: 'Ada' }, 'name'], ['chat', { variable: { name: 'Ada' } }, 'variable.name']] as const) {
     it(`tells of ${near} when a declared name is missing, as of any other`, async t => {
-      const { post } = await startService(t, registrations)
-      const { json } = await post('/api/render/prompts/greet', body)
+      const { post } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo' })
+      const { json } = await post(`/api/${path}/prompts/greet`, body)
       assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', { id: 'greet', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7, near }] }])
     })
   }
 
   it('says what is wrong with a declared name that has come', async t => {
     const { post } = await startService(t, registrations)
-    const { json } = await post('/api/render/prompts/greet', { name: 'Ada', variables: { name: 1 } })
+    const { json } = await post('/api/render/prompts/greet', { variables: { name: 1 } })
     assert.deepEqual([json['code'], json['details']], ['VARIABLES_INVALID', { id: 'greet', violations: [{ path: 'variables.name', message: 'must be string' }] }])
   })
 

@@ -339,7 +339,7 @@ describe('What a skill does not take over REST', () => {
     const unknown = [404, false, 'Skill session not found']
     for (const [url, headers] of [['/api/skills/nothing', bearer('ann')], [`/api/skills/${skill.slice(-32).toUpperCase()}`, bearer('ann')], [`/api/skills/${agent}`, bearer('ann')], [skill, bearer('bob')]] as const) {
       for (const path of ['', '/output']) assert.deepEqual(errorOf(await service.get(`${url}${path}`, headers)), unknown)
-      for (const path of PATHS) assert.deepEqual(errorOf(await service.post(`${url}/${path}`, { userMessage: 'x' }, headers)), unknown)
+      for (const path of PATHS) assert.deepEqual(errorOf(await service.post(`${url}/${path}`, path === 'message' ? { userMessage: 'x' } : {}, headers)), unknown)
       const { statusCode, body } = await service.app.inject({ method: 'DELETE', url, headers })
       assert.deepEqual(errorOf({ status: statusCode, json: JSON.parse(body) as JsonView, headers: {} }), unknown)
     }

@@ -32,7 +32,11 @@ export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number
  * The ids of a map that a listing query selects (by prefix, cursor and a filter), sorted; one more than the limit, to show that there is a
  * next page.
  */
-export function selectIds<T> (things: ReadonlyMap<string, T>, query: ListOptions, accepts: (thing: T) => boolean): string[] {
+export function selectIds<T> (
+  things: ReadonlyMap<string, T>,
+  query: { readonly prefix?: string | undefined, readonly after?: string | undefined, readonly limit: number },
+  accepts: (thing: T) => boolean
+): string[] {
   const prefix = toPath(query.prefix ?? '')
   const after = query.after ?? ''
   const ids: string[] = []

@@ -1,11 +1,15 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, type Server, type Tool as McpTool } from '@modelcontextprotocol/server'
 import { ServiceError } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { Type } from '../../base/schema-builder.ts'
 import { type Caller } from '../../access/caller.ts'
 import { type Generation, type Tool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
 import { modelNames } from '../../tool/definition/own-names.ts'
 import { promptOrMessages } from '../../service/render/rendered-messages.ts'
+import { closed } from '../base/closed-requests.ts'
+import { oneOf } from '../base/schemas.ts'
+import { checkOf } from '../openapi/schema-controller.ts'
 import { MAX_MESSAGES, SPEAKERS } from '../prompts/prompt-body.ts'
 import { runnablePrompts } from './prompts.ts'
 import { type McpUses, type Visit } from './visit.ts'
@@ -15,34 +19,35 @@ const MAX_LISTED = 500
 
 const ANY_OBJECT = { type: 'object' as const }
 
+const RenderArguments = closed(Type.Object({
+  id: Type.String({ description: 'The id of the prompt, as list_prompts gives it' }),
+  variables: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Values for the template' })),
+  label: Type.Optional(Type.String({ description: 'Such as production; by default what this client is served' })),
+  messages: Type.Optional(Type.Array(Type.Object({ role: oneOf(SPEAKERS) }, { additionalProperties: true }), {
+    maxItems: MAX_MESSAGES,
+    description: 'The conversation so far: it goes where the prompt has history, else behind, and is not rendered'
+  }))
+}))
+
+const ListArguments = closed(Type.Object({ prefix: Type.Optional(Type.String({ description: 'Only ids that begin with this' })) }))
+
+const readRenderArguments = checkOf('arguments', RenderArguments)
+const readListArguments = checkOf('arguments', ListArguments)
+
 /** The two tools of the service itself. */
 const OWN_TOOLS: readonly McpTool[] = [
   {
     name: 'render_prompt',
     title: 'Render a prompt',
     description: 'Renders a registered prompt with variables, and gives its text or its messages',
-    inputSchema: {
-      type: 'object',
-      properties: {
-        id: { type: 'string', description: 'The id of the prompt, as list_prompts gives it' },
-        variables: { type: 'object', description: 'Values for the template' },
-        label: { type: 'string', description: 'Such as production; by default what this client is served' },
-        messages: {
-          type: 'array',
-          items: { type: 'object', properties: { role: { enum: [...SPEAKERS] } }, required: ['role'] },
-          maxItems: MAX_MESSAGES,
-          description: 'The conversation so far: it goes where the prompt has history, else behind, and is not rendered'
-        }
-      },
-      required: ['id']
-    },
+    inputSchema: { ...(RenderArguments as object), ...ANY_OBJECT },
     annotations: { readOnlyHint: true }
   },
   {
     name: 'list_prompts',
     title: 'List prompts',
     description: 'Lists ids of registered prompts, at most 500',
-    inputSchema: { type: 'object', properties: { prefix: { type: 'string', description: 'Only ids that begin with this' } } },
+    inputSchema: { ...(ListArguments as object), ...ANY_OBJECT },
     annotations: { readOnlyHint: true }
   }
 ]
@@ -96,33 +101,24 @@ function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): 
 }
 
 async function renderPrompt (given: JsonObject, { generation, caller, requestId, activity, arrivedAt }: Visit, uses: McpUses): Promise<CallToolResult> {
-  const { id, variables = {}, label, messages: history = [] } = given
-  if (typeof id !== 'string') return failure('"id" must be a text: the id of a prompt')
-  if (!isJsonObject(variables)) return failure('"variables" must be an object')
-  if (label !== undefined && typeof label !== 'string') return failure('"label" must be a text')
-  if (!isConversation(history)) return failure(`"messages" must be a list of at most ${MAX_MESSAGES} messages, each with a "role": ${SPEAKERS.join(', ')}`)
+  const { id, variables = {}, label, messages = [] } = readRenderArguments(given)
   const chosen = await uses.choosePrompt(generation, caller, id, { label })
-  const { prompt, messages } = await uses.renderPrompt({
+  const rendered = await uses.renderPrompt({
     generation,
     caller,
     id: chosen.prompt.id,
     chosen,
-    variables,
-    history,
+    variables: variables as JsonObject,
+    history: messages as readonly JsonObject[],
     requestId,
     activity,
     arrivedAt
   })
-  return success(textOrJson(promptOrMessages(prompt, messages)))
+  return success(textOrJson(promptOrMessages(rendered.prompt, rendered.messages)))
 }
 
-function isConversation (value: Json): value is JsonObject[] {
-  const isSaid = (message: Json): boolean => isJsonObject(message) && SPEAKERS.some(role => role === message['role'])
-  return Array.isArray(value) && value.length <= MAX_MESSAGES && value.every(isSaid)
-}
-
-function listPrompts ({ prefix = '' }: JsonObject, { generation }: Visit): CallToolResult {
-  if (typeof prefix !== 'string') return failure('"prefix" must be a text')
+function listPrompts (given: JsonObject, { generation }: Visit): CallToolResult {
+  const { prefix = '' } = readListArguments(given)
   return success(runnablePrompts(generation).filter(({ id }) => id.startsWith(prefix)).slice(0, MAX_LISTED).map(({ id }) => id).join('\n'))
 }
 

@@ -1,6 +1,7 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
 import { type JsonObject } from '../../base/json.ts'
+import { passedOn } from '../base/closed-requests.ts'
 import { nullable } from '../base/schemas.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
@@ -41,12 +42,16 @@ export interface PromptCall {
 
 const PROMPT_MODEL = 'prompt:'
 
+/** The members of a request for a prompt that do not go to the model as they are. */
+const OWN: ReadonlySet<string> = new Set(['prompt', 'variables', 'messages'])
+const OWN_AND_MODEL: ReadonlySet<string> = new Set([...OWN, 'model'])
+
 /**
  * Reads which prompt a completion request names; `undefined` when it names none and goes to the model unchanged.
  * @throws REQUEST_INVALID when the request names two prompts
  */
 export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall | undefined {
-  const { prompt, variables, model: given, messages, ...fields } = body
+  const { prompt, variables, model: given, messages } = body
   const model = given ?? ''
   const named = model.startsWith(PROMPT_MODEL) ? model.slice(PROMPT_MODEL.length) : undefined
   const id = prompt?.id ?? named
@@ -59,6 +64,6 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
     variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
     conversation: (messages ?? []) as readonly JsonObject[],
     // If the request names a model as well as a prompt, this model replaces the prompt's own one, as every field of the request does.
-    fields: (named === undefined && model !== '' ? { ...fields, model } : fields) as JsonObject
+    fields: passedOn(body, named === undefined && model !== '' ? OWN : OWN_AND_MODEL)
   }
 }

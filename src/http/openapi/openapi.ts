@@ -91,9 +91,10 @@ interface DescribedRoute {
 
 /** Marks query parameters with a default as optional: clients may leave them out, while handlers always find a value. */
 function withOptionalDefaults (schema: FastifySchema): FastifySchema {
-  const query = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
-  if (query?.required === undefined) return schema
-  return { ...schema, querystring: { ...query, required: query.required.filter(name => !Object.hasOwn(query.properties[name] ?? {}, 'default')) } }
+  const declared = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
+  if (declared?.required === undefined) return schema
+  const required = declared.required.filter(name => !Object.hasOwn(declared.properties[name] ?? {}, 'default'))
+  return { ...schema, querystring: { ...declared, required } }
 }
 
 /** The errors that every route can answer with: faults in the head of a request. */

@@ -1,6 +1,8 @@
 import { type ErrorObject } from 'ajv'
 import { requestInvalid, type ServiceError } from '../../base/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { kindInWords, typeInWords } from '../../base/text.ts'
+import { Effort, likelyMatches } from '../../registry/diagnostic/near-matches.ts'
 
 /** The usual names for the parts of a request that Fastify names otherwise. */
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
@@ -18,9 +20,21 @@ export function violationOf (part: string, errors: readonly ErrorObject[]): Serv
   const place = errors.map(({ instancePath }) => instancePath).reduce((deepest, path) => path.length > deepest.length ? path : deepest)
   const found = errors.filter(({ instancePath, keyword }) => instancePath === place && keyword !== 'anyOf')
   const path = place.slice(1).replaceAll('/', '.')
-  const message = describe(found, part)
+  // A misspelt name is also a missing one, and says more.
+  const message = found.map(strangerIn).find(each => each !== undefined) ?? describe(found, part)
   const where = PARTS[part] ?? part
   return requestInvalid(path === '' ? `${where} ${message}` : `${where}: ${path} ${message}`, { part: where, violations: [{ path, message }] })
+}
+
+/** Tells of the first name that a closed object must not have, and what was probably meant; `undefined` where its schema names all of them. */
+function strangerIn ({ parentSchema: { properties, additionalProperties } = {}, data }: ErrorObject): string | undefined {
+  if (additionalProperties !== false || !isJsonObject(data as Json)) return undefined
+  const known = Object.keys(properties as object)
+  const name = Object.keys(data as JsonObject).find(each => !known.includes(each))
+  if (name === undefined) return undefined
+  const [near] = likelyMatches(name, known, new Effort())
+  const instead = near === undefined ? `it takes ${known.map(each => JSON.stringify(each)).join(', ') || 'none'}` : `did you mean ${JSON.stringify(near)}?`
+  return `must not have ${JSON.stringify(name.slice(0, MAX_SHOWN))}: ${instead}`
 }
 
 function describe (found: readonly ErrorObject[], part: string): string {
@@ -34,7 +48,6 @@ function describe (found: readonly ErrorObject[], part: string): string {
   }
   if (keyword === 'dependentRequired') return `has ${JSON.stringify(params['property'])}, which needs ${JSON.stringify(params['missingProperty'])}`
   if (keyword === 'required') return `needs ${JSON.stringify(params['missingProperty'])}`
-  if (keyword === 'additionalProperties') return `must not have ${JSON.stringify(String(params['additionalProperty']).slice(0, MAX_SHOWN))}`
   const expected = found.flatMap(error => expectation(error) ?? [])
   if (expected.length === found.length) {
     return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || keyword === 'enum' || part !== 'body')}`

@@ -2,7 +2,9 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import { type FastifySchemaCompiler, type FastifyServerOptions } from 'fastify'
 import { type ServiceError } from '../../base/errors.ts'
 import { holdsBigint, type Json, stringifyJson } from '../../base/json.ts'
+import { type Static, type TSchema } from '../../base/schema-builder.ts'
 import { toNumbers } from '../../tool/rest/exact-numbers.ts'
+import { closed } from '../base/closed-requests.ts'
 import { violationOf } from './plain-violations.ts'
 
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
@@ -18,7 +20,7 @@ export function schemaController (): SchemaController {
   return { compilersFactory } as unknown as SchemaController
 }
 
-/** Checks the bodies of requests. It converts no value and keeps unknown fields, since these are passed on to the model. */
+/** Checks the bodies of requests, and frames. It converts no value. */
 const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
 
 /** Checks query strings and path parameters, whose texts are converted to the types of their schemas. */
@@ -29,6 +31,19 @@ const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTyp
  * of the start. The servers of a process share the compiled schemas.
  */
 const compile: FastifySchemaCompiler<object> = ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
+
+/**
+ * Makes the check of a value that comes in no request of HTTP, such as a frame; it converts nothing.
+ * @param part names the value in messages
+ */
+export function checkOf<S extends TSchema> (part: string, schema: S): (value: unknown) => Static<S> {
+  const check = compileLater(part, exact, closed(schema))
+  return value => {
+    const result = check(value)
+    if (result !== true) throw result.error
+    return value as Static<S>
+  }
+}
 
 function compileLater (part: string, ajv: Ajv2020, schema: object): (value: unknown) => true | { readonly error: ServiceError } {
   let validate: ValidateFunction | undefined

@@ -7,6 +7,8 @@ import { nullable, oneOf } from '../base/schemas.ts'
 export const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
+const user = nullable(Type.String(), { description: 'Who it is for: stands for the query\'s `key`' })
+
 /** The schema that refuses a body with both `variables` and `args`, two names of one field; null counts as left out. */
 const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
 
@@ -31,7 +33,9 @@ export const RenderBody = Type.Union([
     variables,
     args,
     messages,
-    bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' })
+    bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }),
+    user,
+    safety_identifier: user
   }, ONE_NAME),
   Type.Null()
 ], { examples: [EXAMPLE] })

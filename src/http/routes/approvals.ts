@@ -32,8 +32,8 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: { 200: Page } }
-  }, async ({ caller, query }) => {
-    const { approvals: waiting, next } = await approvals.list(caller, query)
+  }, async ({ caller, query: { limit, after, session, root } }) => {
+    const { approvals: waiting, next } = await approvals.list(caller, { limit, after, session, root })
     return { approvals: waiting.map(viewApproval), ...(next === undefined ? {} : { next }) }
   })
 
@@ -48,11 +48,11 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
   app.post('/api/approvals/:id', {
     config: { role: 'approve', fails: [...DECIDES, 'APPROVAL_NOT_FOUND'] },
     schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: Answer, response: { 200: Type.Object({ ...SessionReply.properties, decided: Decision }) } }
-  }, async ({ caller, params, body }) => {
-    if (body.decision === 'approve' && body.digest === undefined) {
+  }, async ({ caller, params, body: { decision, digest, reason, command } }) => {
+    if (decision === 'approve' && digest === undefined) {
       throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
     }
-    const { session, held, decided } = await approvals.decide(caller, params.id, body)
+    const { session, held, decided } = await approvals.decide(caller, params.id, { decision, digest, reason, command })
     return { ...describeSession(session), approvals: held.map(viewApproval), decided: viewDecision(decided) }
   })
 }

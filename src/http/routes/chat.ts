@@ -7,6 +7,7 @@ import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../base/app-types.ts'
 import { CHATS } from '../base/route-errors.ts'
+import { passedOn } from '../base/closed-requests.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { ExplainQuery, explainedCompletionReply, refuseExplainedStream } from '../prompts/explanation-reply.ts'
 import { ChatBody, givenVariables } from '../prompts/prompt-body.ts'
@@ -23,6 +24,9 @@ const ChatQuery = Type.Object({
   tools: Type.Optional(oneOf(['live'], { description: 'Tools are called; render the prompt to have them recorded or stubbed' }))
 })
 
+/** The members of a chat that do not go to the model as they are. */
+const OWN: ReadonlySet<string> = new Set(['variables', 'args', 'messages'])
+
 const PATHS = [
   { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt', tag: 'Prompts' },
   { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (same as /api/chat/prompts/{id})', tag: 'Other paths' }
@@ -35,8 +39,9 @@ export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWi
       config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
       schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
     }, async (request, reply) => {
-      const { variables: _variables, args: _args, messages, ...fields } = request.body ?? {}
-      refuseExplainedStream(request.query, fields.stream)
+      const body = request.body ?? {}
+      refuseExplainedStream(request.query, body.stream)
+      const fields = passedOn(body, OWN)
       const chosen = await chooseToRender(choosePrompt, request, reply, request.params.id, request.query)
       let explanation: Explanation | undefined
       const toolSteps: ToolStep[] = []
@@ -47,9 +52,9 @@ export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWi
         chosen,
         revision: request.query.revision,
         variables: givenVariables(request.body) ?? {},
-        body: fields as JsonObject,
-        fields: fields as JsonObject,
-        history: (messages ?? []) as readonly JsonObject[],
+        body: fields,
+        fields,
+        history: (body.messages ?? []) as readonly JsonObject[],
         requestId: request.id,
         activity: request.activity,
         arrivedAt: request.arrivedAt,
@@ -58,7 +63,7 @@ export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWi
         onToolDefaults: setToolDefaults(reply),
         onToolStep: step => toolSteps.push(step)
       }
-      if (fields.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
+      if (body.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
     })

@@ -29,7 +29,9 @@ export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCa
 }
 
 function bodyOf (linted: readonly Linted[]) {
-  const entries = linted.map(({ kind, body, field }) => [field, Type.Optional(Type.Unsafe({ ...body, description: candidateInWords(kind, body) }))] as const)
+  const entries = linted.map(({ kind, body: entry, field }) => {
+    return [field, Type.Optional(Type.Unsafe({ ...entry, description: candidateInWords(kind, entry) }))] as const
+  })
   return Type.Object({
     ...Object.fromEntries(entries),
     template: Type.Optional(Type.String({ description: 'The text of a template alone' })),

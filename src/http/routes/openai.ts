@@ -12,6 +12,7 @@ import { splitFields } from '../../service/chat/split-fields.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type App } from '../base/app-types.ts'
 import { ASKS_MODEL, CHATS } from '../base/route-errors.ts'
+import { passedOn } from '../base/closed-requests.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
 import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
 import { responseFrom } from '../openai/responses/responses-object.ts'
@@ -50,6 +51,8 @@ interface AnswerForm {
   readonly sendReply: typeof sendReply
   readonly sendStream: typeof sendStream
 }
+
+const OWN: ReadonlySet<string> = new Set(['prompt'])
 
 const CHAT: AnswerForm = { sendReply, sendStream }
 
@@ -115,8 +118,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
     // The field `prompt` is this service's own, and null here; a model's API may refuse a field that it does not know.
-    const { prompt: _prompt, ...given } = body
-    const { fields, fallbacks } = splitFields(given as JsonObject)
+    const { fields, fallbacks } = splitFields(passedOn(body, OWN))
     const call = callOf(request, reply, fallbacks)
     if (body.stream === true) return form.sendStream(reply, await models.ask({ kind: 'stream', request: fields, call }))
     return form.sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))

@@ -1,6 +1,5 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { commitDenied } from '../../base/errors.ts'
-import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Service } from '../../service.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
@@ -40,7 +39,10 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   app.post('/api/plans', {
     config: { role: 'run', fails: [...BEGINS_SESSION, 'WORKSPACE_NOT_FOUND'] },
     schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply } }
-  }, (request, reply) => answer(request, reply, visitor => door.start(plans, visitor, request.generation, request.body), 201))
+  }, (request, reply) => {
+    const { generation, body: { goal, workspace, mode, profile, fix, confirm, report } } = request
+    return answer(request, reply, visitor => door.start(plans, visitor, generation, { goal, workspace, mode, profile, fix, confirm, report }), 201)
+  })
 
   app.get('/api/plans/:id', {
     config: { role: 'run', fails: READS_SESSION },
@@ -58,7 +60,7 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   app.post('/api/plans/:id/message', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'COMMIT_DISABLED'] },
     schema: { tags: ['Plans'], operationId: 'talkToPlan', summary: 'Say something to a plan', description: `\`ok\` carries it out, other words change it. ${WAITS}`, params: SessionId, body: PlanMessage, response: goesOn }
-  }, (request, reply) => say(request, reply, request.params.id, request.body))
+  }, (request, reply) => say(request, reply, request.params.id, { text: request.body.text }))
 
   app.post('/api/plans/:id/apply', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'APPROVAL_OUTDATED'] },
@@ -71,7 +73,10 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
       body: Type.Union([Agreement, Type.Null()]),
       response: goesOn
     }
-  }, (request, reply) => say(request, reply, request.params.id, { action: { name: 'apply', data: { ...request.body } } }))
+  }, (request, reply) => {
+    const digest = request.body?.digest
+    return say(request, reply, request.params.id, { action: { name: 'apply', data: digest === undefined ? {} : { digest } } })
+  })
 
   app.post('/api/plans/:id/retry', {
     config: { role: 'run', fails: DRIVES_SESSION },
@@ -97,7 +102,8 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
       response: goesOn
     }
   }, async (request, reply) => {
-    const plan = await say(request, reply, request.params.id, { action: { name: 'commit', data: { ...request.body } } })
+    const message = request.body?.message
+    const plan = await say(request, reply, request.params.id, { action: { name: 'commit', data: message === undefined ? {} : { message } } })
     if (plan.error_code === 'COMMIT_DENIED') throw commitDenied(plan.id, plan.error ?? '')
     return plan
   })
@@ -113,9 +119,9 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
       schema: { tags: ['Plans'], operationId: `${name}Plan`, summary, description: `Where somebody else has changed a file meanwhile, it stays so: \`conflicts\` names it, \`ok\` is false, and without \`paths\` nothing is written. A redo that deletes waits to be confirmed. \`dryRun\` tells what it would come to, and writes nothing. ${WAITS}`, params: SessionId, body: Type.Union([Paths, Type.Null()]), response: { 200: Type.Union([PlanReply, DryTurnReply]), 202: PlanReply } }
     }, async (request, reply) => {
       const { caller, params: { id }, body } = request
-      const { dryRun = false, ...data } = body ?? {}
-      if (!dryRun) return await say(request, reply, id, { action: { name, data: data as JsonObject } })
-      const { files, conflicts } = await planPreviews.turn(await door.getUsable(plans, caller, id), name, data.paths)
+      const { dryRun = false, paths } = body ?? {}
+      if (!dryRun) return await say(request, reply, id, { action: { name, data: paths === undefined ? {} : { paths } } })
+      const { files, conflicts } = await planPreviews.turn(await door.getUsable(plans, caller, id), name, paths)
       return { dryRun: true as const, files: [...files], conflicts: [...conflicts] }
     })
   }

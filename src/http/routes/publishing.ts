@@ -36,9 +36,9 @@ export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], pu
   })
 }
 
-function putRoute (app: App, { kind, path, below, name, body, example, about }: KindRoute, publisher: Publisher): void {
+function putRoute (app: App, { kind, path, below, name, body: entry, example, about }: KindRoute, publisher: Publisher): void {
   const content = {
-    'application/json': { schema: { ...body, examples: [example.value] } },
+    'application/json': { schema: { ...entry, examples: [example.value] } },
     ...(example.text === undefined ? {} : { 'text/plain': { schema: Type.String({ examples: [example.text] }) } })
   }
   const types = Object.keys(content)

@@ -75,7 +75,6 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
         revision: query.revision,
         variables: variables ?? {},
         history: (body?.messages ?? undefined) as readonly JsonObject[] | undefined,
-        body: (body ?? undefined) as JsonObject | undefined,
         requestId,
         activity,
         arrivedAt,

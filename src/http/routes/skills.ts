@@ -4,6 +4,7 @@ import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { type Service } from '../../service.ts'
+import { type SkillRequest } from '../../service/sessions/kinds/skill.ts'
 import { type Progress, type UserInput, type Visitor } from '../../service/sessions/door.ts'
 import { resultOf } from '../../session/engine.ts'
 import { type App } from '../base/app-types.ts'
@@ -66,11 +67,20 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     schema: { tags: ['Skills'], operationId: 'startSkill', summary: 'Start a skill', description: `Waits up to 30 s for what the model says first, with \`Prefer: respond-async\` not at all; then 202. \`Idempotency-Key\` makes a request that is sent again start no second one. ${FAILS}`, body: StartBody, response: skillTurn(SkillStartData) }
   }, (request, reply) => {
     const { generation, body } = request
-    const { terminalSessionId: target, skillId: id = '', skillPath: path, skillSource: source, params, prompt, autoContinue = false, ...wishes } = body
+    const { terminalSessionId: target, skillId: id = '', skillPath, skillSource, params, prompt, execution, autoContinue = false, maxSteps } = body
     if (target === undefined || target === '') throw requestInvalid('terminalSessionId is required', { part: 'body' })
-    if (id === '' && (path ?? '') === '') throw requestInvalid('body: expected skillId or skillPath, got neither', { part: 'body' })
-    const place = { id, target, path: path ?? undefined, source: source ?? undefined }
-    const wanted = { ...wishes, ...place, params: (params ?? {}) as JsonObject, prompt: prompt ?? '', autoContinue }
+    if (id === '' && (skillPath ?? '') === '') throw requestInvalid('body: expected skillId or skillPath, got neither', { part: 'body' })
+    const wanted: SkillRequest = {
+      id,
+      path: skillPath ?? undefined,
+      source: skillSource ?? undefined,
+      params: (params ?? {}) as JsonObject,
+      prompt: prompt ?? '',
+      target,
+      execution,
+      maxSteps,
+      autoContinue
+    }
     return answer(request, reply, visitor => door.start(skills, visitor, generation, wanted), describeStart)
   })
 
@@ -100,7 +110,8 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     schema: { tags: ['Skills'], operationId: 'skipCommand', summary: 'Do without the command that a skill proposes', description: 'Whatever it is when the request comes, unless the request says which one.', params: SkillSessionId, body: SkipBody, response: skillTurn(SkillTurnData) }
   }, (request, reply) => {
     const { params: { id }, body } = request
-    const shown = body?.approvalId === undefined && body?.digest === undefined ? undefined : body
+    const { approvalId, digest } = body ?? {}
+    const shown = approvalId === undefined && digest === undefined ? undefined : { approvalId, digest }
     const refuse = (visitor: Visitor): Promise<Progress> => door.refuse(skills, visitor, id, { action: SKIP }, shown)
     return answer(request, reply, visitor => shown === undefined ? whileWaiting(visitor, id, CONFLICTS.result, refuse(visitor)) : refuse(visitor), describeTurn)
   })
@@ -108,7 +119,10 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
   app.post('/api/skills/:id/approve', {
     config: { role: 'approve', fails: [...DECIDES, ...RUNS_SKILL] },
     schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever owns the skill gets what came of it; other approvers get what waits then and what the command has printed, and nothing that the model has read or said.', params: SkillSessionId, body: ApproveBody, response: skillTurn(SkillApprovedData) }
-  }, (request, reply) => answer(request, reply, visitor => door.approve(skills, visitor, request.params.id, request.body), describeTurn))
+  }, (request, reply) => {
+    const { params: { id }, body: { approvalId, digest, command } } = request
+    return answer(request, reply, visitor => door.approve(skills, visitor, id, { approvalId, digest, command }), describeTurn)
+  })
 
   app.get('/api/skills/:id', {
     config: { role: 'run', fails: READS_SESSION },

@@ -6,7 +6,7 @@ import { eventsOf, timeOf } from '../../session/events.ts'
 import { type Followed } from '../../session/follow.ts'
 import { skillErrorText } from '../base/skill-envelope.ts'
 import { type Client } from './client.ts'
-import { textOf } from './frame-fields.ts'
+import { type FrameOf, readFrame } from './frames.ts'
 import { SocketSkill, type SkillServices } from './socket-skill.ts'
 import { type FrameHandler, type SocketConnection } from './socket-connection.ts'
 import { SocketTerminal } from './socket-terminal.ts'
@@ -42,11 +42,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
     if (!roles.has('run')) throw roleMissing(name, 'run', [...roles])
   }
 
-  async function subscribe ({ sessionId, after = 0 }: JsonObject): Promise<void> {
-    const id = textOf(sessionId, 'sessionId')
-    if (typeof after !== 'number' || !Number.isInteger(after) || after < 0) {
-      throw requestInvalid('after: expected the number of a transition, or nothing', { part: 'frame' })
-    }
+  async function subscribe ({ sessionId: id, after = 0 }: FrameOf<'subscribe'>): Promise<void> {
     if (followed.has(id)) return
     if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
     const leaving = new AbortController()
@@ -59,8 +55,7 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
    * Stops following a session. To follow it again, the client sends a new `subscribe`, which names the transition (recorded step) behind
    * which to begin.
    */
-  function unsubscribe ({ sessionId }: JsonObject): void {
-    const id = textOf(sessionId, 'sessionId')
+  function unsubscribe ({ sessionId: id }: FrameOf<'unsubscribe'>): void {
     followed.get(id)?.abort()
     followed.delete(id)
   }
@@ -88,13 +83,13 @@ export function openSocketFrames ({ connection, client, log, services }: SocketF
   }
 
   return {
-    async take (frame) {
+    async take (given) {
+      const frame = readFrame(given)
       if (await terminal.take(frame)) return
       requireRun()
-      if (frame['type'] === 'subscribe') return await subscribe(frame)
-      if (frame['type'] === 'unsubscribe') return unsubscribe(frame)
-      if (await skill.take(frame)) return
-      throw requestInvalid('expected a frame as docs/skills.md has them: a JSON object with a type, such as subscribe or skill_invoke', { part: 'frame' })
+      if (frame.type === 'subscribe') return await subscribe(frame)
+      if (frame.type === 'unsubscribe') return unsubscribe(frame)
+      await skill.take(frame)
     },
     errorOf: (error: ServiceError, frame) => frameOf(typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill') ? 'skill_error' : 'error')(error),
     isKeys: frame => terminal.isKeys(frame),

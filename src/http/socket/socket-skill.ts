@@ -1,13 +1,12 @@
 import { requestInvalid, roleMissing, sessionBusy } from '../../base/errors.ts'
-import { type Json, type JsonObject } from '../../base/json.ts'
+import { type JsonObject } from '../../base/json.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { skillKind } from '../../registry/kinds/skill/skill-kind.ts'
 import { wholeSkillText } from '../../registry/kinds/skill/skill-text.ts'
-import { type Execution, EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
 import { definitionsOf } from '../../registry/generation/offered.ts'
 import { type Service } from '../../service.ts'
 import { type Shown, type Visitor } from '../../service/sessions/door.ts'
-import { isForeignPath, type SkillSource } from '../../service/sessions/offers/skill-places.ts'
+import { isForeignPath } from '../../service/sessions/offers/skill-places.ts'
 import { findDefinition, seekDefinition } from '../../service/find-definition.ts'
 import { MANUAL } from '../../service/sessions/kinds/skill.ts'
 import { catalogueOf } from '../sessions/skill-catalogue.ts'
@@ -17,16 +16,13 @@ import { resultOf } from '../../session/engine.ts'
 import { type Followed } from '../../session/follow.ts'
 import { ENDED, type Transition } from '../../session/model.ts'
 import { type Client } from './client.ts'
-import { objectOf, textOf } from './frame-fields.ts'
+import { type Frame, type FrameOf } from './frames.ts'
 import { skillFrames } from './skill-frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { toPath } from '../../store/keys.ts'
 
 /** The parts of the service that skills over a WebSocket need. */
 export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
-
-/** The unchecked members of a received frame. */
-type Frame = Readonly<Record<string, Json | undefined>>
 
 export interface SocketSkillOptions {
   readonly connection: SocketConnection
@@ -56,26 +52,21 @@ export class SocketSkill {
     this.#options = options
   }
 
-  /** Handles a frame that concerns skills. @returns false for any other frame @throws ServiceError */
-  async take (frame: JsonObject): Promise<boolean> {
-    const { type } = frame
-    const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
-    await take?.(frame)
-    return take !== undefined
-  }
-
-  readonly #frames: Readonly<Record<string, (frame: JsonObject) => Promise<void> | void>> = {
-    skill_invoke: frame => this.#invoke(frame),
-    skill_resume: async ({ sessionId }) => { await this.#follow((await this.#door.get(this.#skills, this.#caller, textOf(sessionId, 'sessionId'))).id) },
-    skill_user_input: frame => this.#hear(textOf(frame['text'], 'text'), frame),
-    skill_command_result: frame => this.#report(frame),
-    skill_approve: frame => this.#approve(frame),
-    skill_reject: frame => this.#skip(frame),
-    skill_skip: frame => this.#skip(frame),
-    skill_cancel: () => this.#cancel(),
-    skills_list: frame => this.#list(frame),
-    skill_get_content: frame => this.#show(frame),
-    skill_create: frame => this.#create(frame)
+  /** Handles a frame that concerns skills; others are none of its business. @throws ServiceError */
+  async take (frame: Frame): Promise<void> {
+    switch (frame.type) {
+      case 'skill_invoke': return await this.#invoke(frame)
+      case 'skill_resume': return await this.#follow((await this.#door.get(this.#skills, this.#caller, frame.sessionId)).id)
+      case 'skill_user_input': return await this.#hear(frame)
+      case 'skill_command_result': return await this.#report(frame)
+      case 'skill_approve': return await this.#approve(frame)
+      case 'skill_reject': return await this.#skip(frame)
+      case 'skill_skip': return await this.#skip(frame)
+      case 'skill_cancel': return await this.#cancel()
+      case 'skills_list': return await this.#list(frame)
+      case 'skill_get_content': return await this.#show(frame)
+      case 'skill_create': await this.#create(frame)
+    }
   }
 
   get #caller (): Caller {
@@ -99,21 +90,21 @@ export class SocketSkill {
     return { caller: this.#caller, requestId, signal, patience: 0 }
   }
 
-  async #invoke ({ name, path, source, params, prompt, target, terminalSessionId, execution }: JsonObject): Promise<void> {
+  async #invoke ({ name, path, source, params, prompt, target, terminalSessionId, execution }: FrameOf<'skill_invoke'>): Promise<void> {
     const current = this.#session === undefined ? undefined : await this.#door.get(this.#skills, this.#caller, this.#session)
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
     const generation = this.#options.client.generation()
-    const named = textOf(path, 'path', '')
-    const wanted = textOf(name ?? path, 'name')
-    const place = terminalSessionId ?? target
+    const file = named(path)
+    const wanted = named(name) ?? file
+    if (wanted === undefined) throw unnamed()
     const { session } = await this.#door.start(this.#skills, this.#visitor, generation, {
       id: idOfName(generation, wanted) ?? wanted,
-      path: isForeignPath(named) ? named : idOfName(generation, named),
-      source: sourceOf(source),
-      params: objectOf(params, 'params'),
-      prompt: textOf(prompt, 'prompt', ''),
-      target: place === undefined ? this.#options.terminal() : textOf(place, terminalSessionId === undefined ? 'target' : 'terminalSessionId'),
-      execution: execution === undefined ? undefined : executionOf(textOf(execution, 'execution')),
+      path: file === undefined || isForeignPath(file) ? file : idOfName(generation, file),
+      source: source ?? undefined,
+      params: (params ?? {}) as JsonObject,
+      prompt: prompt ?? '',
+      target: terminalSessionId ?? target ?? this.#options.terminal(),
+      execution,
       autoContinue: true
     })
     await this.#follow(session.id)
@@ -144,7 +135,7 @@ export class SocketSkill {
    * Handles a text that the client has typed. The text `skill:cancel` ends the skill. The text `skill:skip` skips an approval: the one that
    * the frame names or, if the frame names none, the approval that the client was shown last. Any other text goes to the skill.
    */
-  async #hear (text: string, { approvalId, digest }: JsonObject): Promise<void> {
+  async #hear ({ text, approvalId, digest }: FrameOf<'skill_user_input'>): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
     const isNamed = approvalId !== undefined || digest !== undefined
@@ -153,22 +144,22 @@ export class SocketSkill {
   }
 
   /** Gives the skill the result of a command that the client has run itself, in place of the service. */
-  async #report ({ stdout = '', stderr = '', exitCode = 0 }: JsonObject): Promise<void> {
+  async #report ({ stdout, stderr, exitCode }: FrameOf<'skill_command_result'>): Promise<void> {
     const { services: { terminals } } = this.#options
     const { terminal } = resultOf(await this.#door.getUsable(this.#skills, this.#caller, this.#current()), SKILL)
-    const printed = typeof stdout === 'string' ? terminals.outputOf(this.#caller, terminal, stdout) : stdout
-    await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: { stdout: printed, stderr, exitCode } } })
+    const printed = terminals.outputOf(this.#caller, terminal, stdout ?? '')
+    const result = { stdout: printed, stderr: stderr ?? '', exitCode: exitCode ?? 0 }
+    await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: result } })
   }
 
   /** Skips the proposed command. The owner of a session may do that; only an approver may let a command run. */
-  async #skip (frame: Frame): Promise<void> {
-    await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, shownIn(frame))
+  async #skip ({ approvalId, digest }: Shown): Promise<void> {
+    await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, { approvalId, digest })
   }
 
   /** Approves the command that the client was shown, or another command in its place. */
-  async #approve (frame: Frame): Promise<void> {
-    const command = optional(frame['command'], 'command')
-    await this.#door.approve(this.#skills, this.#visitor, this.#current(), { ...shownIn(frame), command })
+  async #approve ({ approvalId, digest, command }: FrameOf<'skill_approve'>): Promise<void> {
+    await this.#door.approve(this.#skills, this.#visitor, this.#current(), { approvalId, digest, command })
   }
 
   async #cancel (): Promise<void> {
@@ -181,28 +172,29 @@ export class SocketSkill {
     return this.#session
   }
 
-  async #list ({ target }: JsonObject): Promise<void> {
+  async #list ({ target }: FrameOf<'skills_list'>): Promise<void> {
     const { client, connection, services: { offers } } = this.#options
     connection.send({ type: 'skills_list', ...catalogueOf(client.generation(), await offers.skills(client.caller(), placeOf(target))) })
   }
 
-  async #show ({ name, path, source, target }: JsonObject): Promise<void> {
+  async #show ({ name, path, source, target }: FrameOf<'skill_get_content'>): Promise<void> {
     const { client, connection, services: { offers } } = this.#options
     const [caller, generation] = [client.caller(), client.generation()]
     if (!caller.roles.has('read')) throw roleMissing(caller.name, 'read', [...caller.roles])
-    const named = textOf(path ?? name, 'name')
-    const skill = seekDefinition(generation, skillKind, idOfName(generation, named) ?? named) ??
-      await offers.skill(caller, placeOf(target), sourceOf(source), named) ?? findDefinition(generation, skillKind, named)
-    connection.send({ type: 'skill_content', name: name ?? named, content: wholeSkillText(skill.head, skill.source) })
+    const wanted = named(path) ?? named(name)
+    if (wanted === undefined) throw unnamed()
+    const skill = seekDefinition(generation, skillKind, idOfName(generation, wanted) ?? wanted) ??
+      await offers.skill(caller, placeOf(target), source ?? undefined, wanted) ?? findDefinition(generation, skillKind, wanted)
+    connection.send({ type: 'skill_content', name: named(name) ?? wanted, content: wholeSkillText(skill.head, skill.source) })
   }
 
-  async #create ({ name, path, content }: JsonObject): Promise<void> {
+  async #create ({ name, path, content }: FrameOf<'skill_create'>): Promise<void> {
     const { connection, services: { publisher }, client } = this.#options
     const answer = (error?: string): void => {
       connection.send({ type: 'skill_create_result', success: error === undefined, ...(error === undefined ? {} : { error }) })
     }
-    const id = textOf(path ?? name, 'name', '').trim()
-    const text = textOf(content, 'content', '')
+    const id = (named(path) ?? named(name) ?? '').trim()
+    const text = content ?? ''
     if (id === '' || text.trim() === '') return answer('Имя и содержимое обязательны')
     if (!this.#caller.roles.has('write')) throw roleMissing(this.#caller.name, 'write', [...this.#caller.roles])
     try {
@@ -222,34 +214,19 @@ export class SocketSkill {
   }
 }
 
-/** Reads which approval a frame decides about. @throws REQUEST_INVALID */
-function shownIn ({ approvalId, digest }: Frame): Shown {
-  return { approvalId: optional(approvalId, 'approvalId'), digest: optional(digest, 'digest') }
+/** The name or path that a frame has; an empty one is none. */
+function named (text: string | null | undefined): string | undefined {
+  return text === null || text === '' ? undefined : text
 }
 
-/** Reads an optional text field of a frame. @throws REQUEST_INVALID */
-function optional (value: Json | undefined, name: string): string | undefined {
-  return value === undefined ? undefined : textOf(value, name)
+/** The error for a frame without the skill that is meant. */
+function unnamed (): Error {
+  return requestInvalid('frame needs "name" or "path"', { part: 'frame' })
 }
 
-/** Reads where to look on a target for a skill that is not registered: in a project or in a user's home; `undefined` if the frame names neither. */
-function sourceOf (source: Json | undefined): SkillSource | undefined {
-  return source === 'project' || source === 'remote' ? source : undefined
-}
-
-/**
- * Reads the target (a machine) whose skills are meant; `undefined` if the frame names none, or names `manual`, which stands for commands that
- * the user runs. @throws REQUEST_INVALID
- */
-function placeOf (target: Json | undefined): string | undefined {
-  return target === undefined || target === null || target === MANUAL ? undefined : textOf(target, 'target')
-}
-
-/** Reads who runs the commands of a skill: the user, or the service with or without approval. @throws REQUEST_INVALID */
-function executionOf (text: string): Execution {
-  const execution = EXECUTIONS.find(each => each === text)
-  if (execution === undefined) throw requestInvalid(`execution: expected ${EXECUTIONS.join(', ')}, got ${JSON.stringify(text)}`, { part: 'frame' })
-  return execution
+/** The target (a machine) whose skills are meant; `undefined` if there is none, or `manual`, which stands for commands that the user runs. */
+function placeOf (target: string | null | undefined): string | undefined {
+  return target === null || target === MANUAL ? undefined : target
 }
 
 /** Finds the id of a registered skill. @param name the skill's id or its name */

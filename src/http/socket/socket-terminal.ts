@@ -1,11 +1,11 @@
 import { requestInvalid, ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { MAX_SIDE, type Size, USUAL_SIZE } from '../../exec/pty.ts'
+import { USUAL_SIZE } from '../../exec/pty.ts'
 import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
 import { type OpenTerminal } from '../../service/sessions/open-terminal.ts'
 import { type TerminalDoor } from '../../service/sessions/terminal-door.ts'
 import { type Client } from './client.ts'
-import { textOf } from './frame-fields.ts'
+import { type Frame, type FrameOf } from './frames.ts'
 import { type SocketConnection } from './socket-connection.ts'
 import { KeyRate } from './key-rate.ts'
 
@@ -41,11 +41,16 @@ export class SocketTerminal {
   }
 
   /** Handles a frame that concerns terminals. @returns false for any other frame @throws ServiceError */
-  async take (frame: JsonObject): Promise<boolean> {
-    const { type } = frame
-    const take = typeof type === 'string' && Object.hasOwn(this.#frames, type) ? this.#frames[type] : undefined
-    await take?.(frame)
-    return take !== undefined
+  async take (frame: Frame): Promise<boolean> {
+    switch (frame.type) {
+      case 'terminal_open': await this.#openOn(frame); break
+      case 'terminal_attach': await this.#returnTo(frame); break
+      case 'data': await this.#type(frame); break
+      case 'resize': await this.#resize(frame); break
+      case 'close': await this.#current().end('closed by its user'); break
+      default: return false
+    }
+    return true
   }
 
   /** Disconnects the client, which has left, from its terminal; the shell of the terminal stays open. */
@@ -54,33 +59,30 @@ export class SocketTerminal {
     this.#open = undefined
   }
 
-  readonly #frames: Readonly<Record<string, (frame: JsonObject) => Promise<void>>> = {
-    terminal_open: async ({ target, ...size }) => {
-      this.#refuseSecond()
-      const { client, terminals } = this.#options
-      const { terminalId } = await terminals.open(client.caller(), textOf(target, 'target'), sizeIn(size))
-      await this.#attach(terminalId)
-    },
-    terminal_attach: async ({ terminalId, ...size }) => {
-      const id = textOf(terminalId, 'terminalId')
-      if (this.#open?.id !== id) this.#refuseSecond()
-      await this.#attach(id)
-      if (size['cols'] !== undefined || size['rows'] !== undefined) this.#current().resize(sizeIn(size))
-    },
-    data: async ({ data }) => {
-      const text = textOf(data, 'data')
-      const bytes = Buffer.byteLength(text)
-      if (bytes > MAX_KEYS) throw requestInvalid(`data: expected at most ${MAX_KEYS} bytes, got ${bytes}; nothing was typed`, { part: 'frame' })
-      const terminal = this.#current()
-      await this.#rate.take(bytes)
-      this.#unlessGone(() => { terminal.keys(text) })
-    },
-    resize: async frame => {
-      const size = sizeIn(frame)
-      const terminal = this.#current()
-      this.#unlessGone(() => { terminal.resize(size) })
-    },
-    close: async () => { await this.#current().end('closed by its user') }
+  async #openOn ({ target, cols = USUAL_SIZE.cols, rows = USUAL_SIZE.rows }: FrameOf<'terminal_open'>): Promise<void> {
+    this.#refuseSecond()
+    const { client, terminals } = this.#options
+    const { terminalId } = await terminals.open(client.caller(), target, { cols, rows })
+    await this.#attach(terminalId)
+  }
+
+  async #returnTo ({ terminalId, cols, rows }: FrameOf<'terminal_attach'>): Promise<void> {
+    if (this.#open?.id !== terminalId) this.#refuseSecond()
+    await this.#attach(terminalId)
+    this.#current().resize({ cols, rows })
+  }
+
+  async #type ({ data }: FrameOf<'data'>): Promise<void> {
+    const bytes = Buffer.byteLength(data)
+    if (bytes > MAX_KEYS) throw requestInvalid(`data: expected at most ${MAX_KEYS} bytes, got ${bytes}; nothing was typed`, { part: 'frame' })
+    const terminal = this.#current()
+    await this.#rate.take(bytes)
+    this.#unlessGone(() => { terminal.keys(data) })
+  }
+
+  async #resize ({ cols, rows }: FrameOf<'resize'>): Promise<void> {
+    const terminal = this.#current()
+    this.#unlessGone(() => { terminal.resize({ cols, rows }) })
   }
 
   async #attach (id: string): Promise<void> {
@@ -122,14 +124,4 @@ export class SocketTerminal {
     if (this.#open === undefined) throw requestInvalid('there is no terminal; send terminal_open or terminal_attach', { part: 'frame' })
     return this.#open
   }
-}
-
-/** Reads the size of the terminal from a frame. @throws REQUEST_INVALID */
-function sizeIn ({ cols = USUAL_SIZE.cols, rows = USUAL_SIZE.rows }: Readonly<Record<string, Json | undefined>>): Size {
-  return { cols: side(cols, 'cols'), rows: side(rows, 'rows') }
-}
-
-function side (value: Json, name: string): number {
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SIDE) return value
-  throw requestInvalid(`${name}: expected a whole number from 1 to ${MAX_SIDE}`, { part: 'frame' })
 }

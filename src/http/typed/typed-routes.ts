@@ -34,7 +34,8 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
     const { generation, query, caller } = request
     const prompts = servedUnder(generation, query.label ?? LATEST)
     // An id with a lone surrogate cannot be written in a URL.
-    const ids = selectIds(prompts, { ...query, detail: false }, ({ id, state }) => state === 'valid' && !/\p{Surrogate}/u.test(id))
+    const { prefix, after, limit } = query
+    const ids = selectIds(prompts, { prefix, after, limit }, ({ id, state }) => state === 'valid' && !/\p{Surrogate}/u.test(id))
     const page = ids.slice(0, query.limit).map(id => [id, prompts.get(id) as Prompt] as const)
     const { text, count } = await describePrompts(page, generation, visibleEnvirons(environs, caller))
     rowsOf(request, reply, count, ids, id => id)

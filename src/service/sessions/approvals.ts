@@ -22,7 +22,7 @@ export interface NamedAnswer extends Answer {
    * Whether the answer is refused if the first approval that waits now is not the one that the person saw. If false, an answer that is sent
    * again after the decision is accepted, but counts only once.
    */
-  readonly isStrict?: boolean
+  readonly isStrict?: boolean | undefined
 }
 
 /** A session after a person's decision, that decision, and what waits then for a decision that the person may make. */
@@ -117,11 +117,10 @@ export class Approvals {
    * APPROVAL_OUTDATED
    */
   async answer (caller: Caller, id: string, given: NamedAnswer, wanted: Wanted): Promise<Answered> {
-    const { approvalId: named, isStrict = false, ...answer } = given
+    const { approvalId: named, isStrict = false, digest } = given
     return await this.#running.use(async ({ runner }) => {
       const { session, held } = await waitingFor(runner, caller, id)
       if (!isWanted(session, wanted)) throw sessionNotFound(id)
-      const { digest } = answer
       const byDigest = (): string | undefined => held.find(each => each.digest === digest)?.effect ?? effectShownWith(session, digest ?? '')
       const shown = named === undefined ? byDigest() : parseApprovalId(named)?.effect
       const [waiting] = held
@@ -129,7 +128,7 @@ export class Approvals {
       const isOver = isStrict && waiting !== undefined && waiting.effect !== shown
       if (isKnown && !isOver) {
         const { effect } = await askedIn(runner, caller, approvalId(id, shown))
-        return await decideAbout(runner, caller, session, effect, answer)
+        return await decideAbout(runner, caller, session, effect, given)
       }
       if (waiting === undefined) throw nothingWaits(session)
       if (named === undefined && digest === undefined) {
@@ -176,13 +175,14 @@ function mayDecide (caller: Caller, session: Session, effect?: Effect): boolean 
  * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
  */
 async function decideAbout (runner: SessionRunner, caller: Caller, session: Session, effect: Effect, answer: Answer): Promise<Answered> {
-  if (answer.decision === 'approve') {
+  const { decision, digest, reason, command } = answer
+  if (decision === 'approve') {
     if (!caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
     if (!isApprover(caller, session, effect)) throw approvalNotFound(approvalId(session.id, effect.id))
   }
-  refuseUnusable(answer.command)
+  refuseUnusable(command)
   const mayShow = (other: Effect): boolean => mayDecide(caller, session, other)
-  const { session: after, decided } = await runner.decide(session.id, effect.id, { by: caller.name, ...answer }, mayShow)
+  const { session: after, decided } = await runner.decide(session.id, effect.id, { by: caller.name, decision, digest, reason, command }, mayShow)
   return { session: after, decided, held: heldFor(runner, after, mayShow) }
 }
 

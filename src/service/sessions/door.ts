@@ -113,8 +113,8 @@ export class SessionDoor {
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED,
    * APPROVAL_OUTDATED
    */
-  async approve (wanted: Wanted, visitor: Visitor, id: string, allowed: Allowed): Promise<Progress> {
-    const { session } = await this.#options.approvals.answer(visitor.caller, id, { ...allowed, decision: 'approve' }, wanted)
+  async approve (wanted: Wanted, visitor: Visitor, id: string, { approvalId, digest, command, isStrict }: Allowed): Promise<Progress> {
+    const { session } = await this.#options.approvals.answer(visitor.caller, id, { approvalId, digest, command, isStrict, decision: 'approve' }, wanted)
     return await this.#settled(visitor, id, session.seq - 1)
   }
 
@@ -133,8 +133,8 @@ export class SessionDoor {
       if (otherwise === undefined) throw nothingWaits(before)
       return await this.say(wanted, visitor, id, otherwise)
     }
-    const which = shown ?? { approvalId: approvalId(id, held?.effect.id ?? '') }
-    const { session } = await this.#options.approvals.answer(caller, id, { ...which, decision: 'reject' }, wanted)
+    const { approvalId: named, digest } = shown ?? { approvalId: approvalId(id, held?.effect.id ?? '') }
+    const { session } = await this.#options.approvals.answer(caller, id, { approvalId: named, digest, decision: 'reject' }, wanted)
     return await this.#settled(visitor, id, session.seq - 1)
   }
 

@@ -97,6 +97,6 @@ describe('a request that its schema refuses', () => {
   it('is told in OpenAI\'s shape below /v1', async t => {
     const { post } = await startService(t, registrations)
     const { json } = await post('/v1/chat/completions', { prompt: { id: 'hello', name: 'x' } })
-    assert.deepEqual(json['error'], { message: 'body: prompt must not have "name"', type: 'invalid_request_error', param: null, code: 'REQUEST_INVALID' })
+    assert.deepEqual(json['error'], { message: 'body: prompt must not have "name": it takes "id", "version", "variables", "revision"', type: 'invalid_request_error', param: null, code: 'REQUEST_INVALID' })
   })
 })

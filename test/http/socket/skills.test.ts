@@ -145,6 +145,19 @@ describe('The skills of a service over /ws', () => {
     assert.deepEqual(await client.next('skill_step'), { type: 'skill_step', step: 1, max: 100 })
   })
 
+  it('have no path where a frame has an empty one', async t => {
+    const { origin } = await start(t)
+    const client = await connectSocket(t, origin)
+    client.send({ type: 'skill_get_content', name: 'git-quick-commit', path: '' })
+    assert.equal(String((await client.next('skill_content'))['content']), SKILLS['skills:git-quick-commit'])
+    client.send({ type: 'skill_create', name: 'mine', path: '', content: '---\nname: mine\ndescription: d\n---\nDo it.' })
+    assert.deepEqual(await client.next('skill_create_result'), { type: 'skill_create_result', success: true })
+    client.send({ type: 'skill_invoke', name: '', path: '' })
+    assert.equal(String((await client.next('skill_error'))['error']), 'frame needs "name" or "path"')
+    await invoke(client, { path: '' })
+    await client.next('skill_session')
+  })
+
   it('get another one from whoever may write', async t => {
     const { origin } = await start(t, { API_TOKENS: [tokenEntry('ann', 'run+write'), tokenEntry('bob', 'run')].join(',') })
     const [ann, bob] = [await connectSocket(t, origin, { headers: bearer('ann') }), await connectSocket(t, origin, { headers: bearer('bob') })]

@@ -12,7 +12,7 @@ describe('A terminal of another replica', { skip: noPty }, () => {
   it('is elsewhere, and the error says where', async t => {
     const { here, there } = await pair(t)
     const { terminalId } = await opened(here.client)
-    there.client.send({ type: 'terminal_attach', terminalId })
+    there.client.send({ type: 'terminal_attach', terminalId, cols: 80, rows: 24 })
     assert.deepEqual(await there.client.next('error'), { type: 'error', code: 'TERMINAL_ELSEWHERE', message: `The terminal "${String(terminalId)}" is in another process of this service, at http://here.example`, details: { at: 'http://here.example' } })
     const { terminals } = (await there.service.get('/api/terminals')).json
     assert.deepEqual([terminals?.['0']?.['terminalId'], String(terminals?.['0']?.['at']), terminals?.['0']?.['state']], [terminalId, 'http://here.example', undefined])

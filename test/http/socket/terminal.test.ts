@@ -41,7 +41,7 @@ describe('A terminal over /ws', { skip: noPty }, () => {
     await shows(client, 'kept-2')
     client.socket.terminate()
     const second = await connectSocket(t, origin)
-    second.send({ type: 'terminal_attach', terminalId })
+    second.send({ type: 'terminal_attach', terminalId, cols: 80, rows: 24 })
     assert.match(String((await second.next('data'))['data']), /kept-2/)
   })
 
@@ -49,7 +49,7 @@ describe('A terminal over /ws', { skip: noPty }, () => {
     const { client, origin } = await openedBy(t)
     const { terminalId } = await client.next('terminal')
     const second = await connectSocket(t, origin)
-    second.send({ type: 'terminal_attach', terminalId })
+    second.send({ type: 'terminal_attach', terminalId, cols: 80, rows: 24 })
     await second.next('terminal')
     assert.equal(String((await client.next('close'))['reason']), 'attached elsewhere')
     client.send({ type: 'data', data: 'echo never\r' })
@@ -62,16 +62,17 @@ describe('A terminal over /ws', { skip: noPty }, () => {
     client.send({ type: 'data', data: 'exit 5\r' })
     assert.equal(String((await client.next('close'))['reason']), 'the shell has ended with code 5')
     await waitFor('the session to be completed', async () => String((await service.get(`/api/sessions/${String(terminalId)}`)).json['status']) === 'completed')
-    client.send({ type: 'terminal_attach', terminalId })
+    client.send({ type: 'terminal_attach', terminalId, cols: 80, rows: 24 })
     assert.equal(String((await client.next('error'))['code']), 'TERMINAL_GONE')
   })
 
   for (const [what, frame, message] of [
     ['keys without a terminal', { type: 'data', data: 'x' }, /there is no terminal/],
-    ['a size that is none', { type: 'terminal_open', target: 'here', cols: 501, rows: 24 }, /from 1 to 500/],
-    ['half a column', { type: 'terminal_open', target: 'here', cols: 1.5, rows: 24 }, /from 1 to 500/],
+    ['a size that is none', { type: 'terminal_open', target: 'here', cols: 501, rows: 24 }, /frame: cols must be <= 500, not 501/],
+    ['half a column', { type: 'terminal_open', target: 'here', cols: 1.5, rows: 24 }, /frame: cols must be an integer, not 1.5/],
     ['a target that is not offered', { type: 'terminal_open', target: 'nowhere' }, /nowhere/],
-    ['a terminal that is not there', { type: 'terminal_attach', terminalId: '0'.repeat(32) }, /no terminal/]
+    ['a terminal that is not there', { type: 'terminal_attach', terminalId: '0'.repeat(32), cols: 80, rows: 24 }, /no terminal/],
+    ['a seat without a size', { type: 'terminal_attach', terminalId: '0'.repeat(32) }, /frame needs "cols"/]
   ] as const) {
     it(`answers ${what} with an error, and the socket stays`, async t => {
       const { service } = await place(t)
@@ -82,6 +83,19 @@ describe('A terminal over /ws', { skip: noPty }, () => {
       await client.next('terminal')
     })
   }
+
+  it('keeps its size, and who sits there, where a frame has no size', async t => {
+    const { client, origin } = await openedBy(t)
+    const { terminalId } = await client.next('terminal')
+    client.send({ type: 'resize', cols: 100, rows: 40 })
+    const second = await connectSocket(t, origin)
+    for (const [sender, frame] of [[client, { type: 'resize' }], [client, { type: 'resize', cols: 90 }], [second, { type: 'terminal_attach', terminalId }], [second, { type: 'terminal_attach', terminalId, rows: 30 }]] as const) {
+      sender.send(frame)
+      assert.match(String((await sender.next('error'))['message']), /^frame needs "(?:cols|rows)"$/)
+    }
+    client.send({ type: 'data', data: 'stty size\r' })
+    await shows(client, '40 100')
+  })
 
   it('takes no second terminal over one socket', async t => {
     const { client } = await openedBy(t)
@@ -128,7 +142,7 @@ describe('Whoever wants a terminal', { skip: noPty }, () => {
     const { service } = await place(t, [ANN, tokenEntry('root', 'admin+terminal')])
     const { json: { terminalId } } = await service.post('/api/terminals', { target: 'here' }, bearer('ann'))
     const client = await connectSocket(t, await service.listen(), { headers: bearer('root') })
-    client.send({ type: 'terminal_attach', terminalId })
+    client.send({ type: 'terminal_attach', terminalId, cols: 80, rows: 24 })
     assert.equal(String((await client.next('error'))['code']), 'TERMINAL_NOT_FOUND')
     const deleted = await service.app.inject({ method: 'DELETE', url: `/api/terminals/${String(terminalId)}`, headers: bearer('root') })
     assert.equal(deleted.statusCode, 404)

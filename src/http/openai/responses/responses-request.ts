@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { passedOn } from '../../base/closed-requests.ts'
 import { invalid, messagesFrom } from './responses-input.ts'
 
 /**
@@ -28,7 +29,7 @@ const TAKEN: ReadonlySet<string> = new Set([
  * express
  */
 export function completionRequest (body: JsonObject): JsonObject {
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+  const given = withoutNulls(body)
   for (const [field, harmless, words] of REFUSED) if (Object.hasOwn(given, field) && !harmless.includes(given[field] as Json)) throw invalid(field, words)
   const { input, instructions, model, prompt, stream, max_output_tokens: limit, tools = [] } = given
   const isPrompts = prompt !== undefined || (typeof model === 'string' && model.startsWith('prompt:'))
@@ -36,7 +37,7 @@ export function completionRequest (body: JsonObject): JsonObject {
   if (!isPrompts && input === undefined) throw invalid('input', 'is missing: a text or messages, unless a prompt is named')
   const declared = (tools as readonly JsonObject[]).map(declare)
   return {
-    ...Object.fromEntries(Object.entries(given).filter(([field]) => !TAKEN.has(field))),
+    ...passedOn(given, TAKEN),
     ...(isJsonObject(prompt) ? { prompt: withPlainVariables(prompt) } : {}),
     messages: [
       ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),

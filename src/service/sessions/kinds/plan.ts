@@ -35,8 +35,6 @@ export interface PlanRequest {
   readonly confirm?: PlanConfirm | undefined
   /** A text to which the goal refers, such as the output of a failed test, or a log. */
   readonly report?: string | undefined
-  /** The profile itself, in place of its id. A plan that another session starts gets the profile as it was when the first session (the root) began. */
-  readonly found?: FoundProfile | undefined
 }
 
 const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
@@ -50,13 +48,14 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
   return {
     name: 'plans',
     engines: [PLAN],
-    start ({ goal = '', workspace: name, mode, profile: wanted = config.PAPAYU_PROFILE, report = '', fix, confirm, found }, { caller, generation, session }) {
+    start (request, { caller, generation, session, recorded }) {
+      const { goal = '', workspace: name, mode, profile: wanted = config.PAPAYU_PROFILE, report = '', fix, confirm } = request
       if (goal.trim() === '' && fix === undefined) throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
       const { workspaces } = operatorFor(operator, caller)
       const workspace = workspaces.get(name)
       if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, workspaces.keys()))
       refuseUnknownCheck(fix, workspace)
-      const { id, profile, revision } = found ?? seekProfile(generation, toPath(wanted)) ?? profileOf(generation, wanted)
+      const { id, profile, revision } = recorded?.kind === 'plans' ? recorded : seekProfile(generation, toPath(wanted)) ?? profileOf(generation, wanted)
       return {
         ...startWith(PLAN, settingOf(profile, workspace, config, { traceId: traceIdOf(session), asked: confirm })),
         definition: `plans/${id}`,

@@ -1,4 +1,5 @@
 import { type Caller } from '../../../access/caller.ts'
+import { type ResolvedDefinition } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { type EngineKey } from '../../../session/engine.ts'
 import { type Start } from '../../../session/model.ts'
@@ -12,6 +13,11 @@ export interface Starter {
   readonly session: string
   /** The id of the request that starts the session. */
   readonly requestId: string
+  /**
+   * The definition as it was recorded when the first session (the root) began, for a session that another session starts. It is no part of the
+   * request, because a caller could send it there.
+   */
+  readonly recorded?: ResolvedDefinition
 }
 
 /** One kind of sessions, such as dialogues with agents: how its sessions are started, and which engines run them. */

@@ -50,13 +50,6 @@ export interface SkillRequest {
   readonly maxSteps?: number | undefined
   /** Whether the model is asked for its next step at once after it has written a message to the user, without waiting for the user's input. */
   readonly autoContinue: boolean
-  /**
-   * The skill itself, in place of its id and path. A skill that another session starts is the one that was recorded when the first session
-   * (the root) began.
-   */
-  readonly found?: FoundSkill['skill'] | undefined
-  /** Whether another session starts the skill. Then no command runs without approval unless a rule of the operator allows it. */
-  readonly isChild?: true
 }
 
 /** The open terminals, as far as the start of a skill needs them. */
@@ -88,13 +81,13 @@ export interface SkillKindOptions {
  * TERMINAL_GONE, too; for a body that is a template, also the errors of a render.
  */
 export function skillSessions ({ operator, readPrompts, foreignSkills, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
-  async function start (request: SkillRequest, { caller, generation, requestId }: Starter): Promise<Omit<Start, 'owner'>> {
-    const { params, prompt, execution: wish, maxSteps: most, autoContinue, found, isChild } = request
+  async function start (request: SkillRequest, { caller, generation, requestId, recorded }: Starter): Promise<Omit<Start, 'owner'>> {
+    const { params, prompt, execution: wish, maxSteps: most, autoContinue } = request
     const { wanted, terminal } = await placeWanted(request, caller)
     const offered = operatorFor(operator, caller)
-    const { skill, on } = found === undefined
-      ? await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
-      : { skill: found, on: undefined }
+    const { skill, on } = recorded?.kind === 'skills'
+      ? { skill: recorded.skill, on: undefined }
+      : await findSkill(request, caller, generation, placeOfSkills(offered, wanted === MANUAL ? undefined : wanted))
     const { name, description, options } = skill
     const execution = wish ?? (options.execution === '' ? 'approve' : options.execution)
     const named = wanted ?? (options.target === '' ? on ?? MANUAL : options.target)
@@ -128,7 +121,8 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       // the commands. In the run: reading the target's knowledge file, and one more question for an API that refuses functions.
       budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
-      commands: { rules: offered.rules, isAuto: execution === 'auto' && isChild !== true && target?.mayRunUnasked === true }
+      // Where another session starts the skill, no command runs unasked but by a rule of the operator.
+      commands: { rules: offered.rules, isAuto: execution === 'auto' && recorded === undefined && target?.mayRunUnasked === true }
     }
   }
 

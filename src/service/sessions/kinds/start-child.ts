@@ -46,18 +46,15 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
   const { definition, input: { text, params = {} }, place } = effect
   const definitions = definitionsIn(parent.start)
   const found = Object.hasOwn(definitions, definition) ? definitions[definition] : undefined
-  const by = { caller, generation, session: id, requestId: id }
+  const by = { caller, generation, session: id, requestId: id, ...(found === undefined ? {} : { recorded: found }) }
   switch (found?.kind) {
     case 'agents': {
       const reach = withinReach(definitions, definition)
       const reachable = Object.keys(reach).length === 0 ? {} : { definitions: reach }
       return startDialogue(found, { tools: found.tools, ...reachable, ask: askOf(found.agent, definitions) }, { task: text })
     }
-    case 'skills': {
-      const { id, skill } = found
-      return await kinds.skills.start({ id, found: skill, params, prompt: text, target: place, autoContinue: true, isChild: true }, by)
-    }
-    case 'plans': return await kinds.plans.start({ goal: text, workspace: place ?? '', mode: 'apply', confirm: 'diff', found }, by)
+    case 'skills': return await kinds.skills.start({ id: found.id, params, prompt: text, target: place, autoContinue: true }, by)
+    case 'plans': return await kinds.plans.start({ goal: text, workspace: place ?? '', mode: 'apply', confirm: 'diff' }, by)
     default: throw definitionNotFound('definition', definition, [])
   }
 }

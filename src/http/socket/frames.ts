@@ -1,0 +1,82 @@
+import { requestInvalid } from '../../base/errors.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
+import { MAX_SIDE } from '../../exec/pty.ts'
+import { nearMatches } from '../../registry/diagnostic/near-matches.ts'
+import { EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
+import { checkOf } from '../openapi/schema-controller.ts'
+import { nullable, oneOf } from '../base/schemas.ts'
+
+/*
+ * The frames (WebSocket messages) that clients send. Like the body of a request, a frame holds what its schema names, and nothing else.
+ */
+
+const text = Type.String()
+const optional = nullable(text)
+const source = nullable(oneOf(['project', 'remote']))
+
+const side = Type.Integer({ minimum: 1, maximum: MAX_SIDE })
+
+/** The approval that the client was shown. If another one waits when the frame arrives, the frame is refused. */
+const shown = { approvalId: Type.Optional(text), digest: Type.Optional(text) }
+
+const SCHEMAS = {
+  terminal_open: frame({ target: text, cols: Type.Optional(side), rows: Type.Optional(side) }),
+  // Whoever takes the seat sees the terminal in the size of his window.
+  terminal_attach: frame({ terminalId: text, cols: side, rows: side }),
+  data: frame({ data: text }),
+  resize: frame({ cols: side, rows: side }),
+  close: frame({}),
+  subscribe: frame({ sessionId: text, after: Type.Optional(Type.Integer({ minimum: 0 })) }),
+  unsubscribe: frame({ sessionId: text }),
+  skill_invoke: frame({
+    name: optional,
+    path: optional,
+    source,
+    params: nullable(Type.Object({}, { additionalProperties: true })),
+    prompt: optional,
+    target: optional,
+    terminalSessionId: optional,
+    execution: Type.Optional(oneOf(EXECUTIONS))
+  }),
+  skill_resume: frame({ sessionId: text }),
+  skill_user_input: frame({ text, ...shown }),
+  skill_command_result: frame({ stdout: optional, stderr: optional, exitCode: nullable(Type.Integer()) }),
+  skill_approve: frame({ ...shown, command: Type.Optional(text) }),
+  skill_reject: frame(shown),
+  skill_skip: frame(shown),
+  skill_cancel: frame({}),
+  skills_list: frame({ target: optional }),
+  skill_get_content: frame({ name: optional, path: optional, source, target: optional }),
+  // Clients of the protocol say where the skill shall stand; here every skill is registered.
+  skill_create: frame({ name: optional, path: optional, source, content: optional })
+}
+
+type FrameType = keyof typeof SCHEMAS
+
+/** A frame of one type, or of one of several types, that fits its schema. */
+export type FrameOf<Type extends FrameType> = { readonly [Each in Type]: { readonly type: Each } & Static<typeof SCHEMAS[Each]> }[Type]
+
+export type Frame = FrameOf<FrameType>
+
+/** The schemas of all frames that clients send, by type. */
+export const FRAMES: Readonly<Record<string, TSchema>> = SCHEMAS
+
+const CHECKS = new Map(Object.entries(FRAMES).map(([type, schema]) => [type, checkOf('frame', schema)]))
+
+/** Checks a frame against the schema of its type. @param frame empty for a message that was no JSON object @throws REQUEST_INVALID */
+export function readFrame (frame: JsonObject): Frame {
+  const { type } = frame
+  const check = typeof type === 'string' ? CHECKS.get(type) : undefined
+  if (check === undefined) throw requestInvalid(`expected a frame as docs/skills.md has them: a JSON object with a type, ${likely(type)}`, { part: 'frame' })
+  return check(frame) as Frame
+}
+
+function likely (type: unknown): string {
+  const [near] = typeof type === 'string' ? nearMatches(type, CHECKS.keys()) : []
+  return near === undefined ? 'such as subscribe or skill_invoke' : `such as ${near}`
+}
+
+function frame<Members extends Parameters<typeof Type.Object>[0]> (members: Members) {
+  return Type.Object({ type: text, ...members })
+}

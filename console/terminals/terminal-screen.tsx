@@ -13,6 +13,24 @@ const THEME = { background: '#0c0f13', foreground: '#d5dbe3', cursor: '#d5dbe3',
 /** The smallest contrast of text and background (WCAG 2.2, 1.4.3). A program's colour with less contrast is changed until it can be read. */
 const CONTRAST = 4.5
 
+/**
+ * The sequences by which a program asks the terminal something (device attributes, state, modes, versions, sizes; https://vt100.net/docs/vt510-rm/),
+ * and the operating system commands that set a colour or ask for it.
+ */
+const QUESTIONS = [
+  { final: 'c' }, { prefix: '>', final: 'c' }, { prefix: '=', final: 'c' }, { final: 'n' }, { prefix: '?', final: 'n' }, { final: 'x' }, { final: 't' },
+  { intermediates: '$', final: 'p' }, { prefix: '?', intermediates: '$', final: 'p' }, { prefix: '>', final: 'q' }, { prefix: '?', final: 'u' }
+] as const
+const STRING_QUESTIONS = [{ intermediates: '$', final: 'q' }, { intermediates: '+', final: 'q' }] as const
+const COLOURS = [4, 10, 11, 12] as const
+
+/** Makes a screen answer nothing that a program asks: its answer would go the way of keys, and the program may only be `cat` with a file of others. */
+function answerNothing ({ parser }: Screen): void {
+  for (const question of QUESTIONS) parser.registerCsiHandler(question, () => true)
+  for (const question of STRING_QUESTIONS) parser.registerDcsHandler(question, () => true)
+  for (const colour of COLOURS) parser.registerOscHandler(colour, data => data.includes('?'))
+}
+
 export interface TerminalScreenProps {
   /** Called with the screen once it is shown, and with `undefined` once it is removed. */
   readonly onScreen: (screen: Screen | undefined) => void
@@ -43,6 +61,7 @@ export function TerminalScreen (props: TerminalScreenProps) {
     })
     const fit = new FitAddon()
     screen.loadAddon(fit)
+    answerNothing(screen)
     screen.onData(keys => { latest.current.onKeys(keys) })
     screen.onResize(({ cols, rows }) => { latest.current.onSize(cols, rows) })
     screen.attachCustomKeyEventHandler(event => {

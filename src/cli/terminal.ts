@@ -10,6 +10,7 @@ import { type Cli } from './cli.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { objectOf, textOf } from './json-members.ts'
 import { type Output } from './output.ts'
+import { SequenceFilter, TerminalModes } from '../exec/terminal/sequences.ts'
 
 /** The key by which a user leaves the terminal, as in telnet: Ctrl-]. */
 const LEAVE = '\x1d'
@@ -61,7 +62,14 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   let reason: string | undefined
   let stopTyping = (): void => {}
   let hasInputEnded = false
+  // The service shows nothing that a terminal answers. The user's own terminal does not rely on that: what it answered would be typed into the shell.
+  const filter = new SequenceFilter()
+  const modes = new TerminalModes()
   const type = (keys: string): void => { if (keys === LEAVE) socket.close(); else send({ type: 'data', data: keys }) }
+  const show = (text: string): void => {
+    modes.see(text)
+    void output.raw(text)
+  }
   /** If stdin is no terminal, its end also ends the shell, as the end of a script does. */
   const endShell = (): void => {
     hasInputEnded = true
@@ -71,7 +79,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
     const frame = objectOf(parseJson(data.toString()))
     switch (frame['type']) {
       case 'data':
-        void output.raw(textOf(frame['data']))
+        show(filter.read(textOf(frame['data'])))
         break
       case 'terminal':
         if (id === '') stopTyping = pass(stdin, type, endShell)
@@ -98,6 +106,8 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   } finally {
     stopResizes()
     stopTyping()
+    // A program that runs on may have taken the whole screen and the mouse; the user's own shell gets them back.
+    await output.raw(modes.text(true))
   }
   if (failure !== undefined) throw failure
   if (id === '') throw new CliError(EXIT.UNREACHABLE, `${api.url} has closed the connection`)

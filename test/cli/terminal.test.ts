@@ -37,6 +37,18 @@ describe('aps terminal', { skip: noPty }, () => {
     assert.equal(again.code, 0)
   })
 
+  it('prints nothing that the user\'s terminal would answer, and leaves that as it was', async t => {
+    const { url } = await started(t)
+    const { stdout } = await aps(t, ['terminal', 'here', '--url', url], async (shown, type) => {
+      await shown('$ ')
+      type('printf "a\\033]11;?\\007b\\033[6nc\\033[?1049hd\\033[?1002hscreen-$((1+1))"\r')
+      await shown('screen-2')
+      type('\x1d')
+    })
+    assert.match(stdout, /abc\x1b\[\?1049hd\x1b\[\?1002hscreen-2/) // eslint-disable-line no-control-regex
+    assert.match(stdout, /\x1b\[\?1049l\x1b\[\?1002l(?:\x1b\[\?2004l)?$/) // eslint-disable-line no-control-regex
+  })
+
   it('ends the shell where an input that is no terminal ends', async t => {
     const { url } = await started(t)
     const { stdout, stderr, code } = await runAps(['terminal', 'here', '--url', url], {}, 'echo $((6*7))\n')

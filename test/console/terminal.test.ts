@@ -142,6 +142,20 @@ describe('A terminal at the console', { skip: noChromium }, () => {
     assert.equal(await page.locator('.xterm a').count(), 0)
   })
 
+  it('answers nothing that a program asks, in the place of keys', async t => {
+    const { page, frames, tell } = await play(t)
+    await shown(page, 'old output')
+    const questions = [
+      '\u001b]11;?\u0007', '\u001b]10;?\u001b\\', '\u001b]12;?\u0007', '\u001b]4;1;?\u0007', '\u001b]4;1;#ff0000;2;?\u0007', '\u001bP$qm\u001b\\', '\u001bP$q"p\u001b\\',
+      '\u001b[c', '\u001b[0c', '\u001b[>c', '\u001b[=c', '\u001b[5n', '\u001b[6n', '\u001b[?6n', '\u001b[?2004$p', '\u001b[4$p', '\u001b[14t', '\u001b[18t', '\u001b[21t', '\u001b[>q', '\u001b[?u', '\u001bZ', '\u009bc', '\u009d11;?\u0007', '\u0005'
+    ]
+    tell({ type: 'data', data: `${questions.join('')}all asked\r\n` })
+    await shown(page, 'all asked')
+    await page.keyboard.type('ls')
+    await waitFor('the keys', () => typed(frames).endsWith('ls'))
+    assert.equal(typed(frames), 'ls')
+  })
+
   it('starts a skill in it from the list, with the panel beside it: message, card, and both buttons', async t => {
     const { page, tell } = await play(t)
     await shown(page, 'old output')

@@ -8,10 +8,6 @@ export type TerminalState = 'opening' | 'prompt' | 'typing' | 'busy' | 'command'
 /** How long there must be no output after a prompt, in ms, before the shell counts as idle. This matters only if keys were typed while it was busy. */
 const QUIET = 300
 
-/** Matches the reports that terminals send by themselves when a program asks: the cursor's position, the type of the terminal. */
-// eslint-disable-next-line no-control-regex
-const REPORTS = /^(?:\x1b\[[?>=]?[\d;]*[Rcn])+$/
-
 /** Matches the keys that end a line: Enter, and Ctrl-C, which empties the line. */
 // eslint-disable-next-line no-control-regex
 const ENDS_LINE = /[\r\n\x03]/
@@ -55,9 +51,9 @@ export class ShellState {
     this.#onChange = onChange
   }
 
-  /** Records keys that are sent to the shell. @returns whether a person has typed them; the reports that a terminal itself sends are not typed */
+  /** Records keys that are sent to the shell. @returns whether there are any */
   keys (text: string): boolean {
-    if (text === '' || REPORTS.test(text)) return false
+    if (text === '') return false
     const wasBusy = this.state === 'busy' || this.state === 'command'
     const ends = wasBusy ? ENDS_IN_PROGRAM : ENDS_LINE
     const first = text.search(ends)

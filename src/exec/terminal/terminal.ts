@@ -6,6 +6,7 @@ import { type Pty, type PtyEnd, type PtyOptions, type Size } from '../pty.ts'
 import { type Recording } from './recording.ts'
 import { type ShellRan, type ShellRunOptions } from './shell-command.ts'
 import { setupLine } from './shell-lines.ts'
+import { SequenceFilter } from './sequences.ts'
 import { ShellState, type TerminalState } from './shell-state.ts'
 import { ShownOutput } from './shown-output.ts'
 import { ReaderSeat, type TerminalReader } from './terminal-reader.ts'
@@ -54,6 +55,7 @@ export class Terminal {
   readonly #marks = new Marks(this.#secret)
   readonly #decoder = new TextDecoder()
   readonly #shell: ShellState
+  readonly #filter = new SequenceFilter()
   readonly #shown = new ShownOutput()
   readonly #seat: ReaderSeat
   /** The last part of the output before the first prompt, such as a greeting or an error. */
@@ -94,7 +96,11 @@ export class Terminal {
       shell: this.#shell,
       bell: this.#bell,
       ...(options.patience === undefined ? {} : { patience: options.patience }),
-      show: text => { this.#show(text) },
+      show: text => {
+        // Half a sequence of a program would hide the beginning of this text.
+        this.#filter.reset()
+        this.#show(text)
+      },
       onFree: () => { this.#touch() },
       onStuck: async () => { await this.end('a command did not end') }
     })
@@ -196,6 +202,7 @@ export class Terminal {
         return this.#shell.shown()
       case 'prompt':
         this.#isPrompting = true
+        this.#filter.reset()
         return this.#commands.prompted(piece)
       case 'asks':
         if (this.state === 'opening') this.#pty.write(`${this.#secret}\n`)
@@ -218,7 +225,10 @@ export class Terminal {
     }
   }
 
-  #show (text: string): void {
+  /** Shows a part of the output to the reader, and keeps it, without what a terminal would answer. */
+  #show (output: string): void {
+    const text = this.#filter.read(output)
+    if (text === '') return
     this.#shown.append(text)
     if (!this.#isPrompting && (this.state === 'busy' || this.state === 'command')) this.#lastOutput.append(text)
     this.#options.recording?.output(text)

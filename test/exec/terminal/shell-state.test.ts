@@ -71,13 +71,6 @@ describe('What a shell does, as its marks and the keys tell', () => {
     assert.equal(shell.state, 'prompt')
   })
 
-  for (const report of ['\x1b[12;40R', '\x1b[?1;2c', '\x1b[0n', '\x1b[1;1R\x1b[>0;276;0c']) {
-    it(`takes the report ${JSON.stringify(report)} of a terminal for no key`, t => {
-      const { shell } = begun(t)
-      assert.deepEqual([shell.keys(report), shell.state], [false, 'prompt'])
-    })
-  }
-
   it('is busy with Ctrl-C, which empties the line', t => {
     const { shell, mark } = begun(t)
     shell.keys('half')

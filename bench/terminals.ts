@@ -73,7 +73,7 @@ async function commandsBeside (): Promise<Row[]> {
     const folder = await mkdtemp(join(tmpdir(), 'bench-terminals-'))
     const [workspace, state] = [join(folder, 'shop'), join(folder, 'state')]
     await mkdir(workspace)
-    const local = new LocalExecutor({ workspace, sandbox, hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], mayRunAsRoot: true, terminals: state })
+    const local = new LocalExecutor({ workspace, sandbox, hasNetwork: false, environment: environmentOf(process.env, []), secrets: [], mayRunAsRoot: true, terminals: state })
     const executors: Array<[string, Executor]> = [['local', local]]
     if (server !== undefined) {
       const { port, user, hostKey, keyFile } = server

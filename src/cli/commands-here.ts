@@ -27,7 +27,7 @@ export class CommandsHere {
       sandbox: 'off',
       hasNetwork: true,
       environment: environmentOf(environment, ENVIRONMENT),
-      hidden: [],
+      secrets: [],
       mayRunAsRoot: true
     })
     this.#signal = signal

@@ -16,6 +16,8 @@ export interface Workspace {
   readonly path: string
   /** Whether callers are allowed to start skills that lie in the folder (`.agents/skills`, …). */
   readonly hasSkills: boolean
+  /** Files and folders outside of the folder that its commands in a sandbox can read, beside those of the system: toolchains, mostly. @default none */
+  readonly readable?: readonly string[]
   /** The commands that show whether a change is good, such as tests, each by a name that the operator has chosen. */
   readonly checks: ReadonlyMap<string, string>
   /** The files that plans are allowed to read as logs, by name. Each is a path relative to the folder, and lies below the folder. */

@@ -48,17 +48,23 @@ export function ownFilesOf (config: Config, { sessions, operator: { targets }, a
 
 /**
  * Refuses a workspace if one of the service's own files, or a symbolic link on the way to such a file, lies in it. A command could replace the file
- * or the link, and no sandbox protects them if the folder around them can be moved. A workspace inside a folder of the service is refused, too.
+ * or the link, and no sandbox protects them if the folder around them can be moved. A workspace inside a folder of the service is refused, too, and
+ * what a workspace lets commands read if it holds one of the files.
  * @throws ConfigError that names the variable, the file and the workspace
  */
 export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly OwnFile[]): void {
-  for (const { variable, path, isFolder } of files) {
+  for (const { variable, path, isFolder, isPublic } of files) {
     const places = placesOf(path)
-    for (const { name, path: root } of workspaces.values()) {
+    for (const { name, path: root, readable = [] } of workspaces.values()) {
+      const kind = isFolder ? 'folder' : 'file'
+      const around = readable.find(each => !isPublic && places.some(place => isIn(each, place) || isIn(placesOf(each).at(-1) as string, place)))
+      if (around !== undefined) {
+        throw new ConfigError(`${variable}: expected a ${kind} outside of what workspace "${name}" lets commands read (${around}), got "${path}"`)
+      }
       const inside = places.findLast(place => isIn(root, place))
       const shown = inside === undefined || inside === path ? `"${path}"` : `"${path}", which leads through "${inside}"`
       if (inside !== undefined) {
-        throw new ConfigError(`${variable}: expected a ${isFolder ? 'folder' : 'file'} outside of workspace "${name}" (${root}), got ${shown}`)
+        throw new ConfigError(`${variable}: expected a ${kind} outside of workspace "${name}" (${root}), got ${shown}`)
       }
       if (isFolder && isIn(places.at(-1) as string, root)) {
         throw new ConfigError(`${variable}: expected a folder without workspace "${name}" (${root}) in it, got "${path}"`)

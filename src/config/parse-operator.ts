@@ -26,6 +26,7 @@ interface OperatorDocument {
 
 interface WorkspaceEntry {
   readonly path: string
+  readonly readable?: readonly string[]
   readonly skills?: boolean
   readonly checks?: Readonly<Record<string, string>>
   readonly logs?: Readonly<Record<string, string>>
@@ -106,7 +107,7 @@ function checkedDocument (text: string): CheckedYaml {
 
 function workspaceOf (
   name: string,
-  { path, skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions', commit = false, disk }: WorkspaceEntry,
+  { path, readable = [], skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions', commit = false, disk }: WorkspaceEntry,
   base: string,
   refuse: Refuse
 ): Workspace {
@@ -118,6 +119,12 @@ function workspaceOf (
   for (const [log, file] of Object.entries(logs)) {
     if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
   }
+  for (const [index, shown] of readable.entries()) {
+    const real = found(resolve(base, shown)) === undefined ? undefined : realpathSync(resolve(base, shown))
+    if (real === undefined) throw refuse([...place, 'readable', index], 'a file or folder that is there', shown)
+    // Processes outside of the sandbox, and devices.
+    if (/^\/(?:$|(?:proc|dev)(?:\/|$))/.test(real)) throw refuse([...place, 'readable', index], 'a path that is not all, and none below /proc or /dev', shown)
+  }
   return {
     name,
     path: root,
@@ -127,6 +134,7 @@ function workspaceOf (
     confirm,
     mayCommit: commit,
     ...(disk === undefined ? {} : { disk }),
+    ...(readable.length === 0 ? {} : { readable: readable.map(shown => resolve(base, shown)) }),
     ...(mayChange === undefined ? {} : { mayChange })
   }
 }

@@ -7,8 +7,8 @@ export interface ExecutorsOptions {
   readonly operator: OperatorFile
   /** The environment variables of the service. Commands get only those that the operator lists, and a few that every command needs. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Files and folders of the service that a sandbox hides from commands. */
-  readonly hidden: readonly string[]
+  /** Files and folders of the service, which no command in a sandbox may see. */
+  readonly secrets: readonly string[]
   /** Whether the operator allows commands on this machine when the service itself runs as root. */
   readonly mayRunAsRoot: boolean
   /** The path of the folder in which the service writes files for terminals' shells on this machine. @default there are no terminals on this machine */
@@ -62,7 +62,7 @@ export class Executors {
   }
 
   #openLocal (workspace: Workspace, { sandbox, hasNetwork }: Pick<LocalExecutorOptions, 'sandbox' | 'hasNetwork'>, names: readonly string[]): LocalExecutor {
-    const { environment, hidden, mayRunAsRoot, terminals, log } = this.#options
+    const { environment, secrets, mayRunAsRoot, terminals, log } = this.#options
     return new LocalExecutor({
       workspace: workspace.path,
       sandbox,
@@ -70,8 +70,12 @@ export class Executors {
       mayRunAsRoot,
       terminals,
       environment: environmentOf(environment, names),
-      hidden,
-      onBare (reason) { log.warn({ workspace: workspace.name, reason }, 'commands run without a sandbox') }
+      readable: workspace.readable,
+      secrets,
+      onBare (reason) { log.warn({ workspace: workspace.name, reason }, 'commands run without a sandbox') },
+      onUnseen (folders) {
+        log.warn({ workspace: workspace.name, folders }, 'commands in the sandbox do not see these folders of PATH: "readable" of the workspace shows them')
+      }
     })
   }
 }

@@ -1,7 +1,7 @@
 import { realpath } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { WorkspaceFiles } from '../files/workspace-files.ts'
-import { type Sandbox, sandboxed, whyNoSandbox } from './bubblewrap.ts'
+import { type Sandbox, sandboxed, unseenFolders, whyNoSandbox } from './bubblewrap.ts'
 import { type Executor, ExecutorError, type Ran, refuseInvalid, type RunOptions } from './executor.ts'
 import { findFilesBelow, type Found } from './find-files.ts'
 import { readFolderInside } from './read-folder-inside.ts'
@@ -16,14 +16,18 @@ export interface LocalExecutorOptions {
   readonly hasNetwork: boolean
   /** The whole environment of commands; they get no other variable. */
   readonly environment: Readonly<Record<string, string>>
-  /** Files and folders of the service that a sandbox hides from commands. */
-  readonly hidden: readonly string[]
+  /** Files and folders that commands in a sandbox can read, beside those of the system. @default none */
+  readonly readable?: readonly string[] | undefined
+  /** Files and folders of the service, which no command in a sandbox may see. */
+  readonly secrets: readonly string[]
   /** Whether the operator allows commands when this process runs as root. */
   readonly mayRunAsRoot: boolean
   /** The path of the folder in which the service writes files for the shells in terminals. @default there are no terminals */
   readonly terminals?: string | undefined
   /** Called once, with the reason, when commands run without a sandbox. That happens only if `sandbox` is `auto` and no sandbox works on this machine. */
   readonly onBare?: (reason: string) => void
+  /** Called once when commands run in a sandbox that does not show some folders of `PATH`. */
+  readonly onUnseen?: (folders: readonly string[]) => void
 }
 
 /** The path, in a sandbox, of the folder into which the service writes files for a terminal's shell (see `Pty.putFile`). */
@@ -114,14 +118,16 @@ export class LocalExecutor implements Executor {
    * @returns `program` itself when there is no sandbox
    */
   async #wordsFor (program: readonly string[], shown?: Sandbox['shown']): Promise<readonly string[]> {
-    const { sandbox, workspace, hasNetwork, hidden, onBare } = this.#options
+    const { sandbox, workspace, hasNetwork, readable = [], secrets, environment: { HOME: home, PATH: path = '' }, onBare, onUnseen } = this.#options
     if (sandbox === 'off') return program
-    this.#probe ??= whyNoSandbox().then(reason => {
+    this.#probe ??= whyNoSandbox().then(async reason => {
       if (reason !== undefined && sandbox === 'auto') onBare?.(reason)
+      const unseen = reason === undefined ? await unseenFolders(path, { workspace, readable }) : []
+      if (unseen.length > 0) onUnseen?.(unseen)
       return reason
     })
     const reason = await this.#probe
-    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, hidden, ...(shown === undefined ? {} : { shown }) })
+    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, readable, secrets, home, ...(shown === undefined ? {} : { shown }) })
     if (sandbox === 'required') throw new ExecutorError('SANDBOX_MISSING', `the operator wants a sandbox, and bubblewrap does not work here: ${reason}`)
     return program
   }

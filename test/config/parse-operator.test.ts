@@ -18,7 +18,7 @@ describe('the operator\'s file', () => {
     await symlink('shop', join(folder.path, 'link'))
     await folder.write('operator.yaml', `
 workspaces:
-  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log }, mayChange: [Procfile, "*.go"] }
+  shop: { path: link, skills: true, checks: { test: npm test }, logs: { app: logs/../logs/app.log }, mayChange: [Procfile, "*.go"], readable: [key, /usr] }
 targets:
   here: { type: local, workspace: shop, sandbox: required, auto: true, network: true, environment: [CI], terminal: true, record: true }
   bare: { type: local, workspace: shop }
@@ -29,7 +29,7 @@ policy:
   - { effect: deny, on: exec, command: "rm *" }
 `)
     const { workspaces, targets, rules } = readOperator(join(folder.path, 'operator.yaml'))
-    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), confirm: 'deletions', mayCommit: false, mayChange: ['Procfile', '*.go'] }
+    const shop = { name: 'shop', path: join(folder.path, 'shop'), hasSkills: true, checks: new Map([['test', 'npm test']]), logs: new Map([['app', 'logs/app.log']]), confirm: 'deletions', mayCommit: false, mayChange: ['Procfile', '*.go'], readable: [join(folder.path, 'key'), '/usr'] }
     assert.deepEqual([...workspaces], [['shop', shop]])
     assert.deepEqual([...targets.values()], [
       { type: 'local', name: 'here', workspace: shop, sandbox: 'required', hasNetwork: true, mayRunUnasked: true, environment: ['CI'], mayOpenTerminal: true, isRecorded: true },
@@ -57,6 +57,9 @@ policy:
     ['the workspace as a log', 'workspaces: { a: { path: src, logs: { x: . } } }', 'line 1: workspaces.a.logs.x: expected a file below the workspace, got "."'],
     ['a name of any file that may be changed', 'workspaces:\n  a: { path: src, mayChange: ["*"] }', 'line 2: operator.workspaces.a.mayChange[0] must match pattern "^(?:\\*\\.)?[^*/\\\\\\s][^*/\\\\]*$"'],
     ['a path that may be changed', 'workspaces:\n  a: { path: src, mayChange: [src/x.go] }', 'line 2: operator.workspaces.a.mayChange[0] must match pattern "^(?:\\*\\.)?[^*/\\\\\\s][^*/\\\\]*$"'],
+    ['what may be read and is not there', 'workspaces:\n  a: { path: src, readable: [docs, nowhere] }', 'line 2: workspaces.a.readable.1: expected a file or folder that is there, got "nowhere"'],
+    ['all of the machine as what may be read', 'workspaces:\n  a: { path: src, readable: [/] }', 'line 2: workspaces.a.readable.0: expected a path that is not all, and none below /proc or /dev, got "/"'],
+    ['the machine\'s processes as what may be read', 'workspaces:\n  a: { path: src, readable: [/proc/1] }', 'line 2: workspaces.a.readable.0: expected a path that is not all, and none below /proc or /dev, got "/proc/1"'],
     ['an unknown workspace', `${W}targets: { t: { type: local, workspace: b } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "b"'],
     ['a workspace that every object has', `${W}targets: { t: { type: local, workspace: constructor } }`, 'line 2: targets.t.workspace: expected the name of a workspace, got "constructor"'],
     ['a target of no type', `${W}targets: { t: { type: docker } }`, 'line 2: operator.targets.t.type must be one of "local","ssh"'],
@@ -86,6 +89,18 @@ policy:
     const file = join(folder.path, 'operator.yaml')
     const config = loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', OPERATOR_FILE: file })
     await assert.rejects(openService(config, { debug () {}, info () {}, warn () {}, error () {} }), { name: 'ConfigError', message: `OPERATOR_FILE: ${file}: line 2: targets.here.workspace: expected the name of a workspace, got "shop"` })
+  })
+
+  it('keeps a service from starting whose own files commands could read', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    for (const file of ['shop/a', 'tools/bin/a']) await folder.write(file, '')
+    await symlink('tools', join(folder.path, 'link'))
+    await folder.write('operator.yaml', 'workspaces: { shop: { path: shop, readable: [link] } }')
+    const config = loadConfig({ STORE_DIR: join(folder.path, 'shop'), STATE_DIR: join(folder.path, 'tools/state'), SESSION_STORE: 'memory', OPERATOR_FILE: join(folder.path, 'operator.yaml') })
+    await assert.rejects(openService(config, { debug () {}, info () {}, warn () {}, error () {} }), {
+      name: 'ConfigError', message: `STATE_DIR: expected a folder outside of what workspace "shop" lets commands read (${join(folder.path, 'link')}), got "${join(folder.path, 'tools/state')}"`
+    })
   })
 
   for (const [what, environment, starts] of [

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { readFile, stat } from 'node:fs/promises'
+import { renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmod, readFile, realpath, stat, symlink } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { whyNoSandbox } from '../../src/exec/bubblewrap.ts'
@@ -27,8 +29,8 @@ describe('a sandboxed command', { skip }, () => {
     t.after(other.remove)
     const places = ['/etc/x', '/usr/x', '/root/x', '/dev/x', '/var/tmp/x', join(process.cwd(), 'x'), join(other.path, 'x')]
     const { stdout } = await executor.run(`echo 1 > inside; for place in ${places.join(' ')}; do (echo 1 > $place) 2>/dev/null && echo "wrote $place"; done; echo done`, forever())
-    // /dev is one of its own, and is gone with it.
-    assert.equal(stdout.replace('wrote /dev/x\n', ''), 'done\n')
+    // /dev and the home are its own, and are gone with it.
+    assert.equal(stdout.replace('wrote /root/x\n', '').replace('wrote /dev/x\n', ''), 'done\n')
     assert.equal(await readFile(join(path, 'inside'), 'utf8'), '1\n')
     // Whoever is not root may not even look into some of them.
     for (const place of places) await assert.rejects(stat(place), ({ code }: NodeJS.ErrnoException) => code === 'ENOENT' || code === 'EACCES', place)
@@ -60,20 +62,70 @@ describe('a sandboxed command', { skip }, () => {
     await here.write('sessions/log', 'canary')
     await here.write('around/log', 'canary')
     await here.write('around/shop/open', 'seen')
-    const { executor } = await sandboxIn(t, { workspace: join(here.path, 'around/shop'), hidden: ['key', 'sessions', 'around'].map(path => join(here.path, path)) })
+    const { executor } = await sandboxIn(t, { workspace: join(here.path, 'around/shop'), secrets: ['key', 'sessions', 'around'].map(path => join(here.path, path)) })
     const { stdout } = await executor.run('cat open ../log ../../key ../../sessions/log 2>/dev/null; ls ../../sessions; env; cat /proc/*/environ 2>/dev/null', forever())
     assert.equal(stdout.startsWith('seen'), true)
     assert.equal(stdout.includes('canary'), false)
   })
 
-  it('is not run where its workspace holds what it may not read: it could move it out of its mask', async t => {
+  it('does not see a file of the service that is put in the place of another one while it runs', async t => {
+    // Not in /tmp, which is another one anyway.
+    const here = await createTemporaryFolder('node_modules')
+    t.after(here.remove)
+    for (const name of ['tokens', 'data/1/tokens', 'data/2/tokens', 'shop/x']) await here.write(name, 'canary')
+    await symlink('1', join(here.path, 'data/now'))
+    const { executor, path } = await sandboxIn(t, { workspace: join(here.path, 'shop'), secrets: ['tokens', 'data/now/tokens'].map(name => join(here.path, name)) })
+    const running = executor.run('echo begun; until [ -e go ]; do sleep 0.01; done; cat ../tokens ../data/*/tokens; ls -A ..', forever({
+      onOutput () {
+        // As \`mv` and a volume of Kubernetes do it.
+        writeFileSync(join(here.path, 'new'), 'canary')
+        renameSync(join(here.path, 'new'), join(here.path, 'tokens'))
+        symlinkSync('2', join(here.path, 'data/next'))
+        renameSync(join(here.path, 'data/next'), join(here.path, 'data/now'))
+        writeFileSync(join(here.path, 'shop/go'), '')
+      }
+    }))
+    assert.equal((await running).stdout, 'begun\nshop\n')
+    assert.notEqual(path, here.path)
+  })
+
+  it('sees of the machine what programs need, and what the operator lets it read', async t => {
+    const here = await createTemporaryFolder('node_modules')
+    t.after(here.remove)
+    await here.write('tool/bin/greet', '#!/bin/sh\necho hello\n')
+    await chmod(join(here.path, 'tool/bin/greet'), 0o755)
+    await here.write('tool/readme', 'read')
+    await here.write('beside', 'canary')
+    const readable = [join(here.path, 'tool')]
+    const unseen: string[] = []
+    const environment = { ...environmentOf(process.env, []), PATH: `/nowhere:${join(here.path, 'tool/bin')}:${join(here.path)}:/usr/bin:/bin` }
+    const { executor } = await sandboxIn(t, { environment, readable, onUnseen: folders => { unseen.push(...folders) } })
+    const { stdout } = await executor.run(`greet; cat ${join(here.path, 'tool/readme')}; echo; ls -A ${here.path}; ls -A ~ | wc -l; id -un`, forever())
+    assert.deepEqual(stdout.split('\n'), ['hello', 'read', 'tool', '0', userInfo().username, ''])
+    assert.deepEqual(unseen, [here.path])
+    assert.equal((await executor.run('ls -d /etc/shadow /etc/ssl/private /var /srv /opt /mnt /boot 2>/dev/null', forever())).stdout, '')
+  })
+
+  for (const [what, at] of [['its workspace', 'shop'], ['what it may read', 'tool']] as const) {
+    it(`is not run where ${what} holds what it may not read, or will hold it`, async t => {
+      const folder = await createTemporaryFolder()
+      t.after(folder.remove)
+      const path = await realpath(folder.path)
+      for (const name of ['shop', 'tool']) await folder.write(`${name}/sub/x`, '')
+      const secret = join(path, at, 'sub/tokens')
+      const { executor } = await sandboxIn(t, { workspace: join(path, 'shop'), readable: [join(path, 'tool')], secrets: [secret] })
+      await assert.rejects(executor.run('echo never', forever()), {
+        name: 'ExecutorError', code: 'SANDBOX_MISSING', message: `no sandbox hides ${secret}, since it lies in ${at === 'shop' ? 'the workspace' : `${join(path, 'tool')}, which commands in it read`}`
+      })
+    })
+  }
+
+  it('is not run where the system holds what it may not read, also by a link', async t => {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)
-    const { path } = folder
-    const { executor } = await sandboxIn(t, { workspace: path, hidden: ['sub/tokens', 'gone'].map(name => join(path, name)) })
-    assert.equal((await executor.run('mkdir sub; echo a', forever())).stdout, 'a\n')
-    await folder.write('sub/tokens', 'canary')
-    await assert.rejects(executor.run('mv sub other; cat other/tokens', forever()), { name: 'ExecutorError', code: 'SANDBOX_MISSING', message: `no sandbox hides ${path}/sub/tokens, since it lies in the workspace` })
+    await symlink('/usr/share', join(folder.path, 'link'))
+    const { executor } = await sandboxIn(t, { secrets: [join(folder.path, 'link/tokens')] })
+    await assert.rejects(executor.run('echo never', forever()), { code: 'SANDBOX_MISSING', message: /lies in \/usr, which commands in it read$/ })
   })
 
   it('sees no process but its own, and has no capability', async t => {
@@ -128,7 +180,7 @@ function forever (options: Partial<RunOptions> = {}): RunOptions {
 async function sandboxIn (t: TestContext, options: Partial<LocalExecutorOptions> = {}) {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
-  const executor = new LocalExecutor({ workspace: folder.path, sandbox: 'required', hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], mayRunAsRoot: true, ...options })
+  const executor = new LocalExecutor({ workspace: folder.path, sandbox: 'required', hasNetwork: false, environment: environmentOf(process.env, []), secrets: [], mayRunAsRoot: true, ...options })
   t.after(() => executor.close())
   return { executor, path: folder.path }
 }

@@ -181,7 +181,7 @@ async function executorIn (t: TestContext, options: Partial<LocalExecutorOptions
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const path = await realpath(folder.path)
-  const executor = new LocalExecutor({ workspace: path, sandbox: 'off', hasNetwork: false, environment: environmentOf(process.env, []), hidden: [], mayRunAsRoot: true, ...options })
+  const executor = new LocalExecutor({ workspace: path, sandbox: 'off', hasNetwork: false, environment: environmentOf(process.env, []), secrets: [], mayRunAsRoot: true, ...options })
   t.after(() => executor.close())
   return { executor, folder, path }
 }

@@ -201,6 +201,8 @@ export class Terminal {
         this.#isPrompting = false
         return this.#shell.shown()
       case 'prompt':
+        // The hangup of a terminal that is being ended can reach the program before it reaches the shell.
+        if (this.#isEnded) return
         this.#isPrompting = true
         this.#filter.reset()
         return this.#commands.prompted(piece)

@@ -209,14 +209,14 @@ async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Pr
 }
 
 /**
- * Makes the executors, which run commands on the operator's targets (machines). The service's own files are hidden from the commands.
- * @throws ConfigError when a workspace contains one of these files
+ * Makes the executors, which run commands on the operator's targets (machines). No command in a sandbox sees the service's own files.
+ * @throws ConfigError when a workspace, or what commands can read beside it, contains one of these files
  */
 export function executorsOf (config: Config, operator: OperatorFile, log: Log): Executors {
   const place = placeOf(config)
   const { SSH_AUTH_SOCK: agent } = process.env
   const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
   refuseOwnFilesIn(operator, files)
-  const hidden = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
-  return new Executors({ operator, environment: process.env, hidden, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })
+  const secrets = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
+  return new Executors({ operator, environment: process.env, secrets, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })
 }

@@ -76,7 +76,7 @@ export async function openTerminal (t: TestContext, place: Place, options: Parti
 function executorAt (place: Place, workspace: string, state: string): Executor {
   if (typeof place === 'string') {
     const sandbox = place === 'jail' ? 'required' : 'off'
-    return new LocalExecutor({ workspace, sandbox, hasNetwork: false, environment: environmentOf({ ...process.env, HOME: workspace }, []), hidden: [], mayRunAsRoot: true, terminals: join(state, 'terminals') })
+    return new LocalExecutor({ workspace, sandbox, hasNetwork: false, environment: environmentOf({ ...process.env, HOME: workspace }, []), secrets: [], mayRunAsRoot: true, terminals: join(state, 'terminals') })
   }
   const { port, user, hostKey, keyFile } = place
   return new SshExecutor({ type: 'ssh', name: 'web', host: '127.0.0.1', port, user, hostKey, keyFile, cwd: workspace, hasSkills: false, mayRunUnasked: false }, undefined)

@@ -25,7 +25,7 @@ async function project (t: TestContext, files: Files, hasSkills = true) {
   await mkdir(`${folder.path}/shop`, { recursive: true })
   const workspace: Workspace = { name: 'shop', path: `${folder.path}/shop`, hasSkills, mayCommit: false, checks: new Map(), logs: new Map(), confirm: 'deletions' }
   const target: LocalTarget = { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }
-  const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, hidden: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
+  const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, secrets: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())
   const skills = new ForeignSkills(executors)
   return {

@@ -150,7 +150,7 @@ async function offering (t: TestContext) {
     targets: new Map([['here', { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }]]),
     rules: [{ effect: 'deny', command: 'rm *' }]
   }
-  const executors = new Executors({ operator, environment: process.env, hidden: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
+  const executors = new Executors({ operator, environment: process.env, secrets: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())
   return { operator, executors, folder, path }
 }

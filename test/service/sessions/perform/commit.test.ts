@@ -37,7 +37,7 @@ async function repository (t: TestContext, { mayCommit = true } = {}) {
   await write('b.js', 'changed\n')
   const workspace: Workspace = { name: 'shop', path, hasSkills: false, confirm: 'deletions', mayCommit, checks: new Map(), logs: new Map() }
   const operator: OperatorFile = { workspaces: new Map([['shop', workspace]]), targets: new Map(), rules: [] }
-  const executors = new Executors({ operator, environment: process.env, hidden: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
+  const executors = new Executors({ operator, environment: process.env, secrets: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())
   const perform = commitIn(executors, operator, workspaceLocks())
   return {

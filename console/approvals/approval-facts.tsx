@@ -17,6 +17,7 @@ export function ApprovalFacts ({ approval, isInSession }: { readonly approval: A
       {effect.terminal !== undefined && <Fact name={t.terminal}>{t.inThisShell}</Fact>}
       {effect.workspace !== undefined && <Fact name={t.workspace}><code>{effect.workspace}</code></Fact>}
       {effect.folder !== undefined && effect.folder !== '' && <Fact name={t.folder}><span className='mono'><Revealed text={effect.folder} /></span></Fact>}
+      {effect.folderUnknown === true && <Fact name={t.folder}><b className='alarm'>{t.folderUnknown}</b></Fact>}
       {effect.kind === 'exec' && <Fact name={t.sandbox}>{boundsOf(effect)}</Fact>}
       {effect.checks?.[0] !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
       <Fact name={t.session}><SessionWords approval={approval} isInSession={isInSession} /></Fact>

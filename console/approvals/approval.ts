@@ -9,6 +9,8 @@ export interface Effect {
   readonly command?: string
   readonly target?: string
   readonly folder?: string
+  /** Whether nobody knows the folder in which the command would begin. */
+  readonly folderUnknown?: boolean
   readonly host?: string
   readonly port?: number
   readonly user?: string

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
 import { makePrivateFolder, PRIVATE_FILE } from '../base/private-folder.ts'
@@ -90,6 +90,8 @@ class LocalPty implements Pty {
   readonly ended: Promise<PtyEnd>
   readonly #pty: NodePty.IPty
   readonly #options: LocalPtyOptions
+  /** The process id of the shell, as it is outside of the sandbox. */
+  #shell: number | undefined
   #isOver = false
 
   constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
@@ -126,6 +128,11 @@ class LocalPty implements Pty {
     return join(this.#options.files, name)
   }
 
+  async folder (): Promise<string | undefined> {
+    this.#shell ??= this.#options.isJailed ? await shellIn(this.#pty.pid) : this.#pty.pid
+    return this.#isOver || this.#shell === undefined ? undefined : await readlink(`/proc/${this.#shell}/cwd`).catch(() => undefined)
+  }
+
   async kill (): Promise<boolean> {
     if (this.#isOver) return true
     // Unread output would delay the exit event of node-pty.
@@ -146,6 +153,18 @@ class LocalPty implements Pty {
     clearTimeout(timer)
     return isGone
   }
+}
+
+/**
+ * Finds the shell of a sandbox, as the process id outside of it: bubblewrap's first process in there has the number 1, and begins the shell as number 2.
+ * @param outer the process of bubblewrap outside of the sandbox
+ */
+async function shellIn (outer: number): Promise<number | undefined> {
+  const childrenOf = async (pid: number): Promise<number[]> =>
+    (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).split(' ').filter(each => each !== '').map(Number)
+  const inner = (await Promise.all((await childrenOf(outer)).map(childrenOf))).flat()
+  const own = await Promise.all(inner.map(async pid => /^NSpid:.*\t2$/m.test(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''))))
+  return inner.find((_, index) => own[index])
 }
 
 async function killSession (session: number): Promise<boolean> {

@@ -40,6 +40,8 @@ export interface Pty {
    * @throws Error when the file cannot be written
    */
   putFile (name: string, text: string): Promise<string>
+  /** The absolute path of the folder in which the shell is, as the system's kernel tells it; `undefined` where it cannot be known. Never fails. */
+  folder (): Promise<string | undefined>
   /** Ends the shell and all processes in its terminal. @returns whether their end is confirmed */
   kill (): Promise<boolean>
 }

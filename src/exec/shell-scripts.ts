@@ -39,11 +39,34 @@ kill -9 0
 `
 
 /**
+ * The script that prints the folder in which it is, on one line. A name holds any character but `/` and NUL, which a shell cannot keep: so a line end
+ * in it becomes `//.`. The dot behind the path keeps line ends at its end.
+ */
+const PRINT_FOLDER = `
+__aps_d=$(pwd -P; echo .)
+__aps_d=\${__aps_d%??}
+__aps_n=$(printf "\\n.")
+__aps_n=\${__aps_n%.}
+while :; do
+  case $__aps_d in
+    *"$__aps_n"*) __aps_d=\${__aps_d%%"$__aps_n"*}//.\${__aps_d#*"$__aps_n"} ;;
+    *) break ;;
+  esac
+done
+printf "cwd %s\\n" "$__aps_d" >&3
+`
+
+/**
  * Extends a command so that it writes to descriptor 3, when it ends, the folder in which it is. A command that sets its own EXIT trap, or calls
  * `exec`, writes nothing.
  */
 export function reportingFolder (command: string): string {
-  return `trap 'printf "cwd %s\\n" "$(pwd -P)" >&3' EXIT\n${command}\n`
+  return `trap '${PRINT_FOLDER}' EXIT\n${command}\n`
+}
+
+/** The path of a folder that `PRINT_FOLDER` has printed. */
+export function printedFolder (line: string): string {
+  return line.replaceAll('//.', '\n')
 }
 
 /** The supervising script's report on how a command ended: the command's exit code, and the folder in which the command ended. */
@@ -58,5 +81,6 @@ export interface Report {
  */
 export function readReport (text: string): Report {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
-  return { exitCode: exit === undefined ? null : Number(exit), cwd: /^cwd (\/.*)$/m.exec(text)?.[1] }
+  const cwd = /^cwd (\/.*)$/m.exec(text)?.[1]
+  return { exitCode: exit === undefined ? null : Number(exit), cwd: cwd === undefined ? undefined : printedFolder(cwd) }
 }

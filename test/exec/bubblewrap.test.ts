@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { whyNoSandbox } from '../../src/exec/bubblewrap.ts'
 import { type RunOptions } from '../../src/exec/executor.ts'
+import { quoted } from '../../src/exec/shell-scripts.ts'
 import { environmentOf, LocalExecutor, type LocalExecutorOptions } from '../../src/exec/local-executor.ts'
 import { commandLines } from '../helpers/processes.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -21,6 +22,15 @@ describe('a sandboxed command', { skip }, () => {
     const { durationMs, ...ran } = await executor.run('mkdir a; cd a; echo out; echo err >&2; exit 7', forever())
     assert.deepEqual(ran, { outcome: 'exited', exitCode: 7, stdout: 'out\n', stderr: 'err\n', cwd: join(path, 'a') })
     assert.equal((await executor.run('pwd', forever({ cwd: ran.cwd }))).stdout, `${path}/a\n`)
+  })
+
+  it('ends in a folder whatever its name holds', async t => {
+    const { executor, path } = await sandboxIn(t)
+    for (const name of ['a\n', '.hidden\n', '\n\nexit 7\ncwd ', 'b;\x1b]0;c\x07\'"$`\\n']) {
+      const { cwd, exitCode } = await executor.run(`mkdir -p ${quoted(`${name}/.${name}`)}; cd ${quoted(`${name}/.${name}`)}`, forever())
+      assert.deepEqual([cwd, exitCode], [`${path}/${name}/.${name}`, 0])
+      assert.equal((await executor.run('pwd', forever({ cwd }))).stdout, `${cwd ?? ''}\n`)
+    }
   })
 
   it('writes in its workspace, and nowhere else', async t => {

@@ -30,8 +30,12 @@ export interface TestSshd {
   stop (): Promise<void>
 }
 
-/** A real OpenSSH server on a port of its own. @param user who may log in. @default the user who runs the tests; only root can let in others */
-export async function startOpenSsh (user = userInfo().username): Promise<TestSshd> {
+/**
+ * A real OpenSSH server on a port of its own.
+ * @param user who may log in. @default the user who runs the tests; only root can let in others
+ * @param hasSftp whether it offers SFTP
+ */
+export async function startOpenSsh (user = userInfo().username, hasSftp = true): Promise<TestSshd> {
   const folder = await createTemporaryFolder()
   // The server reads the keys of another user as that user.
   if (user !== userInfo().username) await chmod(folder.path, 0o711)
@@ -44,7 +48,7 @@ export async function startOpenSsh (user = userInfo().username): Promise<TestSsh
     const port = await freePort()
     await folder.write('sshd_config', [
       `Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `PidFile ${at('pid')}`, `AuthorizedKeysFile ${at('authorized')}`,
-      'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', 'Subsystem sftp internal-sftp'
+      'StrictModes no', 'UsePAM no', 'PasswordAuthentication no', 'PermitRootLogin prohibit-password', ...(hasSftp ? ['Subsystem sftp internal-sftp'] : [])
     ].join('\n'))
     const server = spawn(SSHD, ['-D', '-e', '-f', at('sshd_config')], { stdio: ['ignore', 'ignore', 'pipe'] })
     // Another process may have taken the port meanwhile: then sshd ends, and what answers there is something else.

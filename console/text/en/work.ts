@@ -141,6 +141,7 @@ export const texts = {
   thisMachine: 'this machine',
   workspace: 'Workspace',
   folder: 'Folder',
+  folderUnknown: 'not known: the target does not tell it',
   sandbox: 'Sandbox',
   sandboxNone: 'none',
   sandboxOf: (kind: string) => ({ auto: 'where it can be had', required: 'required', off: 'none' })[kind] ?? kind,

@@ -143,6 +143,7 @@ export const texts: Same<typeof en> = {
   thisMachine: 'эта машина',
   workspace: 'Проект',
   folder: 'Папка',
+  folderUnknown: 'неизвестна: цель её не сообщает',
   sandbox: 'Песочница',
   sandboxNone: 'нет',
   sandboxOf: kind => ({ auto: 'где возможна', required: 'обязательна', off: 'нет' })[kind] ?? kind,

@@ -91,9 +91,10 @@ function inWords (data: JsonObject): string {
 }
 
 /** The target of a command (a machine), its host if it has one, and the folder in which the command begins. */
-function whereOf ({ target, user, host, folder }: JsonObject): string {
+function whereOf ({ target, user, host, folder, folderUnknown }: JsonObject): string {
   const place = host === undefined ? '' : ` (${textOf(user)}@${textOf(host)})`
-  return `${textOf(target)}${place}${textOf(folder) === '' ? '' : ` in ${textOf(folder)}`}`
+  const where = folderUnknown === true ? ' in a folder that nobody knows' : textOf(folder) === '' ? '' : ` in ${textOf(folder)}`
+  return `${textOf(target)}${place}${where}`
 }
 
 /** The files that a change would delete, as they were shown to the user. */

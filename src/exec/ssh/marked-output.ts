@@ -1,3 +1,5 @@
+import { printedFolder } from '../shell-scripts.ts'
+
 /** The most bytes that are kept of the text before a remote command's output (a login greeting), and of the text after it (the path of a folder). */
 const MAX_ASIDE = 8192
 
@@ -41,7 +43,10 @@ export class MarkedOutput {
    * @returns the folder in which the command ended; `undefined` if the second mark has not told it
    */
   finish (): string | undefined {
-    if (this.#state === 'behind') return /^(\/[^\n]*)\n/.exec(this.#rest.toString())?.[1]
+    if (this.#state === 'behind') {
+      const [, folder] = /^(\/[^\n]*)\n/.exec(this.#rest.toString()) ?? []
+      return folder === undefined ? undefined : printedFolder(folder)
+    }
     if (this.#state === 'inside' && this.#rest.length > 0) this.#onBytes(this.#rest)
     return undefined
   }

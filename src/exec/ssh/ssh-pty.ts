@@ -13,6 +13,9 @@ import { SshConnection } from './ssh-connection.ts'
 /** The longest wait for a shell's report that it begins, in ms. */
 const HELLO = 10_000
 
+/** The longest wait for the answer in which folder the shell is, in ms. */
+const ANSWER = 5000
+
 /** How long a channel stays open after its shell has ended, in ms. Then the service closes the channel. */
 const REST = 1000
 
@@ -195,6 +198,21 @@ class SshPty implements Pty {
     if (sftp === undefined) await this.#putByShell(path, text)
     else await promisify(sftp.writeFile.bind(sftp) as WriteFile)(path, text, { mode: 0o600 })
     return path
+  }
+
+  async folder (): Promise<string | undefined> {
+    const sftp = this.#isOver ? undefined : await (this.#sftp ??= this.#openSftp())
+    if (sftp === undefined) return undefined
+    const link = `/proc/${this.#session}/cwd`
+    let timer: NodeJS.Timeout | undefined
+    const told = new Promise<string | undefined>(resolve => {
+      timer = setTimeout(() => { resolve(undefined) }, ANSWER)
+      void this.ended.then(() => { resolve(undefined) })
+      sftp.realpath(link, (error, path) => { resolve(error === undefined ? path : undefined) })
+    })
+    const path = await told.finally(() => { clearTimeout(timer) })
+    // A server without this file, or one that resolves no link, gives back what it got.
+    return path?.startsWith('/proc/') === true ? undefined : path
   }
 
   async kill (): Promise<boolean> {

@@ -4,7 +4,7 @@ import { MARK } from './shell-lines.ts'
 export type Piece =
   | { readonly kind: 'text', readonly text: string }
   /** A prompt begins. A prompt that is only redrawn has the `number` of an earlier one. */
-  | { readonly kind: 'prompt', readonly number: number, readonly status: number, readonly folder: string }
+  | { readonly kind: 'prompt', readonly number: number, readonly status: number }
   /** A prompt has been shown. */
   | { readonly kind: 'shown' }
   /** The shell asks for its secret, a random text. The shell's later marks contain the secret, which shows that they are genuine. */
@@ -14,8 +14,8 @@ export type Piece =
   /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** The most of an incomplete mark (a report of the shell) that is kept until its rest comes, in UTF-16 units. A mark has at most one path in it. */
-const MAX_MARK = 8192
+/** The most of an incomplete mark (a report of the shell) that is kept until its rest comes, in UTF-16 units. */
+const MAX_MARK = 256
 
 /** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */
 // eslint-disable-next-line no-control-regex
@@ -61,13 +61,13 @@ export class Marks {
   }
 
   #pieceOf (said: string): Piece[] {
-    const [head, kind, number = '', status = '', ...folder] = said.split(';')
+    const [head, kind, number = '', status = ''] = said.split(';', 5)
     if (said === 'k') return [{ kind: 'asks' }]
     if (head === 'b' && kind !== undefined) return [{ kind: 'begin', id: kind }]
     if (head !== this.#secret) return []
     if (kind === 'x') return /^\d{1,3}$/.test(number) ? [{ kind: 'exit', code: Number(number) }] : []
     if (kind === 'e') return [{ kind: 'shown' }]
-    return kind === 'p' && /^\d{1,15}$/.test(number) ? [{ kind: 'prompt', number: Number(number), status: Number(status), folder: folder.join(';') }] : []
+    return kind === 'p' && /^\d{1,15}$/.test(number) ? [{ kind: 'prompt', number: Number(number), status: Number(status) }] : []
   }
 }
 

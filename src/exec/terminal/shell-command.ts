@@ -12,7 +12,7 @@ export interface ShellRunOptions {
   readonly onOutput?: (text: string) => void
   /** Called once, when the command has to wait until the terminal's input line is empty. */
   readonly onWait?: () => void
-  /** Tells whether the command is allowed to begin in this folder. @default it is allowed in any folder */
+  /** Tells whether the command is allowed to begin in this folder, `''` for one that nobody knows. @default it is allowed in any folder */
   readonly mayBeginIn?: (folder: string) => boolean
 }
 
@@ -23,7 +23,7 @@ export interface ShellRan {
   readonly exitCode: number | null
   /** The command's output, with standard error: a terminal has one stream only. */
   readonly stdout: string
-  /** The folder in which the command began; `cwd` is the folder in which the command ended. */
+  /** The folder in which the command began; `cwd` is the folder in which the command ended. Both are `''` where nobody knows them. */
   readonly begunIn: string
   readonly cwd: string
   readonly durationMs: number
@@ -62,6 +62,7 @@ export class ShellCommand {
   /** The reason why the service ends the command; `undefined` as long as nothing ends it. */
   #cause: 'timeout' | 'cancelled' | undefined
   #timer: NodeJS.Timeout | undefined
+  #isFinished = false
 
   /** @param folder folder in which the command begins */
   constructor (text: string, id: string, folder: string, options: ShellRunOptions) {
@@ -79,7 +80,7 @@ export class ShellCommand {
   begin (onEnd: () => void): void {
     this.hasBegun = true
     const end = (cause: 'timeout' | 'cancelled'): void => {
-      if (this.#cause !== undefined) return
+      if (this.#cause !== undefined || this.#isFinished) return
       this.#cause = cause
       onEnd()
     }
@@ -106,6 +107,11 @@ export class ShellCommand {
     this.#add(all.slice(0, all.length - this.#half.length))
   }
 
+  #flush (): void {
+    this.#add(this.#half)
+    this.#half = ''
+  }
+
   #add (text: string): void {
     const plain = text.replace(STYLES, '').replaceAll('\r\n', '\n')
     if (plain === '') return
@@ -113,20 +119,24 @@ export class ShellCommand {
     this.#options.onOutput?.(plain)
   }
 
-  /** Ends the command, because the prompt after it has come. */
-  finish (exitCode: number, cwd: string): void {
-    this.#end(this.#cause ?? 'exited', this.#cause === undefined ? exitCode : null, cwd)
+  /** Ends the command, because the prompt after it has come. @param cwd gives the folder in which it ended; never rejects */
+  finish (exitCode: number, cwd: Promise<string>): void {
+    if (this.#isFinished) return
+    this.#isFinished = true
+    clearTimeout(this.#timer)
+    this.#flush()
+    void cwd.then(folder => { this.#end(this.#cause ?? 'exited', this.#cause === undefined ? exitCode : null, folder) })
   }
 
   /** Ends the command, because the shell has ended. @param exitCode exit code of the shell @param isConfirmed whether no process of the shell runs any more */
   shellEnded (exitCode: number | null, isConfirmed: boolean): void {
+    if (this.#isFinished) return
     if (this.#cause !== undefined) this.#end(isConfirmed ? this.#cause : 'lost', null)
     else this.#end(exitCode === null ? 'lost' : 'exited', exitCode)
   }
 
   #end (outcome: ShellRan['outcome'], exitCode: number | null, cwd = this.#folder): void {
-    this.#add(this.#half)
-    this.#half = ''
+    this.#flush()
     const stdout = this.#clip.text()
     this.#settle({ outcome, exitCode, stdout, begunIn: this.#folder, cwd, durationMs: Math.round(performance.now() - this.#since) })
   }

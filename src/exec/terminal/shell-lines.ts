@@ -12,8 +12,8 @@ export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 /**
  * The setup line, which is typed into a new shell before any output of the shell is shown. It makes the shell ask for a secret, which shows
  * later that a report comes from the shell. The secret is typed separately, since a line can stay in the memory of a shell. After that,
- * every prompt reports a number (which the prompt itself increments), the status of the last command and the folder. A redrawn prompt has
- * the same number again. No variable that the shell has for this is exported.
+ * every prompt reports a number (which the prompt itself increments) and the status of the last command. A redrawn prompt has the same number again.
+ * The folder is no part of a report: its name may hold any character, and `$PWD` any text. No variable that the shell has for this is exported.
  * @param name the beginning of the visible prompt: letters, digits, `_` and `-`
  */
 export function setupLine (name: string): string {
@@ -28,7 +28,7 @@ export function setupLine (name: string): string {
     // reports the code.
     'trap "printf \'\\033]7717;$__aps_k;x;%s\\007\' \\"\\$?\\"" EXIT; fi',
     '__aps_n=0',
-    `PS1=$__aps_o${mark('p;')}'$((__aps_n=__aps_n+1));$?;$PWD'"$(printf '\\007')"$__aps_c'${name}:$PWD$ '$__aps_o${mark('e\\007')}$__aps_c`,
+    `PS1=$__aps_o${mark('p;')}'$((__aps_n=__aps_n+1));$?'"$(printf '\\007')"$__aps_c'${name}:$PWD$ '$__aps_o${mark('e\\007')}$__aps_c`,
     '__aps_p=$PS1',
     'unset __aps_o __aps_c __aps_k'
   ]

@@ -23,11 +23,10 @@ const ENDS_IN_PROGRAM = /[\r\n\x03\x1a\x1c]/
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
 
-/** What the shell reports in a mark (an escape sequence) before each prompt: the prompt's number, the last command's status, and the folder. */
+/** What the shell reports in a mark (an escape sequence) before each prompt: the prompt's number, and the last command's status. */
 export interface Prompt {
   readonly number: number
   readonly status: number
-  readonly folder: string
 }
 
 /**
@@ -37,7 +36,7 @@ export interface Prompt {
 export class ShellState {
   state: TerminalState = 'opening'
   /** The newest prompt. */
-  prompt: Prompt = { number: 0, status: 0, folder: '' }
+  prompt: Prompt = { number: 0, status: 0 }
   readonly #onChange: () => void
   /** Whether keys came after the last key that ended a line, so that the input line is not empty. */
   #isPending = false

@@ -63,6 +63,7 @@ export class Terminal {
   /** The output since a person last pressed Enter, or since a command of a skill began, up to the next prompt. */
   #lastOutput = new ShownOutput()
   #isPrompting = false
+  #folder = ''
   readonly #commands: TypedCommands
   /** Wakes waiting commands when the shell's state has changed, so that they look at the state again. */
   readonly #bell = new Bell()
@@ -96,6 +97,7 @@ export class Terminal {
       shell: this.#shell,
       bell: this.#bell,
       ...(options.patience === undefined ? {} : { patience: options.patience }),
+      lookUpFolder: () => this.#lookUpFolder(),
       show: text => {
         // Half a sequence of a program would hide the beginning of this text.
         this.#filter.reset()
@@ -116,9 +118,9 @@ export class Terminal {
     return this.#options.name
   }
 
-  /** The folder in which the shell is, as its newest prompt reports. */
+  /** The folder in which the shell was at its newest prompt, as the kernel told it; `''` where nobody knows it. */
   get folder (): string {
-    return this.#shell.prompt.folder
+    return this.#folder
   }
 
   /** The output since a person last pressed Enter, or since a command of a skill began, up to the next prompt. */
@@ -185,9 +187,17 @@ export class Terminal {
     this.#pty.write(setupLine(this.#options.name))
     const until = performance.now() + FIRST_PROMPTS
     while (this.state === 'opening' && performance.now() < until) await this.#bell.rung(until - performance.now())
-    if (this.state !== 'opening' && this.state !== 'closed') return this.#touch()
+    if (this.state !== 'opening' && this.state !== 'closed') {
+      await this.#lookUpFolder()
+      return this.#touch()
+    }
     await this.end('it did not begin')
     throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${this.#greeting.trim().slice(-200)}`)
+  }
+
+  async #lookUpFolder (): Promise<string> {
+    this.#folder = await this.#pty.folder() ?? ''
+    return this.#folder
   }
 
   #read (bytes: Buffer): void {

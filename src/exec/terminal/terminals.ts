@@ -26,7 +26,7 @@ export class Terminals {
     return held?.owner === owner ? held.terminal : undefined
   }
 
-  /** The folder in which a terminal is, as its newest prompt reports; `undefined` if the terminal is not open in this process. */
+  /** The folder in which a terminal is, `''` where nobody knows it; `undefined` if the terminal is not open in this process. */
   folderOf (id: string): string | undefined {
     return this.#open.get(id)?.terminal.folder
   }

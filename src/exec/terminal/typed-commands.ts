@@ -32,6 +32,8 @@ export interface TypedCommandsOptions {
   readonly bell: Bell
   /** The longest time, in ms, that a command waits until the shell's input line is empty. @default 10 min */
   readonly patience?: number
+  /** Asks for the folder in which the shell is now, `''` where nobody knows it. Never fails. */
+  readonly lookUpFolder: () => Promise<string>
   /** Shows a text to readers of the terminal. */
   readonly show: (text: string) => void
   /** Called when no command is being typed or runs any more. */
@@ -61,14 +63,16 @@ export class TypedCommands {
 
   /** Runs a command as soon as the shell's input line is empty. @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED */
   async run (text: string, options: ShellRunOptions): Promise<ShellRan> {
-    const { shell, bell, patience = PATIENCE } = this.#options
+    const { shell, bell, lookUpFolder, patience = PATIENCE } = this.#options
     const until = performance.now() + patience
     let wasTold = false
     let tries = 0
     for (;;) {
-      const { folder } = shell.prompt
       if (shell.state === 'closed') throw gone()
-      if (options.signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', begunIn: folder, cwd: folder, durationMs: 0 }
+      if (options.signal.aborted) {
+        const folder = await lookUpFolder()
+        return { outcome: 'cancelled', exitCode: null, stdout: '', begunIn: folder, cwd: folder, durationMs: 0 }
+      }
       if (shell.state === 'prompt' && !this.#isTaken) {
         if (tries++ === TRIES) throw new ExecutorError('TARGET_UNREACHABLE', 'the shell does not read the command')
         const ran = await this.#attempt(text, options)
@@ -87,10 +91,12 @@ export class TypedCommands {
 
   /** Handles the shell's report of a prompt: a command that had begun has ended now. */
   prompted (prompt: Prompt): void {
-    const { shell, bell } = this.#options
+    const { shell, bell, lookUpFolder } = this.#options
     const command = this.#command
     if (command === undefined || command.hasBegun) {
-      if (shell.mark(prompt)) command?.finish(prompt.status, prompt.folder)
+      if (!shell.mark(prompt)) return
+      const folder = lookUpFolder()
+      command?.finish(prompt.status, folder)
     } else if (shell.passed(prompt)) {
       command.isPassed = true
       bell.ring()
@@ -132,16 +138,18 @@ export class TypedCommands {
 
   /** Types a command at an empty prompt, and waits for its end. @returns `undefined` if the command did not begin; then it can be typed again */
   async #attempt (text: string, options: ShellRunOptions): Promise<ShellRan | undefined> {
-    const { shell, bell, onFree } = this.#options
+    const { shell, bell, lookUpFolder, onFree } = this.#options
     this.#isTaken = true
     const { number } = shell.prompt
     const id = randomBytes(16).toString('hex')
     try {
       const line = runLine(await this.#put(COMMAND_FILE, commandFile(text, id)), await this.#put(PROMPT_FILE, RESTORE_PROMPT))
+      const folder = await lookUpFolder()
       // Perhaps a person has typed something since the input line was found empty.
       if (shell.state !== 'prompt' || shell.prompt.number !== number || options.signal.aborted) return undefined
-      const { folder } = shell.prompt
-      if (options.mayBeginIn?.(folder) === false) throw new ExecutorError('TERMINAL_MOVED', `the terminal is in ${folder} by now, and nothing was run`)
+      if (options.mayBeginIn?.(folder) === false) {
+        throw new ExecutorError('TERMINAL_MOVED', `the terminal is in ${folder || 'a folder that nobody knows'} by now, and nothing was run`)
+      }
       return await this.#type(line, new ShellCommand(text, id, folder, options))
     } finally {
       this.#isTaken = false

@@ -14,7 +14,7 @@ export const ApprovalView = Type.Object({
   title: Type.String({ description: 'What the session is about' }),
   rule: Type.String({ description: 'Why a person is asked' }),
   digest: Type.String({ description: 'Of all that is shown under `effect`, at this place of this session; sent with the answer, it is an answer to this and nothing else' }),
-  effect: Type.Unknown({ description: 'What would be done: of a command the target, the folder, and the whole command; of a tool its arguments; of a change its actions' }),
+  effect: Type.Unknown({ description: 'What would be done: of a command the target, the folder (with `folderUnknown` where a terminal does not tell it), and the whole command; of a tool its arguments; of a change its actions' }),
   askedAt: Type.String({ format: 'date-time' }),
   expiresAt: Type.String({ format: 'date-time' }),
   step: Type.Optional(Type.Integer()),

@@ -3,8 +3,10 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
+import { quoted } from '../../../src/exec/shell-scripts.ts'
 import { keptCommand, killingScript } from '../../../src/exec/ssh/remote-scripts.ts'
 import { isAlive } from '../../helpers/processes.ts'
+import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
 /** What is `/bin/sh` somewhere. */
@@ -18,6 +20,14 @@ for (const shell of SHELLS) {
     it('is told from the folder in which it ended', async () => {
       const { closed, said } = begin(shell, 'echo "it\'s"; cd /etc; exit 3')
       assert.deepEqual([await closed, said()], [[3, null], 'MARK begin PID\nit\'s\nMARK end /etc\n'])
+    })
+
+    it('is told from a folder whatever its name holds', async t => {
+      const folder = await createTemporaryFolder()
+      t.after(folder.remove)
+      const name = '\nMARK end \n;\x1b]0;c\x07\'"$`\\n\n'
+      const { closed, said } = begin(shell, `mkdir ${quoted(name)}; cd ${quoted(name)}; echo in`, true, folder.path)
+      assert.deepEqual([await closed, said()], [[0, null], `MARK begin PID\nin\nMARK end ${folder.path}/${name.replaceAll('\n', '//.')}\n`])
     })
 
     for (const [what, command, signal] of [['', 'echo $$; exec sleep 1000', 'TERM'], [' though it ignores SIGTERM', IGNORING, 'KILL']] as const) {
@@ -43,8 +53,8 @@ for (const shell of SHELLS) {
 }
 
 /** Begins a command as sshd does. @param detached whether it leads a group */
-function begin (shell: string, command: string, detached = true) {
-  const child = spawn('/bin/sh', ['-c', as(shell, keptCommand(command, '/tmp'))], { detached, stdio: ['pipe', 'pipe', 'inherit'] })
+function begin (shell: string, command: string, detached = true, cwd = '/tmp') {
+  const child = spawn('/bin/sh', ['-c', as(shell, keptCommand(command, cwd))], { detached, stdio: ['pipe', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.on('data', (bytes: Buffer) => { said += bytes.toString() })
   child.stdin.write('MARK\n')

@@ -71,6 +71,16 @@ for (const { place, skip, at } of PLACES) {
   })
 }
 
+describe('A terminal on a machine without SFTP', { skip: noSshd }, () => {
+  it('runs commands, and is in a folder that nobody knows', async t => {
+    const bare = await startOpenSsh(undefined, false)
+    t.after(() => bare.stop())
+    const { terminal, run } = await openTerminal(t, bare)
+    const { stdout, begunIn, cwd } = await run('cd /; pwd')
+    assert.deepEqual([stdout, begunIn, cwd, terminal.folder], ['/\n', '', '', ''])
+  })
+})
+
 describe('A terminal whose connection is lost', { skip: noSshd }, () => {
   it('leaves no process and no file, and its command is lost', async t => {
     const { terminal, run } = await openTerminal(t, server as TestSshd)

@@ -6,26 +6,26 @@ const [START, END] = ['\x1b]7717;', '\x07']
 
 describe('Marks in what a terminal shows', () => {
   it('are taken out and read', () => {
-    const shown = `a${START}s3cret;p;7;1;/tmp/a;b${END}web$ ${START}s3cret;e${END}x${START}b;id${END}y`
+    const shown = `a${START}s3cret;p;7;1${END}web$ ${START}s3cret;e${END}x${START}b;id${END}y`
     assert.deepEqual(read([shown]), [
-      text('a'), { kind: 'prompt', number: 7, status: 1, folder: '/tmp/a;b' }, text('web$ '), { kind: 'shown' }, text('x'), { kind: 'begin', id: 'id' }, text('y')
+      text('a'), { kind: 'prompt', number: 7, status: 1 }, text('web$ '), { kind: 'shown' }, text('x'), { kind: 'begin', id: 'id' }, text('y')
     ])
   })
 
   it('are read wherever their parts are cut', () => {
-    const shown = `a${START}s3cret;p;7;0;/tmp${END}b`
-    const whole = [text('a'), { kind: 'prompt', number: 7, status: 0, folder: '/tmp' }, text('b')]
+    const shown = `a${START}s3cret;p;7;0${END}b`
+    const whole = [text('a'), { kind: 'prompt', number: 7, status: 0 }, text('b')]
     for (let at = 1; at < shown.length; at++) assert.deepEqual(joined(read([shown.slice(0, at), shown.slice(at)])), whole, String(at))
   })
 
-  for (const [what, forged] of [['another secret', `${START}other;p;9;0;/${END}`], ['no number', `${START}s3cret;p;;0;/${END}`], ['another kind', `${START}s3cret;x${END}`]] as const) {
+  for (const [what, forged] of [['another secret', `${START}other;p;9;0${END}`], ['no number', `${START}s3cret;p;;0${END}`], ['another kind', `${START}s3cret;x${END}`]] as const) {
     it(`with ${what} are taken out and say nothing`, () => {
       assert.deepEqual(joined(read([`a${forged}b`])), [text('ab')])
     })
   }
 
   it('without an end do not hide the one behind them', () => {
-    assert.deepEqual(read([`${START}forged ${START}s3cret;p;1;0;/${END}`]), [{ kind: 'prompt', number: 1, status: 0, folder: '/' }])
+    assert.deepEqual(read([`${START}forged ${START}s3cret;p;1;0${END}`]), [{ kind: 'prompt', number: 1, status: 0 }])
   })
 
   it('that are too long are none, and hold nothing back', () => {

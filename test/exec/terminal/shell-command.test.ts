@@ -7,7 +7,7 @@ async function printed (parts: readonly string[]): Promise<{ readonly live: stri
   let live = ''
   const command = new ShellCommand('git log', 'a1', '/srv', { timeout: 60_000, signal: new AbortController().signal, onOutput (text) { live += text } })
   for (const part of parts) command.output(part)
-  command.finish(0, '/srv')
+  command.finish(0, Promise.resolve('/srv'))
   return { live, stdout: (await command.ended).stdout }
 }
 

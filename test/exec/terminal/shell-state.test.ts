@@ -96,7 +96,7 @@ function begun (t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const shell = new ShellState(() => {})
   const mark = (number: number): void => {
-    shell.mark({ number, status: 0, folder: '/' })
+    shell.mark({ number, status: 0 })
     shell.shown()
   }
   mark(2)

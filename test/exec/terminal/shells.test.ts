@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
+import { quoted } from '../../../src/exec/shell-scripts.ts'
 import { cleanOutputForAI } from '../../../src/engine/skill/clean-output.ts'
 import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
@@ -45,6 +47,18 @@ for (const { place, skip: noPlace, at } of PLACES) {
           await assert.rejects(run('echo more'), { code: 'TERMINAL_GONE' })
         })
       }
+
+      it('is in the folder that the kernel knows, whatever $PWD says and the folder is called', async t => {
+        const { run, folder, terminal } = await open(t)
+        const name = 'b;\x07\x1b]7717;k\x07\'"$`\\n\n'
+        const { begunIn, cwd } = await run(`mkdir ${quoted(name)}; cd ${quoted(name)}`)
+        assert.deepEqual([begunIn, cwd, terminal.folder], [folder, join(folder, name), join(folder, name)])
+        const lied = await run('cd ..; PWD=/etc')
+        assert.deepEqual([lied.cwd, terminal.folder], [folder, folder])
+        terminal.keys('cd /; PWD=/home\r')
+        await waitFor('the folder', () => terminal.folder === '/')
+        await assert.rejects(run('echo never', { mayBeginIn: each => each !== '/' }), { code: 'TERMINAL_MOVED' })
+      })
 
       it('keeps variables from one command to the next', async t => {
         const { run } = await open(t)

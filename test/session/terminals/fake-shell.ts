@@ -64,6 +64,11 @@ export class FakeShell implements Pty {
     return `/files/${name}`
   }
 
+  async folder (): Promise<string> {
+    await this.#host.goesOn()
+    return this.#folder
+  }
+
   async kill (): Promise<boolean> {
     await this.#host.goesOn()
     this.lose()
@@ -168,7 +173,7 @@ export class FakeShell implements Pty {
   #prompt (status: number): void {
     this.#stage = 'prompt'
     this.#command = undefined
-    this.#said += `${MARK}${this.#secret};p;${++this.#prompts};${status};${this.#folder}\x07web$ ${MARK}${this.#secret};e\x07`
+    this.#said += `${MARK}${this.#secret};p;${++this.#prompts};${status}\x07web$ ${MARK}${this.#secret};e\x07`
     const next = this.#ahead.shift()
     this.#said += next ?? this.#line
     if (next !== undefined) this.#read(next)

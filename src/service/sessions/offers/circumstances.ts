@@ -5,7 +5,7 @@ import { type Circumstances } from '../../../session/gate.ts'
 import { type ApplyEffect, type ExecEffect, type Start } from '../../../session/model.ts'
 import { type OpenEffect } from '../../../session/session.ts'
 
-/** Gives the current folder of the shell in a terminal that this process has open. */
+/** Gives the current folder of the shell in a terminal that this process has open, `''` where nobody knows it. */
 export interface TerminalFolders {
   folderOf (terminal: string): string | undefined
 }
@@ -31,9 +31,10 @@ export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, t
 /** What a person is shown about a command before allowing it: the folder or machine on which it would run, the sandbox, the network. */
 function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
   const cwd = terminal === undefined ? given : folderInTerminal()
+  const unknown = cwd === '' ? { folderUnknown: true } : {}
   switch (target?.type) {
-    case 'local': return { folder: cwd ?? target.workspace.path, sandbox: target.sandbox, network: target.hasNetwork }
-    case 'ssh': return { host: target.host, port: target.port, user: target.user, folder: cwd ?? target.cwd ?? '~' }
+    case 'local': return { folder: cwd ?? target.workspace.path, ...unknown, sandbox: target.sandbox, network: target.hasNetwork }
+    case 'ssh': return { host: target.host, port: target.port, user: target.user, folder: cwd ?? target.cwd ?? '~', ...unknown }
     default: return {}
   }
 }

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
 import { makePrivateFolder, PRIVATE_FILE } from '../base/private-folder.ts'
 import { ExecutorError } from './executor.ts'
 import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './pty.ts'
 import { sessionKillScript } from './session-kill.ts'
-import { beginShell } from './shell-scripts.ts'
+import { beginShell, MARKER } from './shell-scripts.ts'
 
 /** The longest wait for a killed shell to end, in ms. */
 const PATIENCE = 4000
@@ -54,7 +54,7 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   await removeLeft(state)
   try {
     const { words: [program = '', ...words], isJailed, files } = await wordsFor(['/bin/sh', '-c', beginShell(shell)], own)
-    const env = { ...environment, ...TERMINAL_ENVIRONMENT }
+    const env = { ...environment, ...TERMINAL_ENVIRONMENT, [MARKER]: basename(own) }
     const pty = ptys.spawn(program, words, { name: TERMINAL_ENVIRONMENT.TERM, ...size, cwd, env, encoding: null })
     return new LocalPty(pty, { own, files, isJailed, onOutput })
   } catch (error) {
@@ -138,7 +138,7 @@ class LocalPty implements Pty {
     // Unread output would delay the exit event of node-pty.
     this.#pty.resume()
     if (!this.#options.isJailed) {
-      const isDead = await killSession(this.#pty.pid)
+      const isDead = await killSession(this.#pty.pid, basename(this.#options.own))
       return await this.#isGone() && isDead
     }
     // All processes in the sandbox end with the sandbox's first process, which is killed here.
@@ -167,9 +167,10 @@ async function shellIn (outer: number): Promise<number | undefined> {
   return inner.find((_, index) => own[index])
 }
 
-async function killSession (session: number): Promise<boolean> {
+async function killSession (session: number, marker: string): Promise<boolean> {
   return await new Promise(resolve => {
-    const child = execFile('/bin/sh', ['-c', sessionKillScript(session)], { timeout: 2 * PATIENCE }, (_error, said) => { resolve(said.trim() === 'end dead') })
+    const script = sessionKillScript(session, marker)
+    const child = execFile('/bin/sh', ['-c', script], { timeout: 2 * PATIENCE }, (_error, said) => { resolve(said.trim() === 'end dead') })
     child.stdin?.on('error', () => {}).end('end\n')
   })
 }

@@ -15,6 +15,36 @@ export function beginShell (shell: readonly string[] | undefined): string {
 }
 
 /**
+ * The environment variable that marks what a terminal or a remote command has started. A process that calls `setsid` leaves its session and group, and
+ * keeps its environment. The value is no secret: it only has to be another one each time.
+ */
+export const MARKER = 'APS_ENDS_WITH'
+
+/**
+ * The shell function `marked`, which prints the ids of all processes that have a marker. It finds those whose environment the system shows to their
+ * user: none without `/proc`, none of another user, and none that was begun without its environment (`env -i`) or hides it (`ssh-agent`).
+ * @param marker a word of the shell that gives the marker's value, not a positional parameter: inside of a function that would be the function's own
+ */
+export function markedFunction (marker: string): string {
+  return `marked () { grep -lsF ${MARKER}=${marker} /proc/[0-9]*/environ | while IFS=/ read -r a b pid c; do echo "$pid"; done; }`
+}
+
+/**
+ * The shell function `endMarked`, which ends all processes that have a marker: by SIGTERM, and by SIGKILL after as many seconds as it is told. What
+ * forks meanwhile is looked for again.
+ */
+export const END_MARKED = `
+endMarked () {
+  for pid in $(marked); do kill -TERM "$pid"; done
+  sleep "$1"
+  for n in 1 2 3 4 5 6 7 8 9 10; do
+    pids=$(marked)
+    [ -n "$pids" ] || break
+    for pid in $pids; do kill -KILL "$pid"; done
+  done
+}`
+
+/**
  * The shell script that supervises a command. Its shell leads the command's process group and outlives the command. On descriptor
  * 3 it reports how the command ended. Then it kills the processes that the command left behind.
  *

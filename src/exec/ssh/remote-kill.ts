@@ -6,12 +6,12 @@ import { killingScript } from './remote-scripts.ts'
 const KILL = 8000
 
 /**
- * Ends a process group on a remote machine over a new channel, since many servers ignore a signal on the command's own channel
+ * Ends a process group on a remote machine, and all that has its marker, over a new channel, since many servers ignore a signal on the command's own channel
  * (https://github.com/mscdex/ssh2/issues/1510).
  * @returns the signal that ended the group; `undefined` when no end was confirmed
  */
-export async function killRemotely (client: Client, pid: number, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
-  const answer = await openExecChannel(client, killingScript(pid), channel => answerOf(channel, mark)).catch(() => undefined)
+export async function killRemotely (client: Client, pid: number, marker: string, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
+  const answer = await openExecChannel(client, killingScript(pid, marker), channel => answerOf(channel, mark)).catch(() => undefined)
   const [, sent] = new RegExp(`^${mark} dead (TERM|KILL)$`, 'm').exec(await answer?.text ?? '') ?? []
   return sent === undefined ? undefined : `SIG${sent as 'TERM' | 'KILL'}`
 }

@@ -30,6 +30,7 @@ type Cause = 'ended' | 'timeout' | 'cancelled'
 export async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
   const started = performance.now()
   const mark = `aps-${randomBytes(16).toString('hex')}`
+  const marker = randomBytes(8).toString('hex')
   const captured = new Captured(options)
   const output = new MarkedOutput(mark, bytes => { captured.append('stdout', bytes) })
   const ranAs = (end: Omit<Ran, 'stdout' | 'stderr' | 'durationMs' | 'cwd'>): Ran => {
@@ -38,7 +39,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   }
 
   let exit: Exit | undefined
-  const opened = await openExecChannel(client, keptCommand(command, cwd), channel => {
+  const opened = await openExecChannel(client, keptCommand(command, marker, cwd), channel => {
     // The channel's input stays open, because the supervising script ends the command when the input ends.
     channel.write(`${mark}\n`)
     channel.once('exit', (code: number | null, signal?: string) => { exit = { code, signal } })
@@ -51,7 +52,7 @@ export async function runOverSsh (client: Client, command: string, { cwd, ...opt
   const cause = await Promise.race([closed, wantedNoMore(options, started, closed)])
   if (cause !== 'ended') {
     const pid = Number(output.begun)
-    const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, mark) : undefined
+    const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, marker, mark) : undefined
     // The command's last output is perhaps still on its way.
     if (signal !== undefined) await Promise.race([closed, silence(channel)])
     channel.destroy()

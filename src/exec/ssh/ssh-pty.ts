@@ -5,7 +5,7 @@ import { type SshTarget } from '../../config/operator.ts'
 import { ExecutorError } from '../executor.ts'
 import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from '../pty.ts'
 import { sessionKillScript } from '../session-kill.ts'
-import { beginShell, quoted } from '../shell-scripts.ts'
+import { beginShell, END_MARKED, MARKER, markedFunction, quoted } from '../shell-scripts.ts'
 import { openExecChannel } from './exec-channel.ts'
 import { answerOf } from './remote-kill.ts'
 import { SshConnection } from './ssh-connection.ts'
@@ -26,6 +26,9 @@ const REST = 1000
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
 
+/** The name of the file by which the service tells the shell's watcher that the shell has ended by itself. What it leaves behind lives on then. */
+const FAREWELL = 'farewell'
+
 /** The longest part of a login greeting (text before the report that a shell begins) that is kept, in UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
@@ -43,6 +46,7 @@ export async function openSshPty (target: SshTarget, agent: string | undefined, 
       resolve(pty)
       await pty.ended
       await pty.killed
+      await pty.farewell
     })
     void using.catch(reject).finally(() => { connection.renew() })
   })
@@ -62,21 +66,26 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
 /**
  * Makes the script that begins a shell in a terminal, and that creates a folder for files that the service writes for the shell. The shell leads
  * its Unix session, so the system sends it a hangup (SIGHUP) when the connection is gone, and the shell sends it to its jobs. A watcher process
- * removes the folder when the shell has ended.
+ * removes the folder when the shell has ended. Where the service is gone, and so does not say that the shell has ended by itself, the watcher also ends
+ * what ignores the hangup or has left the session. Ctrl-C and the hangup, which its group gets too, do not end the watcher.
  */
 function beginning (shell: readonly string[] | undefined): string {
   const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
   return `
 if [ -n "$1" ] && ! cd -- "$1"; then printf '\\033]7717;nowhere\\007'; exit 126; fi
 files=$(mktemp -d /tmp/.aps-XXXXXXXXXX) || exit 126
+${markedFunction('"$files"')}
+${END_MARKED}
 {
-  trap 'rm -rf "$files"; exit' HUP TERM
-  trap '' INT QUIT TSTP
+  trap 'rm -rf "$files"; exit' TERM
+  trap '' HUP INT QUIT TSTP
   while kill -0 $$; do sleep 1; done
+  for n in 1 2 3; do [ -e "$files/${FAREWELL}" ] || sleep 1; done
+  [ -e "$files/${FAREWELL}" ] || endMarked 2
   rm -rf "$files"
 } </dev/null >/dev/null 2>&1 &
 printf '\\033]7717;h;%s;%s\\007' $$ "$files"
-export ${environment}
+export ${environment} ${MARKER}="$files"
 ${beginShell(shell)}
 `
 }
@@ -160,6 +169,8 @@ class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
   /** Settles when the running kill of the shell is finished; the connection has to stay open until then. `undefined` while nobody has killed the shell. */
   killed: Promise<boolean> | undefined
+  /** Settles when the shell's watcher knows that the shell has ended by itself; the connection has to stay open until then. */
+  farewell: Promise<unknown> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel
   readonly #session: number
@@ -173,6 +184,7 @@ class SshPty implements Pty {
     this.#session = session
     this.#files = files
     this.ended = ended
+    channel.once('exit', () => { this.farewell = this.putFile(FAREWELL, '').catch(() => {}) })
     void ended.then(() => { this.#isOver = true })
   }
 
@@ -222,7 +234,7 @@ class SshPty implements Pty {
   async #kill (): Promise<boolean> {
     this.#channel.resume()
     const mark = `aps-${randomBytes(16).toString('hex')}`
-    const script = `exec /bin/sh -c ${quoted(sessionKillScript(this.#session))}`
+    const script = `exec /bin/sh -c ${quoted(sessionKillScript(this.#session, this.#files))}`
     const answer = await openExecChannel(this.#client, script, channel => answerOf(channel, mark)).catch(() => undefined)
     const isDead = (await answer?.text ?? '').includes(`${mark} dead`)
     this.#channel.destroy()

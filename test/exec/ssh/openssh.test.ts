@@ -108,10 +108,11 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
   const orphans: ReadonlyArray<readonly [string, string, number]> = [
     ['that ends at SIGTERM', 'sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; echo ready; wait', 2000],
     ['that ignores SIGTERM, SIGHUP and SIGPIPE', 'trap "" TERM HUP PIPE; (echo ready; exec sh -c "echo \\$\\$ > inner; while :; do sleep 1000; done") & echo $$ > outer; while :; do sleep 1000; done', 6000],
+    ['that has called setsid', 'setsid sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; echo ready; wait', 6000],
     ['that prints without an end', 'sh -c "echo \\$\\$ > inner; exec yes" & echo $$ > outer; wait', 6000]
   ]
   for (const [what, command, most] of orphans) {
-    it(`${what} is gone with its group after kill -9 of the service`, async t => {
+    it(`${what} is gone with all that it has started after kill -9 of the service`, async t => {
       const { port, user, hostKey, keyFile } = server
       const target: SshTarget = { type: 'ssh', name: 't', host: '127.0.0.1', port, user, hostKey, keyFile, cwd: path, hasSkills: false, mayRunUnasked: false }
       for (const name of ['inner', 'outer']) await rm(join(path, name), { force: true })

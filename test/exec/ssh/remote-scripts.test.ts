@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { quoted } from '../../../src/exec/shell-scripts.ts'
 import { keptCommand, killingScript } from '../../../src/exec/ssh/remote-scripts.ts'
-import { isAlive } from '../../helpers/processes.ts'
+import { isAlive, untilDead } from '../../helpers/processes.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
@@ -39,38 +40,56 @@ for (const shell of SHELLS) {
       })
 
       it(`is ended from beside, which confirms it${what}`, async t => {
-        const { child, command: pid } = await begun(t, shell, command)
-        assert.equal(await kill(shell, child.pid as number), `KILLER dead ${signal}\n`)
+        const one = await begun(t, shell, command)
+        const { command: pid } = one
+        assert.equal(await kill(shell, one), `KILLER dead ${signal}\n`)
         assert.equal(isAlive(pid), false)
       })
     }
 
+    for (const [what, end] of [
+      ['ends with its input', async ({ child, closed }: Begun) => { child.stdin.end(); await closed }],
+      ['is ended from beside', async (one: Begun) => { assert.equal(await kill(shell, one), 'KILLER dead KILL\n') }]
+    ] as const) {
+      it(`takes with it what has called setsid and ignores signals, when it ${what}, and nothing else`, async t => {
+        const other = await begun(t, shell, `setsid sh -c '${IGNORING}' & wait`)
+        const daemon = await begun(t, shell, `setsid sh -c '${IGNORING}' & wait`)
+        assert.equal(isAlive(daemon.command), true)
+        await end(daemon)
+        await untilDead(daemon.command)
+        assert.equal(isAlive(other.command), true)
+        process.kill(other.command, 'SIGKILL')
+      })
+    }
+
     it('has no confirmed end where it leads no group', async t => {
-      const { child } = await begun(t, shell, 'echo $$; exec sleep 2', false)
-      assert.equal(await kill(shell, child.pid as number), 'KILLER alive\n')
+      assert.equal(await kill(shell, await begun(t, shell, 'echo $$; exec sleep 2', false)), 'KILLER alive\n')
     })
   })
 }
 
+type Begun = Awaited<ReturnType<typeof begun>>
+
 /** Begins a command as sshd does. @param detached whether it leads a group */
 function begin (shell: string, command: string, detached = true, cwd = '/tmp') {
-  const child = spawn('/bin/sh', ['-c', as(shell, keptCommand(command, cwd))], { detached, stdio: ['pipe', 'pipe', 'inherit'] })
+  const marker = randomBytes(8).toString('hex')
+  const child = spawn('/bin/sh', ['-c', as(shell, keptCommand(command, marker, cwd))], { detached, stdio: ['pipe', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.on('data', (bytes: Buffer) => { said += bytes.toString() })
   child.stdin.write('MARK\n')
-  return { child, closed: once(child, 'close'), said: () => said.replace(` ${child.pid}\n`, ' PID\n') }
+  return { child, marker, closed: once(child, 'close'), said: () => said.replace(` ${child.pid}\n`, ' PID\n') }
 }
 
 /** Begins a command that says its own number. */
 async function begun (t: TestContext, shell: string, command: string, detached = true) {
-  const { child, closed, said } = begin(shell, command, detached)
+  const { child, closed, said, marker } = begin(shell, command, detached)
   t.after(() => child.kill('SIGKILL'))
   const [, pid] = await waitFor('its number', () => /^(\d+)$/m.exec(said()))
-  return { child, closed, command: Number(pid) }
+  return { child, marker, closed, command: Number(pid) }
 }
 
-async function kill (shell: string, pid: number): Promise<string> {
-  const killer = spawn('/bin/sh', ['-c', as(shell, killingScript(pid))], { stdio: ['pipe', 'pipe', 'inherit'] })
+async function kill (shell: string, { child: { pid }, marker }: Pick<Begun, 'child' | 'marker'>): Promise<string> {
+  const killer = spawn('/bin/sh', ['-c', as(shell, killingScript(pid as number, marker))], { stdio: ['pipe', 'pipe', 'inherit'] })
   killer.stdin.end('KILLER\n')
   return await text(killer.stdout)
 }

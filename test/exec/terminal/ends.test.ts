@@ -20,13 +20,22 @@ for (const { place, skip, at } of PLACES) {
   describe(`A terminal ${place} that ends`, { skip }, () => {
     it('leaves no process: neither its shell nor a job behind or in front of it', async t => {
       const { terminal, run } = await openTerminal(t, at())
-      const marker = `3${String(process.pid).padStart(7, '0')}${Math.floor(performance.now())}`
+      const marker = markerOf()
       await run(`sleep ${marker}1 & sleep ${marker}2 & sleep 0.3; kill -STOP $!`)
       terminal.keys(`sleep ${marker}3\r`)
       await waitFor('all three', async () => (await jobs(marker)).length === 3)
       assert.equal(await terminal.end('the test says so'), true)
       assert.deepEqual(await jobs(marker), [])
       assert.deepEqual((await terminal.ended).reason, 'ended')
+    })
+
+    it('leaves nothing that has called setsid or ignores the hangup', async t => {
+      const { terminal, run } = await openTerminal(t, at())
+      const marker = markerOf()
+      await run(`setsid sleep ${marker}1 & (setsid sh -c 'trap "" HUP TERM; sleep ${marker}2; :' &); nohup sleep ${marker}3 >/dev/null 2>&1 & sleep 0.3`)
+      await waitFor('all three', async () => (await jobs(marker)).length === 3)
+      assert.equal(await terminal.end('the test says so'), true)
+      assert.deepEqual(await jobs(marker), [])
     })
 
     it('ends with a command that Ctrl-C does not end, and with that command', async t => {
@@ -94,6 +103,28 @@ describe('A terminal whose connection is lost', { skip: noSshd }, () => {
     await waitFor('its files to be removed', () => !existsSync(folder))
   })
 
+  it('leaves nothing that has called setsid or ignores the hangup', async t => {
+    const { run } = await openTerminal(t, server as TestSshd)
+    const marker = markerOf()
+    await run(`setsid sleep ${marker}1 & (setsid sh -c 'trap "" HUP TERM; sleep ${marker}2; :' &); nohup sleep ${marker}3 >/dev/null 2>&1 & sleep 0.3`)
+    await waitFor('all three', async () => (await jobs(marker)).length === 3)
+    ;(server as TestSshd).cut()
+    await waitFor('their end', async () => (await jobs(marker)).length === 0)
+  })
+
+  it('leaves what was to live on when its shell ends by itself', async t => {
+    const { run, terminal } = await openTerminal(t, server as TestSshd)
+    const marker = markerOf()
+    const { folder } = await ownOf(run)
+    await run(`setsid sleep ${marker}1 & sleep 0.3`)
+    terminal.keys('exit\r')
+    await terminal.ended
+    await waitFor('its files to be removed', () => !existsSync(folder))
+    const left = (await commandLines()).filter(({ words }) => words === `sleep ${marker}1`)
+    assert.equal(left.length, 1)
+    for (const { pid } of left) process.kill(pid, 'SIGKILL')
+  })
+
   it('leaves no file when its shell ends by itself', async t => {
     const { run, terminal } = await openTerminal(t, server as TestSshd)
     const { shell, folder } = await ownOf(run)
@@ -103,6 +134,11 @@ describe('A terminal whose connection is lost', { skip: noSshd }, () => {
     await waitFor('its files to be removed', () => !existsSync(folder))
   })
 })
+
+/** The beginning of a number of seconds that no other process sleeps. */
+function markerOf (): string {
+  return `3${String(process.pid).padStart(7, '0')}${Math.floor(performance.now())}`
+}
 
 async function jobs (marker: string): Promise<string[]> {
   return (await commandLines()).filter(({ pid, words }) => words.startsWith(`sleep ${marker}`) && isAlive(pid)).map(({ words }) => words)

@@ -40,17 +40,19 @@ export async function keepOpen (
     const terminal = await terminals.hold(id, owner, open)
     const lost = (): RightsLost | undefined => signal.reason instanceof RightsLost ? signal.reason : undefined
     let stopping: Promise<void> | undefined
+    let isConfirmed: Promise<boolean> | undefined
     const end = (): void => {
       const why = lost()?.message
       // The session ends as one that somebody has ended, and the shell does not wait for that.
       if (why !== undefined) stopping = stop(id, why).catch(() => {})
-      void terminal.end(why ?? 'it was ended')
+      isConfirmed = terminal.end(why ?? 'it was ended')
     }
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
     const { reason, exitCode } = await terminal.ended
     signal.removeEventListener('abort', end)
     await stopping
+    if (await isConfirmed === false) return { kind: 'unknown', reason: 'nobody has confirmed the end of all that ran in it' }
     return lost()?.failure ?? outcomeOf(reason, exitCode)
   } catch (error) {
     if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }

@@ -54,10 +54,11 @@ const CREDENTIALS = [
 export async function sandboxed (program: readonly string[], sandbox: Sandbox): Promise<string[]> {
   const system = await systemMounts()
   const seen = [sandbox.workspace, ...sandbox.readable, ...system.paths]
-  const places = (await Promise.all(seen.map(async path => [path, await realpath(path).catch(() => path)]))).flat()
+  const places = [...new Set((await Promise.all(seen.map(async path => [path, await realpath(path).catch(() => path)]))).flat())]
   const credentials = await Promise.all(CREDENTIALS.map(path => realpath(join(homedir(), path)).catch(() => undefined)))
   for (const secret of [...sandbox.secrets, ...credentials.filter(path => path !== undefined)]) {
-    const around = places.find(place => placesOf(secret).some(at => isIn(place, at)))
+    const visited = placesOf(secret)
+    const around = places.find(place => visited.some(at => isIn(place, at)))
     if (around === undefined) continue
     const where = isIn(sandbox.workspace, around) ? 'in the workspace' : `in ${around}, which commands in it read`
     throw new ExecutorError('SANDBOX_MISSING', `no sandbox hides ${secret}, since it lies ${where}`)

@@ -76,7 +76,7 @@ const READERS: readonly Reader[] = [
   ['a user\'s keys', text => {
     const shell = new ShellState(() => {})
     shell.keys(text)
-    shell.mark({ number: 1, status: 0, folder: '/' })
+    shell.mark({ number: 1, status: 0 })
     shell.shown()
     shell.output(text)
     shell.close()

@@ -23,6 +23,15 @@ export interface Answer {
   readonly stop: () => void
 }
 
+/** A piece of an answer, as far as the page shows it. */
+interface Chunk {
+  readonly choices?: ReadonlyArray<{
+    readonly delta?: { readonly content?: string | ReadonlyArray<{ readonly type?: string, readonly text?: string }> | null, readonly refusal?: string | null }
+    readonly finish_reason?: string | null
+  }> | null
+  readonly error?: { readonly message?: string } | string | boolean | null
+}
+
 /** The fields in a prompt's `defaults` that are settings of the service, not of a model. */
 const OWN = new Set(['fallbacks', 'maxInputTokens', 'toolLoop'])
 
@@ -51,12 +60,13 @@ export function useAnswer (id: string): Answer {
       let said = ''
       await readStream(asked, ({ data }) => {
         if (data === '[DONE]') return
-        const chunk = JSON.parse(data) as {
-          readonly choices?: ReadonlyArray<{ readonly delta?: { readonly content?: string | null } }>
-          readonly error?: { readonly message?: string }
-        }
-        if (chunk.error !== undefined) throw new Error(chunk.error.message ?? '')
-        said += chunk.choices?.[0]?.delta?.content ?? ''
+        const chunk = JSON.parse(data) as Chunk
+        if (typeof chunk.error === 'object' && chunk.error !== null) throw new Error(chunk.error.message ?? '')
+        const { delta, finish_reason: reason } = chunk.choices?.[0] ?? {}
+        const content = delta?.content ?? ''
+        said += typeof content === 'string' ? content : content.map(part => part.type === 'text' ? part.text ?? '' : '').join('')
+        said += delta?.refusal ?? ''
+        if (reason === 'length' || reason === 'content_filter') said += `… [${reason}]`
         setText(said)
       }, comment => { setSteps(before => [...before, comment]) })
     } catch (failure) {

@@ -397,14 +397,14 @@ export const modelNotFound = define('MODEL_NOT_FOUND', 404,
   (model: string, offered: readonly string[]) => `Model "${model}" not found; offered are ${quoted(offered.slice(0, MAX_OFFERED))}`,
   (model, offered) => ({ model, offered: offered.slice(0, MAX_OFFERED) }))
 export const modelUpstream = define('LLM_UPSTREAM', 502,
-  (provider: string, reason: string, attempts: number, _retryAfter: number | undefined) =>
+  (provider: string, reason: string, attempts: number, _retryAfter: number | undefined, _upstream?: object) =>
     `The model gave no usable answer in ${attempts} attempt${attempts === 1 ? '' : 's'}; provider "${provider}": ${reason}`,
-  (provider, _reason, attempts) => ({ provider, attempts }),
+  (provider, _reason, attempts, _retryAfter, upstream) => ({ provider, attempts, ...(upstream === undefined ? {} : { upstream }) }),
   (_provider, _reason, _attempts, retryAfter) => finalHeaders(retryAfter))
 export const modelRateLimited = define('LLM_RATE_LIMITED', 429,
-  (provider: string, attempts: number, _retryAfter: number | undefined) =>
+  (provider: string, attempts: number, _retryAfter: number | undefined, _upstream?: object) =>
     `The API of model provider "${provider}" answered with status 429, too many requests or a quota used up, in ${attempts} attempt${attempts === 1 ? '' : 's'}`,
-  (provider, attempts) => ({ provider, attempts }),
+  (provider, attempts, _retryAfter, upstream) => ({ provider, attempts, ...(upstream === undefined ? {} : { upstream }) }),
   (_provider, _attempts, retryAfter) => finalHeaders(retryAfter))
 export const modelAuth = define('LLM_AUTH', 502,
   (provider: string, status: number) => `The API of model provider "${provider}" refused the credentials of this service (status ${status}): check its key`,

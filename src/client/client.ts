@@ -79,9 +79,16 @@ type ValueOf<Returns> = string extends Returns ? unknown : Returns
 /** The answer of a model while it is being written: its pieces of text, which can be read only once. */
 export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   readonly release: Release
+  /** Why the model has stopped, once the answer was read: `length` and `content_filter` mean that it was cut. */
+  readonly finishReason: string | undefined
+  /** The words in which the model refuses, once the answer was read; empty when it does not refuse. */
+  readonly refusal: string
   /** Reads the rest of the answer. @returns the whole text */
   text (): Promise<string>
-  /** Reads the rest of the answer, and parses the whole as JSON, for a prompt with `structured: true`. @throws SyntaxError for an answer that is no JSON */
+  /**
+   * Reads the rest of the answer, and parses the whole as JSON, for a prompt with `structured: true`.
+   * @throws PromptShellError for an answer that was cut, or in which the model refuses; SyntaxError for one that is no JSON
+   */
   value (): Promise<ValueOf<Returns>>
 }
 
@@ -151,7 +158,8 @@ export function createClient<Prompts = AnyPrompts> ({ url, token, fetch: send = 
 }
 
 function answerOf<Returns> (response: Response): ChatAnswer<Returns> {
-  const pieces = readPieces(response)
+  const end: AnswerEnd = { finishReason: undefined, refusal: '' }
+  const pieces = readPieces(response, end)
   let whole = ''
   async function * read (): AsyncGenerator<string, void> {
     for await (const piece of pieces) {
@@ -166,22 +174,52 @@ function answerOf<Returns> (response: Response): ChatAnswer<Returns> {
   }
   return {
     release: releaseOf(response),
+    get finishReason () { return end.finishReason },
+    get refusal () { return end.refusal },
     [Symbol.asyncIterator]: read,
     text,
-    value: async () => JSON.parse(await text()) as ValueOf<Returns>
+    async value () {
+      const json = await text()
+      const about = { status: response.status, requestId: response.headers.get('x-request-id') ?? undefined }
+      if (end.refusal !== '') throw new PromptShellError(`The model refuses: ${end.refusal}`, { ...about, code: 'MODEL_REFUSED' })
+      if (CUT.has(end.finishReason ?? '')) throw new PromptShellError(`The answer was cut: ${String(end.finishReason)}`, { ...about, code: 'ANSWER_CUT' })
+      return JSON.parse(unfenced(json)) as ValueOf<Returns>
+    }
   }
 }
 
+/** What is known at the end of an answer. */
+interface AnswerEnd { finishReason: string | undefined, refusal: string }
+
+/** The reasons by which APIs say that a limit or a filter has ended an answer. */
+const CUT: ReadonlySet<string> = new Set(['length', 'max_tokens', 'model_length', 'content_filter'])
+
+/** The JSON in an answer that has a fence around it, of a model that was told to write none. */
+function unfenced (text: string): string {
+  return /^\s*```[^\n]*\n([^]*)\n```\s*$/.exec(text)?.[1] ?? text
+}
+
+interface Delta { readonly content?: string | ReadonlyArray<{ readonly type?: string, readonly text?: string }> | null, readonly refusal?: string | null }
+
+interface Chunk {
+  readonly choices?: ReadonlyArray<{ readonly delta?: Delta, readonly finish_reason?: string | null }> | null
+  readonly error?: { readonly message?: string, readonly code?: string } | string | boolean | null
+}
+
 /** Yields the pieces of text of a streamed chat completion. @throws PromptShellError for an answer that broke off, or that reports an error */
-async function * readPieces (response: Response): AsyncGenerator<string, void> {
+async function * readPieces (response: Response, end: AnswerEnd): AsyncGenerator<string, void> {
   const about = { status: response.status, requestId: response.headers.get('x-request-id') ?? undefined }
   if (response.body === null) throw new PromptShellError('The answer has no body', about)
   for await (const data of readEvents(response.body)) {
     if (data.trim() === '[DONE]') return
-    const { choices = [], error } = JSON.parse(data) as { readonly choices?: ReadonlyArray<{ readonly delta?: { readonly content?: string | null } }>, readonly error?: { readonly message?: string, readonly code?: string } | null }
-    if (error !== undefined && error !== null) throw new PromptShellError(error.message ?? 'The answer was cut', { ...about, code: error.code })
-    const piece = choices[0]?.delta?.content
-    if (typeof piece === 'string' && piece !== '') yield piece
+    const { choices, error } = JSON.parse(data) as Chunk
+    if (typeof error === 'object' && error !== null) throw new PromptShellError(error.message ?? 'The answer was cut', { ...about, code: error.code })
+    const { delta = {}, finish_reason: reason } = choices?.[0] ?? {}
+    const { content = '', refusal } = delta
+    if (typeof reason === 'string' && reason !== '' && reason !== 'null') end.finishReason = reason
+    if (typeof refusal === 'string') end.refusal += refusal
+    const piece = typeof content === 'string' ? content : (content ?? []).map(part => part.type === 'text' ? part.text ?? '' : '').join('')
+    if (piece !== '') yield piece
   }
   throw new PromptShellError('The answer was cut: the connection was closed', about)
 }

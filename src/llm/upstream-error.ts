@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 
 /**
  * The error of one failed attempt at a model API (the upstream). The code that retries reads `retryable` and `retryAfter`, and so needs to know
@@ -13,6 +13,8 @@ export class UpstreamError extends Error {
   readonly retryAfter: number | undefined
   /** The error's message without the API's own words. The log shows this text. */
   readonly summary: string
+  /** The API's own code and type of the error, such as `insufficient_quota`. */
+  readonly upstream: UpstreamCode | undefined
   /** The beginning of a reply that could not be used, without secrets. It is logged only when `LOG_VALUES` is on. */
   readonly answer: string | undefined
 
@@ -22,7 +24,7 @@ export class UpstreamError extends Error {
    */
   constructor (
     summary: string,
-    facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string, answer?: string }
+    facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string, answer?: string, upstream?: UpstreamCode | undefined }
   ) {
     super(facts.quote === undefined ? summary : `${summary}: ${facts.quote}`, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.summary = summary
@@ -30,7 +32,26 @@ export class UpstreamError extends Error {
     this.status = facts.status
     this.retryAfter = facts.retryAfter
     this.answer = facts.answer
+    this.upstream = facts.upstream
   }
+}
+
+/** The code and the type that an API gives its error. Clients tell a quota that is used up from a rate limit by them. */
+export interface UpstreamCode {
+  readonly code?: string
+  readonly type?: string
+}
+
+/** The longest code or type that is kept, in characters. */
+const MAX_CODE = 100
+
+/** The code and the type of an API's error; `undefined` when it has neither. */
+export function codeOf (error: Json | undefined): UpstreamCode | undefined {
+  if (!isJsonObject(error)) return undefined
+  const isCode = (value: Json | undefined): value is string => typeof value === 'string' && value.length <= MAX_CODE && /^[\w.:-]+$/.test(value)
+  const { code, type } = error
+  const found = { ...(isCode(code) ? { code } : {}), ...(isCode(type) ? { type } : {}) }
+  return Object.keys(found).length === 0 ? undefined : found
 }
 
 /** The most characters that are quoted of an error message of the API. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type JsonObject } from '../../src/base/json.ts'
-import { callsOf } from '../../src/engine/shared/choice.ts'
+import { callsOf } from '../../src/llm/history.ts'
 import { sentHistory } from '../../src/engine/shared/sent-history.ts'
 import { property } from '../helpers/property.ts'
 

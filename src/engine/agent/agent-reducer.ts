@@ -1,7 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Answer } from '../../llm/answer.ts'
+import { parseArguments } from '../../llm/calls.ts'
+import { loggedAnswer, wordsOf } from '../../llm/history.ts'
+import { jsonIn } from '../../llm/json-in.ts'
 import { type AgentClassify, type AgentTool } from '../../registry/kinds/agent/agent-setting.ts'
 import { type Next } from '../../session/engine.ts'
-import { callsOf, contentOf, messageOf, parseArguments, wordsOf } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
 import { type Outcome, type Prefix, type Row, ROWS } from '../shared/messages.ts'
@@ -9,6 +12,7 @@ import { renderText } from '../shared/render-text.ts'
 import { type Ended } from '../shared/reducer.ts'
 import { MAX_MESSAGE } from '../shared/outbox.ts'
 import { sentHistory } from '../shared/sent-history.ts'
+import { cutProblem, refusedText } from '../texts/answer-texts.ts'
 import { type AgentState, type Step } from './agent-state.ts'
 import { parseClassification, parseLeniently } from './parse-classification.ts'
 import { chosenOf, findProblem, textOf } from './validate-params.ts'
@@ -61,11 +65,13 @@ export class AgentReducer extends Dialogue<AgentState> {
     if (classify === undefined) throw new Error('a message is classified that nobody asked about')
     const about = { step: 'classify', prefix: 'cls', retry: 'classify' } as const
     if ('failure' in ended) return this.give({ ...about, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
-    const message = messageOf(ended.value)
-    const words = message === undefined ? '' : contentOf(message)
-    const answer = classify.answers === 'exact' ? parseClassification(words) : parseLeniently(words)
-    if (answer !== undefined) return this.#judged(answer)
-    const reason = message === undefined ? 'the answer has no message' : `neither yes nor no: "${clip(words, MAX_SHOWN_ANSWER)}"`
+    const answer = loggedAnswer(ended.value)
+    const words = answer?.text ?? ''
+    if (answer !== undefined && answer.refusal !== '') return this.#refused(about, answer)
+    const isRelevant = answer?.cut === true ? undefined : classify.answers === 'exact' ? parseClassification(words) : parseLeniently(words)
+    if (isRelevant !== undefined) return this.#judged(isRelevant)
+    const unclear = answer?.cut === true ? cutProblem(answer.finishReason) : `neither yes nor no: "${clip(words, MAX_SHOWN_ANSWER)}"`
+    const reason = answer === undefined ? 'the answer has no message' : unclear
     if (this.correct(words, this.instruction('repairClassify'))) {
       this.say('classifyRepaired', 'cls', { reason })
       return this.#askToClassify(classify)
@@ -109,10 +115,12 @@ export class AgentReducer extends Dialogue<AgentState> {
   #selected (ended: Ended, purpose: 'select' | 'select-json'): Next<AgentState> {
     const about = { step: 'select', prefix: 'select', retry: 'select' } as const
     if ('failure' in ended) return this.give({ ...about, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
-    const message = messageOf(ended.value)
-    const choice = message === undefined ? 'the answer has no message' : CHOICES[purpose](message)
-    const reason = typeof choice === 'string' ? choice : choice === undefined && isEmpty(message) ? 'its message is empty' : undefined
-    if (reason !== undefined && this.correct(wordsOf(message), `${this.instruction('repairSelect')}${reason}`)) {
+    const answer = loggedAnswer(ended.value)
+    if (answer !== undefined && answer.refusal !== '') return this.#refused(about, answer)
+    const choice = answer === undefined ? 'the answer has no message' : answer.cut ? cutProblem(answer.finishReason) : CHOICES[purpose](answer)
+    const isEmpty = answer === undefined || (answer.text.trim() === '' && answer.calls.length === 0)
+    const reason = typeof choice === 'string' ? choice : choice === undefined && isEmpty ? 'its message is empty' : undefined
+    if (reason !== undefined && this.correct(answer === undefined ? '' : wordsOf(answer), `${this.instruction('repairSelect')}${reason}`)) {
       this.say('selectRepaired', 'select', { reason })
       return this.#askToSelect(purpose)
     }
@@ -126,6 +134,12 @@ export class AgentReducer extends Dialogue<AgentState> {
     this.state = { ...this.state, pending: choice }
     this.say('selected', 'select', { name, params: Object.entries(values).map(([parameter, value]) => `${parameter}=${textOf(value)}`).join(', ') })
     return this.#validate(name, values)
+  }
+
+  /** Shows the user that the model refuses. It is not asked again: it would refuse again. */
+  #refused (about: { readonly prefix: 'cls' | 'select', readonly step: 'classify' | 'select', readonly retry: string }, { refusal }: Answer): Next<AgentState> {
+    this.outbox.show(refusedText(this.state.setting.language, refusal))
+    return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason: `the model refuses: ${refusal}` })
   }
 
   #validate (name: string, values: JsonObject): Next<AgentState> {
@@ -264,29 +278,24 @@ const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, Step>> = { main: 'await_in
 /** The model's choice of a tool: the call, `undefined` when the model chose no tool, or a text that says what is wrong with its answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
 
-function callInMessage (message: JsonObject): Choice {
-  const [call] = callsOf(message)
+function callInMessage ({ calls: [call] }: Answer): Choice {
   if (call === undefined) return undefined
   const values = parseArguments(call.arguments)
   return typeof values === 'string' ? values : { tool: call.name, arguments: values }
 }
 
-function callInText (message: JsonObject): Choice {
-  const content = contentOf(message)
-  const start = content.indexOf('{')
-  const choice = parseArguments(start < 0 ? '' : content.slice(start, content.lastIndexOf('}') + 1))
-  if (typeof choice === 'string') return choice
-  const { tool, arguments: values } = choice
+function callInText ({ text }: Answer): Choice {
+  if (!text.includes('{')) return undefined
+  const found = jsonIn(text)
+  if ('reason' in found) return `the arguments are not JSON: ${found.reason}`
+  if (!isJsonObject(found.value)) return 'the arguments are not a JSON object'
+  const { tool, arguments: values } = found.value
   if (typeof tool !== 'string') return undefined
   if (values === undefined || values === null) return { tool, arguments: {} }
   return isJsonObject(values) ? { tool, arguments: values } : 'the arguments are not a JSON object'
 }
 
 const CHOICES = { select: callInMessage, 'select-json': callInText }
-
-function isEmpty (message: JsonObject | undefined): boolean {
-  return message === undefined || (contentOf(message).trim() === '' && callsOf(message).length === 0)
-}
 
 /** Declares a tool for the model. The declaration requires no parameter, so that the agent can ask the user in plain words for what is missing. */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, JsonError, parseJson } from '../../base/json.ts'
+import { withoutThoughts } from '../../llm/answer.ts'
 
 /** The length to which a model's one-word answer is read, in UTF-16 units. */
 const MAX_ANSWER = 100
@@ -34,17 +35,6 @@ function meaningOf (word: string | undefined): boolean | undefined {
   if (word === undefined) return undefined
   if (/^(?:да|yes)$/iu.test(word)) return true
   return /^(?:нет|no)$/iu.test(word) ? false : undefined
-}
-
-/**
- * Removes the model's thoughts, which begin with `<think>` and end with `</think>`, from an answer. When the end is missing, the text before
- * the thoughts is returned.
- */
-function withoutThoughts (answer: string): string {
-  const end = answer.lastIndexOf('</think>')
-  if (end >= 0) return answer.slice(end + '</think>'.length)
-  const start = answer.indexOf('<think>')
-  return start < 0 ? answer : answer.slice(0, start)
 }
 
 /** Removes the marks of a Markdown code block around a text. */

@@ -1,5 +1,6 @@
+import { type AskedCall } from '../../llm/answer.ts'
+import { parseArguments, unknownFunction } from '../../llm/calls.ts'
 import { type ChildEffect, type ToolEffect } from '../../session/model.ts'
-import { type AskedCall, parseArguments, unknownFunction } from '../shared/choice.ts'
 import { type OfferedTransfer } from '../shared/dialogue-start.ts'
 import { childOf, MAX_CHILD_CALLS } from './child-call.ts'
 import { type LoopState } from './loop-state.ts'

@@ -1,5 +1,5 @@
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { callsOf, contentOf } from '../shared/choice.ts'
+import { callsOf, contentOf } from '../../llm/history.ts'
 import { clip } from '../shared/clip.ts'
 import { cutMiddle } from '../shared/cut-middle.ts'
 import { startOfTurns } from '../shared/sent-history.ts'

@@ -1,5 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
-import { callsOf, contentOf } from '../shared/choice.ts'
+import { callsOf, contentOf } from '../../llm/history.ts'
 
 /** The largest number of times that a dialogue is handed over to another agent for one message of its user. */
 export const MAX_HANDOFFS = 5

@@ -24,7 +24,7 @@ export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
     calls: []
   }, moment).start(taskOf(started)),
   next: (state, fact, moment) => takeFact(new LoopReducer(state, moment), fact),
-  view: ({ step, hasFailed, messages, answer, value, handover, error }) => ({
+  view: ({ step, hasFailed, messages, answer, value, finishReason, handover, error }) => ({
     stateName: step,
     outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open',
     ...(handover === undefined ? {} : { definition: handover.active }),
@@ -33,6 +33,7 @@ export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
       messages,
       answer: answer ?? null,
       ...(value === undefined ? {} : { value }),
+      ...(finishReason === undefined ? {} : { finishReason }),
       ...(handover === undefined ? {} : { active: handover.active }),
       error: error ?? null
     }

@@ -1,11 +1,14 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Answer, type AskedCall } from '../../llm/answer.ts'
+import { describeError, describeResult } from '../../llm/calls.ts'
+import { askedMessage, loggedAnswer, NO_ANSWER, resultMessage, wordsOf } from '../../llm/history.ts'
 import { type Next } from '../../session/engine.ts'
-import { type AskedCall, askedMessage, callsOf, contentOf, describeError, describeResult, messageOf, resultMessage } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { Dialogue } from '../shared/dialogue.ts'
 import { type OfferedTransfer } from '../shared/dialogue-start.ts'
 import { type Ended } from '../shared/reducer.ts'
 import { alternating, sentHistory } from '../shared/sent-history.ts'
+import { cutMark, cutProblem, refusedText } from '../texts/answer-texts.ts'
 import { calledFunction, type CalledFunction, transferIn } from './called-function.ts'
 import { endOfSummary, MAX_SUMMARY, tokensOf, transcriptOf, withShortResults } from './compact.ts'
 import { MAX_HANDOFFS, TOO_MANY_HANDOFFS, wordsBefore } from './handoff.ts'
@@ -16,6 +19,9 @@ const MAX_RESULT = 16_000
 
 /** The result that the model reads for an interrupted call. Nobody knows whether the call was done. */
 const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
+
+/** What is told of calls that stand beside a handover. */
+const NOT_CALLED = 'not called, since the dialogue was handed over in the same answer:'
 
 const SECOND = 1000
 
@@ -57,7 +63,7 @@ export class LoopReducer extends Dialogue<LoopState> {
   #begin (turn: number): Next<LoopState> {
     const { handover } = this.state
     const renewed = handover === undefined ? {} : { handover: { ...handover, count: 0, isRefused: false } }
-    this.state = { ...this.state, hasCompacted: false, value: undefined, ...renewed }
+    this.state = { ...this.state, hasCompacted: false, value: undefined, finishReason: undefined, ...renewed }
     return this.#askModel(turn)
   }
 
@@ -82,7 +88,7 @@ export class LoopReducer extends Dialogue<LoopState> {
   #close (content: string, problem: string): Next<LoopState> {
     const { setting: { model, returns = {} }, turn, corrections } = this.state
     const wrong = [
-      { role: 'assistant', content: content.trim() === '' ? '(no answer)' : clip(content, MAX_RESULT) },
+      { role: 'assistant', content: content.trim() === '' ? NO_ANSWER : clip(content, MAX_RESULT) },
       { role: 'user', content: `${this.instruction('close')}${problem}` }
     ]
     this.state = { ...this.state, corrections: [...corrections, ...wrong] }
@@ -135,28 +141,31 @@ export class LoopReducer extends Dialogue<LoopState> {
 
   /** Stores the summary that the model wrote, if it wrote one. Then asks the model to answer the user. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
-    const message = 'failure' in ended ? undefined : messageOf(ended.value)
-    const text = message === undefined ? '' : contentOf(message).trim()
+    const answer = 'failure' in ended ? undefined : loggedAnswer(ended.value)
+    const text = answer?.text.trim() ?? ''
     if (text === '') this.say('notCompacted', 'turn', { reason: 'failure' in ended ? ended.failure : 'the summary is empty' })
     else this.state = { ...this.state, summary: { text: clip(text, MAX_SUMMARY), upTo }, lastInput: 0 }
     return this.#askModel(this.state.turn)
   }
 
   #answered (ended: Ended, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
-    const { turn, setting: { maxTurns, returns, history: { compact } } } = this.state
+    const { turn, setting: { maxTurns, returns, language, history: { compact } } } = this.state
     if ('failure' in ended) {
       const compacting = ended.code === 'INPUT_TOO_LONG' && compact !== false ? this.#compact(turn, compact.keep) ?? this.#compact(turn, 1) : undefined
       return compacting ?? this.give({ ...ABOUT, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
     }
     this.state = { ...this.state, lastInput: ended.usage?.input ?? 0 }
-    const message = messageOf(ended.value)
-    if (message === undefined) return this.#unreadable('the answer has no message')
-    const calls = purpose === 'turn' ? callsOf(message) : []
-    if (calls.length > 0 && turn < maxTurns) return this.#callTools(message, calls)
-    const content = contentOf(message)
-    if (returns !== undefined) return this.#returned(ended.value, content, effect, purpose)
-    if (content.trim() === '') return calls.length > 0 ? this.#neverEnds(turn) : this.#unreadable('its message is empty')
-    return this.#tell(content, effect)
+    const answer = loggedAnswer(ended.value)
+    if (answer === undefined) return this.#unreadable('the answer has no message')
+    const { text, refusal, finishReason } = answer
+    const calls = purpose === 'turn' ? answer.calls : []
+    this.state = { ...this.state, finishReason }
+    if (answer.cut && (calls.length > 0 || (returns === undefined && text.trim() === ''))) return this.#unreadable(cutProblem(finishReason), wordsOf(answer))
+    if (calls.length > 0 && turn < maxTurns) return this.#callTools(answer)
+    if (refusal !== '' && calls.length === 0) return this.#tell(refusedText(language, refusal), effect, { refusal })
+    if (returns !== undefined) return this.#returned(ended.value, text, effect, purpose)
+    if (text.trim() === '') return calls.length > 0 ? this.#neverEnds(turn) : this.#unreadable('its message is empty')
+    return this.#tell(answer.cut ? text + cutMark(language, finishReason) : text, effect)
   }
 
   /**
@@ -180,14 +189,15 @@ export class LoopReducer extends Dialogue<LoopState> {
    */
   #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
     this.outbox.notice('stdout', { text: content, effect })
-    this.outbox.notice('message', { role: 'assistant', content, effect, ...more })
+    const { finishReason } = this.state
+    this.outbox.notice('message', { role: 'assistant', content, effect, ...(finishReason === undefined ? {} : { finishReason }), ...more })
     this.remember({ role: 'assistant', content })
     this.reply(content)
     return this.listen()
   }
 
-  #unreadable (reason: string): Next<LoopState> {
-    if (!this.correct('', `${this.instruction('repairAnswer')}${reason}`)) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason })
+  #unreadable (reason: string, words = ''): Next<LoopState> {
+    if (!this.correct(words, `${this.instruction('repairAnswer')}${reason}`)) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason })
     this.say('answerRepaired', 'turn', { reason })
     return this.#askModel(this.state.turn)
   }
@@ -199,22 +209,28 @@ export class LoopReducer extends Dialogue<LoopState> {
     return this.listen()
   }
 
-  #callTools (message: JsonObject, asked: readonly AskedCall[]): Next<LoopState> {
+  #callTools (answer: Answer): Next<LoopState> {
+    const { calls: asked } = answer
     const transfer = transferIn(asked, this.state)
     if (transfer !== undefined) {
       const { handover = { count: 0, isRefused: false } } = this.state
-      if (handover.count < MAX_HANDOFFS) return this.#handOver(contentOf(message), transfer)
+      if (handover.count < MAX_HANDOFFS) return this.#handOver(answer, transfer)
       if (handover.isRefused) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason: TOO_MANY_HANDOFFS })
     }
-    this.remember(askedMessage(message))
+    this.remember(askedMessage(answer))
     this.state = { ...this.state, step: 'call_tools', corrections: [], calls: [] }
     const calls = asked.map((call, index) => this.#call(call, calledFunction(asked, index, this.state)))
     this.state = { ...this.state, calls }
     return this.#proceed()
   }
 
-  /** Hands the dialogue over to another agent, which has its own model, texts and tools. @param said text that the model wrote beside the call */
-  #handOver (said: string, { transfer }: OfferedTransfer): Next<LoopState> {
+  /**
+   * Hands the dialogue over to another agent, which has its own model, texts and tools. Further calls in the same answer are not made: the next agent
+   * perhaps does not offer their functions, so its model is told what was not done.
+   */
+  #handOver ({ text: said, calls }: Answer, { name, transfer }: OfferedTransfer): Next<LoopState> {
+    const beside = calls.filter((_, index) => index !== calls.findIndex(each => each.name === name))
+    for (const call of beside) this.say('callRefused', 'exec', { name: call.name, reason: NOT_CALLED })
     const { definitions = {}, handover, messages } = this.state
     const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
     if (next?.kind !== 'agents') throw new Error(`the dialogue has no agent ${transfer}`)
@@ -224,7 +240,7 @@ export class LoopReducer extends Dialogue<LoopState> {
       ...this.state,
       setting: next.agent,
       tools: next.tools,
-      corrections: [],
+      corrections: beside.length === 0 ? [] : [{ role: 'assistant', content: NO_ANSWER }, { role: 'user', content: clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT) }],
       lastInput: 0,
       handover: { active: transfer, from: messages.length, count: (handover?.count ?? 0) + 1, isRefused: false }
     }

@@ -57,6 +57,8 @@ export interface LoopState extends DialogueState {
   readonly lastInput: number
   /** The last answer as a JSON value, for an agent whose answers have to fit a schema. */
   readonly value: Json | undefined
+  /** Why the model stopped in its last answer, in the words of its API; left out while that is unknown. */
+  readonly finishReason?: string | undefined
   /** The calls in the model's last answer, in order; empty when none waits for its result. */
   readonly calls: readonly LoopCall[]
 }
@@ -69,6 +71,8 @@ export interface LoopResult {
   readonly answer: string | null
   /** The answer as a JSON value, for an agent whose answers have to fit a schema. */
   readonly value?: Json
+  /** Why the model stopped, in the words of its API, such as `stop`; `length` and `content_filter` mean that the answer was cut. Left out when unknown. */
+  readonly finishReason?: string
   /** The id of the agent that answers now, such as `agents/helper`; left out when the dialogue was never handed over. */
   readonly active?: string
   /** The error of the last turn; `null` when it did not fail. */

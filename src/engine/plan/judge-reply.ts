@@ -39,8 +39,8 @@ export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 
  * Checks that a model's answer has JSON of the right form, that it changes files only if the user wants changes (mode APPLY), that its paths
  * are allowed, and that it keeps the plan's limits.
  */
-export function judgeReply (text: string, state: JudgedBy): Judged {
-  const reply = parsePlan(text, state.setting.schemaVersion)
+export function judgeReply (text: string, state: JudgedBy, isEarlier?: true): Judged {
+  const reply = parsePlan(text, state.setting.schemaVersion, isEarlier)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }
   const problem = state.strict === undefined ? undefined : strictProblem(reply.json, state.strict.schema, state.strict.hash)
   if (problem !== undefined) return { verdict: 'repair', problem }

@@ -1,5 +1,6 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { beginningOf, kindInWords } from '../../base/text.ts'
+import { jsonIn } from '../../llm/json-in.ts'
 
 /** The kinds of changes that a model can write in schema 1 of its answers. */
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
@@ -54,10 +55,11 @@ const LOG_LINES = { default: 200, most: 5000 }
 /** The longest part of a text in the model's answer that an error message repeats, in UTF-16 units. */
 const MAX_SHOWN = 60
 
-/** Reads a model's answer: a JSON object or a bare list of actions, also inside a code fence. @param version of the schema */
-export function parsePlan (text: string, version: number): PlanReply | PlanProblem {
-  const json = jsonIn(text)
-  if ('code' in json) return json
+/** Reads a model's answer: a JSON object or a bare list of actions, also inside a code fence. @param version of the schema @param isEarlier as in `Answer` */
+export function parsePlan (text: string, version: number, isEarlier?: true): PlanReply | PlanProblem {
+  if (!/[[{]/.test(text)) return { code: 'ERR_JSON_EXTRACT', message: 'the answer has no JSON object and no array' }
+  const json = jsonIn(text, isEarlier)
+  if ('reason' in json) return { code: 'ERR_JSON_PARSE', message: `the answer is not JSON: ${json.reason}` }
   try {
     return replyOf(json.value, version)
   } catch (error) {
@@ -69,30 +71,6 @@ export function parsePlan (text: string, version: number): PlanReply | PlanProbl
 /** Whether reading a model's answer gave a problem instead of the answer's content. */
 export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem {
   return 'code' in value
-}
-
-/**
- * Finds the JSON in an answer. The whole text is tried first, since the JSON itself can contain a file with a code fence; then the text inside
- * a code fence; then the text from the first bracket to the last.
- */
-function jsonIn (text: string): { readonly value: Json } | PlanProblem {
-  const whole = text.trim()
-  const fence = /```(?:json)?[ \t]*\r?\n/i.exec(whole)
-  const fenced = fence === null ? '' : whole.slice(fence.index + fence[0].length, Math.max(whole.lastIndexOf('```'), fence.index + fence[0].length))
-  const start = whole.search(/[[{]/)
-  const cut = start < 0 ? '' : whole.slice(start, Math.max(whole.lastIndexOf('}'), whole.lastIndexOf(']')) + 1)
-  const candidates = [...new Set([whole, fenced.trim(), cut].filter(each => /^[[{]/.test(each)))]
-  if (candidates.length === 0) return { code: 'ERR_JSON_EXTRACT', message: 'the answer has no JSON object and no array' }
-  let reason = ''
-  for (const candidate of candidates) {
-    try {
-      return { value: parseJson(candidate) }
-    } catch (error) {
-      if (!(error instanceof JsonError)) throw error
-      reason = error.message
-    }
-  }
-  return { code: 'ERR_JSON_PARSE', message: `the answer is not JSON: ${reason}` }
 }
 
 /** The error of an answer with a wrong form, which says at what place. */

@@ -1,10 +1,11 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { readPatch } from '../../files/memory/memory-rules.ts'
+import { loggedAnswer } from '../../llm/history.ts'
 import { type Next } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
-import { contentOf, messageOf } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { type Reducer, type Ended } from '../shared/reducer.ts'
+import { cutProblem, refusedText } from '../texts/answer-texts.ts'
 import { autoContext } from './auto-context.ts'
 import { ChangeReducer } from './change-reducer.ts'
 import { basesIn, contextBlockOf, wholeIn, writeContext } from './context-blocks.ts'
@@ -157,12 +158,14 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
 
   #answered (ended: Ended): Next<PlanState> {
     if ('failure' in ended) return this.#modelFailed(ended.failure, ended.code)
-    const message = messageOf(ended.value)
-    if (message === undefined) return this.#modelFailed('the answer has no message', 'LLM_ERROR')
-    const text = contentOf(message)
+    const answer = loggedAnswer(ended.value)
+    if (answer === undefined) return this.#modelFailed('the answer has no message', 'LLM_ERROR')
+    const { text, refusal, cut, finishReason } = answer
     this.log('debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
-    const { setting: { isStrict, schema, schemaHash }, isFormatRefused } = this.state
-    const judged = judgeReply(text, { ...this.state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined })
+    const { setting: { isStrict, schema, schemaHash, language }, isFormatRefused } = this.state
+    if (refusal !== '') return this.fail({ code: 'MODEL_REFUSED', message: refusedText(language, refusal) })
+    if (cut) return this.#repair(text, { code: 'ERR_ANSWER_CUT', message: cutProblem(finishReason) })
+    const judged = judgeReply(text, { ...this.state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined }, answer.isEarlier)
     switch (judged.verdict) {
       case 'repair': return this.#repair(text, judged.problem)
       case 'read': return this.#readMore(judged.reply)

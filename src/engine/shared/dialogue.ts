@@ -1,4 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
+import { NO_ANSWER } from '../../llm/history.ts'
 import { type Moment, type Next, type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { AGENT_TEXTS } from '../texts/agent-texts.ts'
@@ -10,7 +11,6 @@ import { type DialogueSetting } from './dialogue-start.ts'
 import { type Outcome, type Prefix } from './messages.ts'
 import { MAX_MESSAGE, Outbox } from './outbox.ts'
 import { type Ended, type Reducer } from './reducer.ts'
-import { NO_ANSWER } from './sent-history.ts'
 
 /** The error of a turn in which the user did not get what he asked for. */
 export interface TurnError {
@@ -114,7 +114,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
       case undefined:
         this.state = { ...this.state, retry: undefined, repaired: 0, corrections: [], answer: undefined }
         // When nothing has failed before, the word `retry` is a message like any other.
-        return command === 'retry' && retry !== undefined ? this.askAgain(retry) : this.ask(clip(text.trim(), MAX_MESSAGE))
+        return command === 'retry' && retry !== undefined ? this.askAgain(retry) : this.ask(text.trim())
     }
   }
 

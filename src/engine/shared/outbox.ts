@@ -11,7 +11,7 @@ import { renderText } from './render-text.ts'
 /** The time limit of a skill's request to its model, in ms. */
 export const MODEL_TIMEOUT = 30_000
 
-/** The largest length of a user's message, in code points; a longer one is cut, since every later request to the model repeats it. */
+/** The largest length of what a model or a tool has said, where requests to the model repeat it, in code points; a longer text is cut. */
 export const MAX_MESSAGE = 4000
 
 /** The mark that stands for the words of users, models and tools in brief log lines. */

@@ -1,9 +1,6 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { type AgentHistory } from '../../registry/kinds/agent/agent-setting.ts'
-import { type AskedCall, callsOf, contentOf } from './choice.ts'
-
-/** The content of a message that stands for a missing answer of the model, since APIs want one. */
-export const NO_ANSWER = '(no answer)'
+import { callsOf, contentOf, NO_ANSWER } from '../../llm/history.ts'
 
 /**
  * The part of a dialogue that a request to the model carries, as the agent's definition says. Without `messages`, these are the last turns:
@@ -43,13 +40,12 @@ function * withWholeCalls (messages: readonly JsonObject[]): Generator<JsonObjec
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as JsonObject
     if (isResult(message)) continue
-    const calls = message['role'] === 'assistant' ? callsOf(message) : []
-    if (calls.length === 0) {
+    if (message['role'] !== 'assistant' || callsOf(message).length === 0) {
       yield message
       continue
     }
     const results = resultsFrom(messages, index + 1)
-    if (areAnswered(calls, results)) yield * [message, ...results]
+    if (areAnswered(message, results)) yield * [message, ...results]
     else if (contentOf(message) !== '') yield { role: 'assistant', content: contentOf(message) }
   }
 }
@@ -59,11 +55,11 @@ function resultsFrom (messages: readonly JsonObject[], start: number): readonly 
   return messages.slice(start, end < 0 ? messages.length : end)
 }
 
-function areAnswered (calls: readonly AskedCall[], results: readonly JsonObject[]): boolean {
-  const isOf = ({ id, name, isOlder }: AskedCall, { role, tool_call_id: of, name: called }: JsonObject): boolean => {
-    return isOlder === true ? role === 'function' && called === name : role === 'tool' && of === id
-  }
-  return calls.length === results.length && calls.every((call, index) => isOf(call, results[index] as JsonObject))
+/** Whether each call has its result. Both have the id that the call has in this message, which in old logs can be missing or stand twice. */
+function areAnswered ({ tool_calls: calls, function_call: older }: JsonObject, results: readonly JsonObject[]): boolean {
+  if (!Array.isArray(calls) || calls.length === 0) return results.length === 1 && results[0]?.['role'] === 'function' && isJsonObject(older) && results[0]['name'] === older['name']
+  const asked = calls.filter(isJsonObject)
+  return asked.length === results.length && asked.every(({ id = null }, index) => results[index]?.['role'] === 'tool' && (results[index]['tool_call_id'] ?? null) === id)
 }
 
 /** Joins two neighbouring messages of the same role into one; `undefined` when they cannot be joined. */

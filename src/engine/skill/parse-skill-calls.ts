@@ -1,5 +1,7 @@
-import { type JsonObject } from '../../base/json.ts'
-import { type AskedCall, callsOf, parseArguments, resultMessage, unknownFunction } from '../shared/choice.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
+import { type Answer, type AskedCall } from '../../llm/answer.ts'
+import { parseArguments, unknownFunction } from '../../llm/calls.ts'
+import { resultMessage } from '../../llm/history.ts'
 import { type ReadableReply, withoutFence } from './parse-skill-response.ts'
 import { readSkillCall } from './skill-functions.ts'
 
@@ -7,7 +9,8 @@ import { readSkillCall } from './skill-functions.ts'
 export const MAX_CALLS = 10
 
 /** A function call in the model's last answer, read as one of the replies of a skill (command, question, message, end). */
-export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
+export interface SkillCall extends Pick<AskedCall, 'name' | 'isOlder'> {
+  readonly id: Json
   /** The reply that the call means, or the problem with the call. */
   readonly says: ReadableReply | { readonly type: 'WRONG', readonly problem: string }
   /** The result that the model is told: what the call led to, or why it was not carried out; absent until then. */
@@ -18,8 +21,8 @@ export interface SkillCall extends Pick<AskedCall, 'id' | 'name' | 'isOlder'> {
  * Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call has a `says` of the type `WRONG`.
  * @param isOfOld whether the session is of an earlier version, which left the fence around a command
  */
-export function parseSkillCalls (message: JsonObject, isOfOld = false): SkillCall[] {
-  return callsOf(message).map(({ arguments: text, ...as }, index) => {
+export function parseSkillCalls ({ calls }: Pick<Answer, 'calls'>, isOfOld = false): SkillCall[] {
+  return calls.map(({ arguments: text, extra: _, ...as }, index) => {
     const call = { ...as, says: readingOf(as.name, text, isOfOld) }
     return index < MAX_CALLS ? call : { ...call, result: notRun(`at most ${MAX_CALLS} calls are worked off`) }
   })

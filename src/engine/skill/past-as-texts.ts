@@ -1,6 +1,5 @@
 import { type JsonObject } from '../../base/json.ts'
-import { callsOf, contentOf } from '../shared/choice.ts'
-import { NO_ANSWER } from '../shared/sent-history.ts'
+import { callsOf, contentOf, NO_ANSWER } from '../../llm/history.ts'
 import { parseSkillCalls } from './parse-skill-calls.ts'
 
 /** The message, in the role of the user, that the model gets after its text with the tag `[MESSAGE]` was shown: the model is to reply with the next step. */
@@ -32,6 +31,7 @@ export function pastAsTexts (messages: readonly JsonObject[]): JsonObject[] {
 }
 
 function textsOf (message: JsonObject): string[] {
-  const given = callsOf(message).map(call => `${call.name} ${call.arguments}`.trim() || NO_ANSWER)
-  return parseSkillCalls(message).map(({ says }, index) => says.type === 'WRONG' ? given[index] ?? NO_ANSWER : says.content)
+  const calls = callsOf(message)
+  const given = calls.map(call => `${call.name} ${call.arguments}`.trim() || NO_ANSWER)
+  return parseSkillCalls({ calls }).map(({ says }, index) => says.type === 'WRONG' ? given[index] ?? NO_ANSWER : says.content)
 }

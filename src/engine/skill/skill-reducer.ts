@@ -1,7 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { NO_WORDS } from '../../llm/answer.ts'
+import { loggedAnswer } from '../../llm/history.ts'
 import { type Next } from '../../session/engine.ts'
 import { type Action, type ExecEffect, type Fact } from '../../session/model.ts'
-import { messageOf } from '../shared/choice.ts'
 import { ranAs } from '../shared/outbox.ts'
 import { unknownOutcome } from '../shared/reducer.ts'
 import { TERMINAL_TEXTS } from '../texts/terminal-texts.ts'
@@ -62,7 +63,7 @@ export class SkillReducer extends SkillTurn {
       case 'knowledge': return this.begin(fact.kind === 'result' ? knowledgeOf(fact.result) : '')
       case 'result': return this.#commandEnded(fact)
       default:
-        if (fact.kind === 'result') return this.answered(messageOf(fact.result) ?? {}, awaited.kind === 'repair')
+        if (fact.kind === 'result') return this.answered(loggedAnswer(fact.result) ?? NO_WORDS, awaited.kind === 'repair')
         if (fact.kind !== 'failure' || fact.code !== 'TOOLS_REFUSED' || this.state.protocol === 'text') return this.fail(...whyOf(fact))
         this.goOnByTexts()
         return this.ask('model')

@@ -1,9 +1,10 @@
 import { type JsonObject } from '../../base/json.ts'
+import { type Answer } from '../../llm/answer.ts'
+import { askedMessage, contentOf, NO_ANSWER, wordsOf } from '../../llm/history.ts'
 import { type Moment, type Next } from '../../session/engine.ts'
-import { askedMessage, contentOf, wordsOf } from '../shared/choice.ts'
 import { clip } from '../shared/clip.ts'
 import { MAX_MESSAGE, MODEL_TIMEOUT, Outbox } from '../shared/outbox.ts'
-import { NO_ANSWER } from '../shared/sent-history.ts'
+import { cutProblem, refusedText } from '../texts/answer-texts.ts'
 import { nextCall, notRun, parseSkillCalls, problemIn, resultsOf, withResult } from './parse-skill-calls.ts'
 import { beginsWithTag, parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
 import { MESSAGE_SEEN, pastAsTexts } from './past-as-texts.ts'
@@ -24,6 +25,8 @@ const REPAIR_COMMAND = 'Nothing was run: your [CMD] is not one whole command. ' 
   'Answer again, with [CMD] and one line, or with [CMD] and the whole command in one fenced block. What is wrong: '
 
 const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls of run_command, ask_user, tell_user or finish. What is wrong: '
+
+const REPAIR_CUT = 'Answer again. What is wrong with your answer: '
 
 /** The part of a skill's rules that talks to the model: it asks for the next step, and reads the answer, which has function calls or a tag such as `[CMD]`. */
 export abstract class SkillTurn {
@@ -119,23 +122,32 @@ export abstract class SkillTurn {
   }
 
   /** Handles an answer of the model. @param isRepaired whether the model was asked to correct its first answer, which happens only once */
-  protected answered (message: JsonObject, isRepaired: boolean): Next<SkillState> {
-    const text = contentOf(message)
+  protected answered (answer: Answer, isRepaired: boolean): Next<SkillState> {
+    const { text, refusal, cut, finishReason } = answer
+    if (refusal !== '') return this.fail('MODEL_REFUSED', refusedText(this.state.setting.language, refusal))
+    if (cut) return this.#answerCut(answer, cutProblem(finishReason), isRepaired)
     if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
-    const calls = parseSkillCalls(message, this.state.setting.wholeCommands !== true)
+    const calls = parseSkillCalls(answer, this.state.setting.wholeCommands !== true)
     if (calls.length === 0 && beginsWithTag(text)) {
       this.goOnByTexts()
       return this.#answeredInText(text, isRepaired)
     }
     const problem = calls.length === 0 ? 'it calls no function' : problemIn(calls)
     if (problem !== undefined && !isRepaired) {
-      const said = clip(wordsOf(message).trim(), MAX_MESSAGE) || NO_ANSWER
+      const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
       return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CALLS}${problem}` }])
     }
     if (calls.length === 0) return this.#answeredInWords(text.trim())
-    this.state = { ...this.state, calls, messages: [...this.state.messages, askedMessage(message)] }
+    this.state = { ...this.state, calls, messages: [...this.state.messages, askedMessage(answer)] }
     if (text.trim() !== '') this.outbox.notice('message', { text: text.trim() })
     return this.#workOff()
+  }
+
+  /** Asks once more after an answer that was cut: a half command is another command. */
+  #answerCut (answer: Answer, problem: string, isRepaired: boolean): Next<SkillState> {
+    if (isRepaired) return this.fail('ANSWER_CUT', `The answer was unusable: ${problem}`)
+    const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
+    return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CUT}${problem}` }])
   }
 
   /** Shows the user a text that cannot be read as a question, after the model was asked to answer in another way and has not. */

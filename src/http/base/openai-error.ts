@@ -1,7 +1,7 @@
 import { type FastifyRequest } from 'fastify'
 import { responsesNotStored, type ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { openAiError } from '../../llm/upstream-error.ts'
+import { openAiError, type UpstreamCode } from '../../llm/upstream-error.ts'
 import { isObject } from '../../template/value.ts'
 
 /** The longest quote of a model provider's error, in characters. */
@@ -29,8 +29,10 @@ export function refuseResponses (method: string, path: string): ServiceError | u
 }
 
 /** An error of the service in the form that OpenAI's clients read. */
-export function openAiBody ({ message, code, statusCode }: ServiceError): JsonObject {
-  return openAiError(message, typeOf(statusCode), code)
+export function openAiBody ({ message, code, statusCode, details }: ServiceError): JsonObject {
+  // The code and the type of the provider's error stay, since clients tell a quota from a rate limit by them.
+  const { code: theirs, type } = (details?.['upstream'] ?? {}) as UpstreamCode
+  return openAiError(message, type ?? typeOf(statusCode), theirs ?? code)
 }
 
 /** The error body of a model provider in OpenAI's form: unchanged if it has that form, else quoted as the message of an OpenAI error. */

@@ -17,6 +17,7 @@ export const TurnReply = Type.Object({
   state: Type.String({ description: 'Where the dialogue is: await_input, classify, select, validate, execute, ended' }),
   answer: Type.Union([Type.String(), Type.Null()], { description: 'What the agent has answered to the last message; null where it has not' }),
   value: Type.Optional(Type.Unknown({ description: 'The answer of an agent that `returns` one of a form' })),
+  finishReason: Type.Optional(Type.String({ description: 'Why the model stopped, in the words of its API: `length` and `content_filter` mean that the answer was cut' })),
   error: Type.Union([TurnError, Type.Null()], { description: 'Why the last turn has failed; the dialogue may go on' }),
   children: Type.Array(SessionSummary, { description: 'Sessions that it has started, and that have not ended. Where all of them wait for people, the turn is answered at once with 202; answers go to their ids' }),
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
@@ -24,7 +25,7 @@ export const TurnReply = Type.Object({
 
 /** Describes for the reply the result of one turn of a dialogue with an agent. */
 export function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
-  const { answer = null, value, error = null } = (result ?? {}) as JsonObject
+  const { answer = null, value, finishReason, error = null } = (result ?? {}) as JsonObject
   return {
     id,
     stdout: [...stdout],
@@ -32,6 +33,7 @@ export function describeTurn ({ children, session: { id, status, engine: { view:
     state: stateName,
     answer,
     ...(value === undefined ? {} : { value }),
+    ...(finishReason === undefined ? {} : { finishReason }),
     error,
     children: children.map(summariseSession),
     result: { ...result }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
-import { callsOf, contentOf } from '../../engine/shared/choice.ts'
+import { callsOf, contentOf } from '../../llm/history.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { type Progress } from '../../service/sessions/door.ts'
 import { approvalsIn } from '../../session/approval.ts'

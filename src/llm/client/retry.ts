@@ -98,6 +98,6 @@ function finalError ({ provider, log }: RetryOptions, requestId: string, cause: 
   if (cause.status === 401 || cause.status === 403) return modelAuth(provider, cause.status)
   const retryAfter = cause.retryAfter === undefined ? undefined : Math.ceil(cause.retryAfter / 1000)
   return cause.status === 429
-    ? modelRateLimited(provider, tally.attempts, retryAfter)
-    : modelUpstream(provider, cause.message, tally.attempts, retryAfter)
+    ? modelRateLimited(provider, tally.attempts, retryAfter, cause.upstream)
+    : modelUpstream(provider, cause.message, tally.attempts, retryAfter, cause.upstream)
 }

@@ -13,6 +13,7 @@ import {
   type OperationKind,
   type StreamEnd
 } from '../model-client.ts'
+import { withoutConflicts } from '../exclusive-fields.ts'
 import { UpstreamRefusal } from '../upstream-error.ts'
 import { collectReply } from './collect-reply.ts'
 import { Connections } from './connections.ts'
@@ -86,7 +87,7 @@ export class HttpModel implements ModelUpstream {
 
   async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
     try {
-      const reply = await collectReply(this.#post(endpoint, stringifyJson(request), call), this.#options.maxReplyBytes)
+      const reply = await collectReply(this.#post(endpoint, stringifyJson(withoutConflicts(request)), call), this.#options.maxReplyBytes)
       return judgeReply(reply, member, this.#redact)
     } catch (error) {
       this.#warnOfNotFound(error, endpoint, call)
@@ -108,7 +109,7 @@ export class HttpModel implements ModelUpstream {
       }
     }
     try {
-      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson({ ...request, stream: true }), call), terms)
+      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson(withoutConflicts({ ...request, stream: true })), call), terms)
       return { readable, ended }
     } catch (error) {
       this.#warnOfNotFound(error, COMPLETIONS, call)

@@ -1,11 +1,12 @@
-import { isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, parseJson } from '../../base/json.ts'
+import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, parseJson } from '../../base/json.ts'
+import { errorIn, failedChoice } from '../answer.ts'
 import { beginningOf } from '../../base/text.ts'
 import { type CollectedReply } from './collect-reply.ts'
 import { type ModelReply } from '../model-client.ts'
 import { type Redact } from '../../base/redact.ts'
 import { reportedError } from './reported-error.ts'
 import { parseRetryAfter } from './retry-after.ts'
-import { isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from '../upstream-error.ts'
+import { codeOf, isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from '../upstream-error.ts'
 
 /** The greatest length of the API's text in a refusal that the caller gets, in characters. */
 const MAX_REFUSAL_TEXT = 2000
@@ -28,11 +29,26 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   const text = reply.body.toString('utf8')
   const value = parseObject(text, JSON.parse)
   if (value === undefined) throw badReply(reply, describeBody(reply.body), redact)
-  if (!Object.hasOwn(value, member)) throw badReply(reply, `the reply has no "${member}"`, redact)
+  if (!isAnswer(value, member)) throw errorInReply(reply, value, `the reply has no "${member}"`, redact)
+  const failed = errorIn(value) ?? failedChoice(value)
+  if (failed !== undefined) throw reportedError(failed, redact)
   // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings are not sent to a model again, and are too large
   // to be scanned once more.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
   return { body: reply.body, value }
+}
+
+/** Whether a reply has what was asked for, and not null, an empty list or an object in its place. */
+function isAnswer (value: JsonObject, member: string): boolean {
+  const list = Object.hasOwn(value, member) ? value[member] : undefined
+  return Array.isArray(list) && (member !== 'choices' || (list.length > 0 && list.every(isJsonObject)))
+}
+
+/** The error for a JSON object that is no answer: a failed attempt, which the API tells in its own words or not at all. */
+function errorInReply ({ status, body }: CollectedReply, value: JsonObject, reason: string, redact: Redact): UpstreamError {
+  const error = errorIn(value)
+  if (error !== undefined) return reportedError(error, redact)
+  return new UpstreamError(reason, { retryable: true, status, answer: beginningOfReply(body, redact) })
 }
 
 /** The error for a reply with a status other than 2xx. */
@@ -42,7 +58,10 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   const isRefusal = status >= 400 && status <= 499 && status !== 401 && status !== 403
   if (isRefusal && !retryable) return new UpstreamRefusal(status, refusalBody(status, encodingOf(reply) === undefined ? redact(body.toString('utf8')) : ''))
   const retryAfter = retryable ? parseRetryAfter(headers, Date.now()) : undefined
-  return new UpstreamError(`the upstream answered with status ${status}`, { retryable, status, retryAfter, answer: beginningOfReply(body, redact) })
+  const upstream = codeOf(parseObject(body.toString('utf8'), JSON.parse)?.['error'])
+  // A quota that is used up does not come back within a second.
+  const isLasting = upstream?.code === 'insufficient_quota' || upstream?.type === 'insufficient_quota'
+  return new UpstreamError(`the upstream answered with status ${status}`, { retryable: retryable && !isLasting, status, retryAfter, answer: beginningOfReply(body, redact), upstream })
 }
 
 /**
@@ -50,8 +69,8 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
  * attempt would only cost another completion.
  */
 export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
-  const { error = null } = parseObject(body.toString('utf8'), JSON.parse) ?? {}
-  if (error !== null) return reportedError(error, redact)
+  const error = errorIn(parseObject(body.toString('utf8'), JSON.parse) ?? {})
+  if (error !== undefined) return reportedError(error, redact)
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 

@@ -1,5 +1,6 @@
 import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base/json.ts'
 import { type Redact } from '../../base/redact.ts'
+import { errorIn, failedChoice } from '../answer.ts'
 import { reportedError } from '../provider/reported-error.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { EventScanner, type ServerSentEvent } from '../../runtime/server-sent-events.ts'
@@ -28,6 +29,9 @@ const DONE = '[DONE]'
 
 export const DONE_EVENT = Buffer.from(`data: ${DONE}\n\n`)
 
+/** The comment that is passed on in place of an event without content, by which some servers keep a connection alive: clients would try to parse it. */
+const KEEPALIVE = Buffer.from(': keepalive\n\n')
+
 /** Parses the bytes of a streamed chat completion into frames. */
 export type FrameParser = EventScanner<Frame>
 
@@ -41,11 +45,19 @@ function toFrame ({ bytes, name, data, strangeLine }: ServerSentEvent, redact: R
   if (data === undefined) return { bytes, kind: 'comment' }
   // Some servers write blanks around [DONE]. OpenAI's clients would not see it as the end, so it is written anew.
   if (data.trim() === DONE) return { bytes: data === DONE ? bytes : DONE_EVENT, kind: 'done' }
+  if (isHeartbeat(data) && name !== 'error') return { bytes: KEEPALIVE, kind: 'comment' }
   const chunk = parseChunk(data)
   if (chunk instanceof UpstreamError) return { bytes, kind: 'error', error: chunk }
-  const error = Object.hasOwn(chunk, 'error') ? chunk['error'] ?? null : null
-  if (name === 'error' || error !== null) return { bytes, kind: 'error', error: reportedError(error ?? chunk, redact) }
+  const error = errorIn(chunk) ?? failedChoice(chunk)
+  if (name === 'error' || error !== undefined) return { bytes, kind: 'error', error: reportedError(error ?? chunk, redact) }
   return { bytes, kind: 'chunk', chunk, data }
+}
+
+function isHeartbeat (data: string): boolean {
+  // Most events begin with a bracket, and cost one comparison.
+  if (data.charCodeAt(0) === 0x7b) return false
+  const text = data.trim()
+  return text === '' || text === 'null' || text === '[]' || text.startsWith(':')
 }
 
 function parseChunk (data: string): JsonObject | UpstreamError {
@@ -56,6 +68,8 @@ function parseChunk (data: string): JsonObject | UpstreamError {
     return malformed('an event is not JSON')
   }
   if (!isJsonObject(chunk)) return malformed('an event is not a JSON object')
+  const { choices = null } = chunk
+  if (choices !== null && !Array.isArray(choices) && errorIn(chunk) === undefined) return new UpstreamError('the "choices" of an event are no list', { retryable: true })
   return isTooDeep(data) ? malformed(`an event nests deeper than ${MAX_JSON_DEPTH}`) : chunk
 }
 

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { finishOf } from '../answer.ts'
 import { UpstreamError } from '../upstream-error.ts'
 import { type Frame } from './frame.ts'
 import { writtenBytes } from './written-bytes.ts'
@@ -46,9 +47,10 @@ export class StreamJudge {
     return [...this.#choices.values()].every(state => state === 'finished')
   }
 
-  /** Checks that the stream is not empty. @throws UpstreamError when no chunk has come */
+  /** Checks that the stream is not empty. @throws UpstreamError when no chunk has come, or none has had a choice */
   requireChunk (): void {
     if (this.#chunks === 0) throw new UpstreamError('the stream is empty', { retryable: false })
+    if (this.#choices.size === 0) throw new UpstreamError('the stream has no choices', { retryable: true })
   }
 
   #read (chunk: JsonObject): void {
@@ -64,8 +66,8 @@ export class StreamJudge {
   }
 
   #readChoice (choice: JsonObject): void {
-    const { index = 0, finish_reason: finish, delta = null } = choice
-    if (typeof finish === 'string') this.#choices.set(index, 'finished')
+    const { index = 0, delta = null } = choice
+    if (finishOf(choice) !== undefined) this.#choices.set(index, 'finished')
     else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
     if (isJsonObject(delta)) this.bytes += writtenBytes(delta)
   }

@@ -1,5 +1,7 @@
 import { answerInvalid, type Violation } from '../../base/errors.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson } from '../../base/json.ts'
+import { type Json } from '../../base/json.ts'
+import { type Answer } from '../../llm/answer.ts'
+import { jsonIn } from '../../llm/json-in.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 
 /** The first segment of the paths in violations, such as `answer.score`. It stands for the model's whole answer. */
@@ -9,55 +11,38 @@ const ROOT = 'answer'
 const MAX_TOLD = 10
 
 /**
- * Checks a model's whole reply: the answer in each of its choices must fit the JSON schema that the prompt declares.
+ * Checks the answers of a model against the JSON schema that the prompt declares for them. An answer that calls tools, or in which the model refuses,
+ * is not checked. An answer that was cut never fits, since what is missing may be what matters.
+ * @returns the JSON texts of the answers; `undefined` for those that are not checked
  * @throws ANSWER_INVALID with every violation
  */
-export function checkAnswer (promptId: string, schema: AnswerSchema, reply: JsonObject): void {
-  const { choices } = reply
-  const messages = Array.isArray(choices) ? choices.map((choice: Json) => isJsonObject(choice) ? choice['message'] ?? null : null) : []
-  checkMessages(promptId, schema, messages)
-}
-
-/**
- * Checks the messages of a model against the JSON schema that the prompt declares for answers. A message that calls tools, or in which the
- * model refuses, is no answer and is not checked.
- * @throws ANSWER_INVALID with every violation
- */
-export function checkMessages (promptId: string, { compiled }: AnswerSchema, messages: readonly Json[]): void {
-  const violations = messages.flatMap((message): readonly Violation[] => {
-    if (!isJsonObject(message) || isNoAnswer(message)) return []
-    const answer = parseContent(message['content'] as Json | undefined)
-    return 'mistake' in answer ? [{ path: ROOT, message: answer.mistake }] : compiled.validate(answer.value, ROOT)
-  })
+export function checkAnswers (promptId: string, { compiled }: AnswerSchema, answers: readonly Answer[]): Array<string | undefined> {
+  const checked = answers.map(answer => isNoAnswer(answer) ? undefined : check(compiled, answer))
+  const violations = checked.flatMap(each => each?.violations ?? [])
   if (violations.length > 0) throw answerInvalid(promptId, violations)
+  return checked.map(each => each?.text)
 }
 
 /**
- * Reads the first choice of a whole reply as JSON, and checks it against a schema.
- * @returns the value, or the problem with it; neither of them for a message that calls tools or refuses, which is no answer
+ * Reads an answer as JSON, and checks it against a schema.
+ * @returns the value, or the problem with it; neither of them for an answer that calls tools or refuses
  */
-export function answerIn (compiled: AnswerSchema['compiled'], { choices }: JsonObject): { value: Json } | { problem: string } | Record<never, never> {
-  const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
-  const message = isJsonObject(choice) ? choice['message'] : undefined
-  if (!isJsonObject(message) || isNoAnswer(message)) return {}
-  const answer = parseContent(message['content'])
-  if ('mistake' in answer) return { problem: `${ROOT} ${answer.mistake}` }
-  const [violation, ...more] = compiled.validate(answer.value, ROOT)
-  if (violation === undefined) return { value: answer.value }
-  const told = [violation, ...more].slice(0, MAX_TOLD)
-  return { problem: told.map(({ path, message: wrong }) => `${path} ${wrong}`).join('; ') }
+export function valueIn (compiled: AnswerSchema['compiled'], answer: Answer): { value: Json } | { problem: string } | Record<never, never> {
+  if (isNoAnswer(answer)) return {}
+  const { value, violations } = check(compiled, answer)
+  if (violations.length === 0) return { value }
+  return { problem: violations.slice(0, MAX_TOLD).map(({ path, message: wrong }) => `${path} ${wrong}`).join('; ') }
 }
 
-function isNoAnswer ({ tool_calls: calls, refusal }: JsonObject): boolean {
-  return (Array.isArray(calls) && calls.length > 0) || (typeof refusal === 'string' && refusal !== '')
+function isNoAnswer ({ calls, refusal, cut }: Answer): boolean {
+  return !cut && (calls.length > 0 || refusal !== '')
 }
 
-function parseContent (content: Json | undefined): { value: Json } | { mistake: string } {
-  if (typeof content !== 'string') return { mistake: 'has no text' }
-  try {
-    return { value: parseJson(content) }
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error
-    return { mistake: `is not JSON: ${error.message}` }
-  }
+interface Checked { readonly value: Json, readonly text?: string, readonly violations: readonly Violation[] }
+
+function check (compiled: AnswerSchema['compiled'], { text, cut, finishReason }: Answer): Checked {
+  const wrong = (message: string): Checked => ({ value: null, violations: [{ path: ROOT, message }] })
+  if (cut) return wrong(`was cut (${String(finishReason)}): answer with less`)
+  const found = jsonIn(text)
+  return 'reason' in found ? wrong(`is not JSON: ${found.reason}`) : { ...found, violations: compiled.validate(found.value, ROOT) }
 }

@@ -1,4 +1,6 @@
-import { checkAnswer, checkMessages } from './answer-check.ts'
+import { checkAnswers } from './answer-check.ts'
+import { AnswerReader } from '../../llm/answer.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
 import { type CountedModels, type CountedReply } from './counted-models.ts'
 import { type ChatStream, chatStream, readFrames } from './chat-stream.ts'
 import { type ChatRequest, prepareChat, type PreparationOptions } from './prepare-chat.ts'
@@ -6,7 +8,6 @@ import { type ToolLoop } from './tool-loop.ts'
 import { type FrameStream } from '../../llm/model-client.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type CallerSignal } from '../../runtime/caller-signal.ts'
-import { ReplyAssembler } from './reply-assembler.ts'
 
 /** The parts of the service that a chat needs. */
 export interface ChatOptions extends PreparationOptions {
@@ -34,8 +35,7 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
       const reply = chat.offered === undefined
         ? await models.ask({ kind: 'chat', request: chat.body, call: chat.call })
         : await toolLoop.complete(chat, chat.offered)
-      if (chat.answer !== undefined) checkAnswer(chat.promptId, chat.answer, reply.value)
-      return reply
+      return chat.answer === undefined ? reply : checkedReply(reply, chat.promptId, chat.answer)
     },
     async stream (request) {
       models.requireConfigured()
@@ -49,6 +49,26 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
 }
 
 /**
+ * Checks a whole answer. Where the model wrote prose or a fence around its JSON, the caller gets the JSON alone.
+ * @throws ANSWER_INVALID
+ */
+function checkedReply (reply: CountedReply, promptId: string, answer: AnswerSchema): CountedReply {
+  const reader = new AnswerReader()
+  reader.add(reply.value)
+  const texts = checkAnswers(promptId, answer, reader.answers())
+  const contentIn = (choice: Json): Json | undefined => isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message']['content'] : undefined
+  const isPlain = (reply.value['choices'] as readonly Json[]).every((choice, index) => texts[index] === undefined || String(contentIn(choice)).trim() === texts[index])
+  if (isPlain) return reply
+  const value = parseJson(reply.body.toString('utf8')) as JsonObject
+  const choices = (value['choices'] as readonly Json[]).map((choice, index) => {
+    const content = texts[index]
+    return content === undefined || !isJsonObject(choice) || !isJsonObject(choice['message']) ? choice : { ...choice, message: { ...choice['message'], content } }
+  })
+  const plain = { ...value, choices }
+  return { ...reply, value: plain, body: Buffer.from(stringifyJson(plain)) }
+}
+
+/**
  * Passes a model's stream on, and checks the answer at its end. An answer that does not have the form that the prompt declares ends with an
  * error event instead of `[DONE]`, since the parts already sent cannot be taken back.
  */
@@ -57,10 +77,10 @@ function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSch
 }
 
 async function * checked (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): AsyncGenerator<Buffer, void> {
-  const assembler = new ReplyAssembler()
+  const reader = new AnswerReader()
   for await (const frame of readFrames(stream, signal)) {
-    if (frame.kind === 'chunk') assembler.add(frame)
-    else if (frame.kind === 'done') checkMessages(promptId, answer, assembler.messages())
+    if (frame.kind === 'chunk') reader.add(frame.chunk)
+    else if (frame.kind === 'done') checkAnswers(promptId, answer, reader.answers())
     yield frame.bytes
   }
 }

@@ -1,6 +1,8 @@
 import { toolFailed } from '../../base/errors.ts'
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { type AskedCall, describeError, describeResult, parseArguments, unknownFunction } from '../../engine/shared/choice.ts'
+import { type JsonObject } from '../../base/json.ts'
+import { type AskedCall } from '../../llm/answer.ts'
+import { describeError, describeResult, parseArguments, unknownFunction } from '../../llm/calls.ts'
+import { resultMessage } from '../../llm/history.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type CallableTool } from '../../registry/generation/generation.ts'
 import { NOTHING } from '../../template/value.ts'
@@ -46,26 +48,27 @@ export interface TurnOptions {
 export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {
   const { turn, call, callTool, onStep, onAnswer } = options
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
-  const answered = (id: Json, content: string): JsonObject => {
-    const message = { role: 'tool', tool_call_id: id, content }
+  const answered = (asked: AskedCall, content: string): JsonObject => {
+    const message = resultMessage(asked, content)
     onAnswer(message)
     return message
   }
-  return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async ({ id, name, arguments: text }) => {
+  return withDeadline(toAbortSignal(call.signal), timeLeft, limit => together(limit, signal => calls.map(async asked => {
+    const { name, arguments: text } = asked
     const tool = tools.get(name)
-    if (tool === undefined) return answered(id, describeError(unknownFunction(name)))
+    if (tool === undefined) return answered(asked, describeError(unknownFunction(name)))
     const values = parseArguments(text)
     const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
     if (typeof values === 'string') {
       onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
-      return answered(id, describeError(values))
+      return answered(asked, describeError(values))
     }
     const { requestId, activity, deadline } = call
     const time = deadline === undefined ? {} : { time: { deadline, whole: timeLeft } }
     const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId, activity, ...time })
     onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
-    return answered(id, describeOutcome(outcome))
+    return answered(asked, describeOutcome(outcome))
   })))
 }
 

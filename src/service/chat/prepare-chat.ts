@@ -3,6 +3,7 @@ import { type CallerSignal } from '../../runtime/caller-signal.ts'
 import { type Prompt } from '../../registry/generation/generation.ts'
 import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
 import { type JsonObject } from '../../base/json.ts'
+import { mergeFields } from '../../llm/exclusive-fields.ts'
 import { type CountedCall } from './counted-models.ts'
 import { countMedia, type MediaTokens } from './count-media.ts'
 import { estimateInputTokens } from './estimate-tokens.ts'
@@ -54,7 +55,7 @@ export async function prepareChat (request: ChatRequest, { renderPrompt, systemM
   const answer = Object.hasOwn(fields, 'response_format') ? undefined : chat.answer
   const messages = asMessages(rendering, systemMessage)
   // The spread members come last where possible: adding a member to a copied object takes V8 some 2 µs.
-  const plain = { messages, ...chat.fields, ...(answer === undefined ? {} : { response_format: answer.responseFormat }), ...fields }
+  const plain = { messages, ...mergeFields(chat.fields, fields), ...(answer === undefined ? {} : { response_format: answer.responseFormat }) }
   const offered = chat.toolLoop === undefined ? undefined : offerTools(prompt.loopTools, plain, chat.toolLoop.maxTurns)
   if (offered !== undefined) checkChoices(plain)
   const body = offered === undefined ? plain : { ...plain, tools: offered.declarations }

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type FrameStream } from '../../llm/model-client.ts'
-import { checkMessages } from './answer-check.ts'
+import { checkAnswers } from './answer-check.ts'
 import { type ChatStream, chatStream, readFrames } from './chat-stream.ts'
 import { type ToolStep } from './model-tool-calls.ts'
 import { type PreparedChat } from './prepare-chat.ts'
@@ -17,29 +17,30 @@ type OpenTurn = (request: JsonObject) => Promise<FrameStream>
  */
 export async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
   // The first turn is opened before the stream begins, so that its failure is an ordinary error rather than an event.
-  const first = await open(turns.request())
-  return chatStream(allTurns(first, turns, open, chat), chat.call.signal)
+  const request = turns.request()
+  return chatStream(allTurns({ request, stream: await open(request) }, turns, open, chat), chat.call.signal)
 }
 
-async function * allTurns (first: FrameStream, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
+interface OpenedTurn { readonly request: JsonObject, readonly stream: FrameStream }
+
+async function * allTurns (first: OpenedTurn, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
   const { promptId, call, answer, onToolStep } = chat
   const role = new RoleOnce()
-  for (let stream = first; ; stream = await open(turns.request())) {
-    const reader = new TurnReader(role)
+  for (let { request, stream } = first; ; request = turns.request(), stream = await open(request)) {
+    const reader = new TurnReader(role, request)
     for await (const frame of readFrames(stream, call.signal)) {
       const bytes = reader.read(frame)
       if (bytes !== undefined) yield bytes
     }
-    const message = reader.message()
-    const calls = reader.isDone ? turns.callsIn(message) : []
-    if (calls.length === 0) {
+    const said = reader.answer()
+    if (!reader.isDone || turns.callsIn(said).length === 0) {
       // Only the last turn is the answer; texts before tool calls are not checked against the prompt's schema.
-      if (reader.isDone && answer !== undefined) checkMessages(promptId, answer, [message])
+      if (reader.isDone && answer !== undefined) checkAnswers(promptId, answer, [said])
       yield * reader.held()
       return
     }
     const steps: ToolStep[] = []
-    await turns.answer(message, calls, step => {
+    await turns.answer(said, step => {
       steps.push(step)
       onToolStep(step)
     })

@@ -1,4 +1,4 @@
-import { messageOf } from '../../engine/shared/choice.ts'
+import { readReply } from '../../llm/history.ts'
 import { type ToolCaller } from '../../tool/call/tool-caller.ts'
 import { type ChatStream } from './chat-stream.ts'
 import { type CountedModels, type CountedReply } from './counted-models.ts'
@@ -28,11 +28,11 @@ export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop
     async complete (chat, offered) {
       const turns = new Turns(chat, offered, callTool)
       for (;;) {
-        const reply = await models.ask({ kind: 'chat', request: turns.request(), call: chat.call })
-        const message = messageOf(reply.value) ?? {}
-        const calls = turns.callsIn(message)
-        if (calls.length === 0) return reply
-        await turns.answer(message, calls, chat.onToolStep)
+        const request = turns.request()
+        const reply = await models.ask({ kind: 'chat', request, call: chat.call })
+        const answer = readReply(reply.value, request)
+        if (turns.callsIn(answer).length === 0) return reply
+        await turns.answer(answer, chat.onToolStep)
       }
     },
     async stream (chat, offered) {

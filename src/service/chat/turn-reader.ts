@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
+import { type Answer, AnswerReader } from '../../llm/answer.ts'
 import { type Frame } from '../../llm/stream/frame.ts'
-import { ReplyAssembler } from './reply-assembler.ts'
 import { type RoleOnce } from './role-once.ts'
 
 /**
@@ -10,15 +10,16 @@ import { type RoleOnce } from './role-once.ts'
  */
 export class TurnReader {
   readonly #role: RoleOnce
-  readonly #assembler = new ReplyAssembler()
+  readonly #reader: AnswerReader
   #held: Frame[] = []
   #isHolding = false
   /** Whether the stream has ended with `[DONE]`, rather than being cut. */
   isDone = false
 
-  /** Makes the reader of one turn's stream. @param role removes the `role` from the streams of all turns but the first */
-  constructor (role: RoleOnce) {
+  /** Makes the reader of one turn's stream. @param role removes the `role` from the streams of all turns but the first @param request of the turn */
+  constructor (role: RoleOnce, request: JsonObject) {
     this.#role = role
+    this.#reader = new AnswerReader(request)
   }
 
   /**
@@ -30,15 +31,15 @@ export class TurnReader {
     if (frame.kind === 'done') this.isDone = this.#isHolding = true
     // An error event of the model's API goes to the client. The frames that are held back never reach the client then.
     else if (frame.kind === 'error') return frame.bytes
-    else if (frame.kind === 'chunk' && this.#assembler.add(frame)) this.#isHolding = true
+    else if (frame.kind === 'chunk' && this.#reader.add(frame.chunk).hasCall) this.#isHolding = true
     if (!this.#isHolding) return this.#role.pass(frame)
     this.#held.push(frame)
     return undefined
   }
 
-  /** The whole message of the turn, put together from its frames. */
-  message (): JsonObject {
-    return this.#assembler.messages()[0] ?? {}
+  /** What the model has answered in the turn. */
+  answer (): Answer {
+    return this.#reader.answer()
   }
 
   /** The frames that were held back, as the client gets them, if the turn has ended with `[DONE]`; an empty list if its stream was cut. */

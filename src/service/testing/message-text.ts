@@ -6,9 +6,3 @@ export function messageText ({ content = null }: JsonObject): string {
   if (!Array.isArray(content)) return ''
   return (content as readonly Json[]).map(part => isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '').join('')
 }
-
-/** The text of a chat completion. */
-export function answerIn ({ choices = [] }: JsonObject): string {
-  const [choice] = choices as readonly Json[]
-  return isJsonObject(choice) && isJsonObject(choice['message']) ? messageText(choice['message']) : ''
-}

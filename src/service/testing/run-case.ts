@@ -1,5 +1,6 @@
 import { visibleEnvirons } from '../../access/environ-view.ts'
 import { clientClosed, requestInvalid, ServiceError } from '../../base/errors.ts'
+import { readReply } from '../../llm/history.ts'
 import { UpstreamRefusal } from '../../llm/upstream-error.ts'
 import { type Assertion } from '../../registry/kinds/tests/test-cases.ts'
 import { inTurn } from '../../runtime/fairness.ts'
@@ -9,7 +10,7 @@ import { type RenderRequest } from '../render/render-prompt.ts'
 import { type CaseRequest, type CaseRunnerOptions } from './case-request.ts'
 import { checkOutput, type Output, type PlainAssertion, type Verdict } from './check-output.ts'
 import { judgeOutput } from './judge-output.ts'
-import { answerIn, messageText } from './message-text.ts'
+import { messageText } from './message-text.ts'
 
 /** The result of one assertion of a test case. */
 export interface AssertionResult extends Verdict {
@@ -82,7 +83,8 @@ async function ask (request: CaseRequest, environment: RenderEnvironment | undef
     throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
   }
   const { value } = await chatWithPrompt.complete({ ...renderOf(request, environment), fields: model === undefined ? {} : { model }, signal })
-  return answerIn(value)
+  const { text, refusal } = readReply(value, {})
+  return text === '' ? refusal : text
 }
 
 async function check (assertion: Assertion, output: Output, request: CaseRequest, options: CaseRunnerOptions): Promise<Verdict> {

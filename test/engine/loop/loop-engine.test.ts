@@ -95,7 +95,7 @@ describe('the free agent', () => {
       dialogue.end(answerWith({ content: '', ...asks }))
       assert.deepEqual(dialogue.open.map(effect => effect.kind === 'tool' ? [effect.tool, effect.arguments] : effect), [['code.owners', { file: 'a.go', tenant: 'acme' }]])
       dialogue.end('x')
-      assert.deepEqual(asked(dialogue).messages.slice(-2), [{ role: 'assistant', content: '', ...asks }, { role: 'function', name: 'owners', content: 'x' }])
+      assert.deepEqual(asked(dialogue).messages.slice(-2), [{ role: 'assistant', content: null, function_call: { name: 'owners', arguments: '{"file":"a.go"}' } }, { role: 'function', name: 'owners', content: 'x' }])
     })
   }
 

@@ -134,6 +134,6 @@ describe('builtin:script', () => {
   }
 
   it('is asked again before a failure is final', async () => {
-    await assert.rejects(open([1, 1]).ask({ kind: 'chat', request: { messages: [user('broken')] }, call: call() }), { code: 'LLM_UPSTREAM', details: { provider: 'default', attempts: 3 } })
+    await assert.rejects(open([1, 1]).ask({ kind: 'chat', request: { messages: [user('broken')] }, call: call() }), { code: 'LLM_UPSTREAM', details: { provider: 'default', attempts: 3, upstream: { type: 'server_error' } } })
   })
 })

@@ -65,7 +65,7 @@ describe('HttpModel', () => {
   })
 
   it('answers with the bytes of the upstream, large integers and unknown fields included', async t => {
-    const body = '{ "choices": [], "x": 9007199254740993, "choices ": "é" }'
+    const body = '{ "choices": [{}], "x": 9007199254740993, "choices ": "é" }'
     const { client } = await open(t, (_hit, response) => { response.end(body) })
     assert.equal((await client.ask({ kind: 'chat', request: ASK, call: call() })).body.toString('utf8'), body)
   })

@@ -20,6 +20,8 @@ interface Expected {
   readonly status?: number
   readonly code?: string
   readonly reason?: string
+  /** The type of the error event, where the upstream has given one. */
+  readonly type?: string
 }
 
 const KEY = 'sk-test-key'
@@ -102,7 +104,7 @@ describe('the bytes of a stream', () => {
       const events = (await readBytes(door.baseUrl, request)).split('\n\n')
       const last = JSON.parse(events.at(-2)?.slice('data: '.length) ?? '') as { error: { message: string, type: string, code: string } }
       assert.equal(events.at(-1), '')
-      assert.equal(last.error.type, 'upstream_error')
+      assert.equal(last.error.type, script.expected.type ?? 'upstream_error')
       assert.equal(last.error.code, 'LLM_UPSTREAM')
       assert.equal(events.filter(event => event.includes('"error"')).length, 1)
       assert.ok(!events.some(event => event.includes('[DONE]')))

@@ -1,4 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { AnswerReader, type OpenCall as OpenedCall } from '../../../llm/answer.ts'
 import { begun, callItem, finished, headOf, messageItem, newId, refusalPart, type ResponseHead, textPart, usageOf } from './responses-object.ts'
 
 /** A message of the response that the model is still writing. */
@@ -8,7 +9,7 @@ interface OpenMessage { readonly id: string, readonly place: number, readonly pa
  * A function call of the response that the model is still writing. All calls stay open until the response ends, because the model may write
  * a piece of one call, then a piece of another.
  */
-interface OpenCall { readonly id: string, readonly place: number, readonly index: Json | undefined, readonly callId: Json, name: Json, arguments: string }
+interface OpenCall { readonly id: string, readonly place: number, readonly callId: string, written: number }
 
 /**
  * Translates the chunks of a chat completion into the events of a streamed response of OpenAI's Responses API. Each method gives the events
@@ -18,40 +19,42 @@ export class ResponseEvents {
   readonly #body: JsonObject
   readonly #output: JsonObject[] = []
   readonly #calls: OpenCall[] = []
+  readonly #reader: AnswerReader
   #head: ResponseHead | undefined
   #message: OpenMessage | undefined
   #sequence = 0
-  #reason: Json | undefined
-  #usage: Json | undefined
+  /** The text that was told so far. */
+  #said = ''
 
   /** Begins the events of one response. @param body the request, parts of which a response repeats */
   constructor (body: JsonObject) {
     this.#body = body
+    this.#reader = new AnswerReader(body)
   }
 
   * add (chunk: JsonObject): Generator<Buffer, void> {
     yield * this.#begin(chunk)
-    const { choices, usage = null } = chunk
-    if (usage !== null) this.#usage = usage
-    const choice: Json = Array.isArray(choices) ? (choices as readonly Json[])[0] ?? null : null
-    if (!isJsonObject(choice)) return
-    this.#reason = choice['finish_reason'] ?? this.#reason
-    const { content, refusal, tool_calls: calls } = isJsonObject(choice['delta']) ? choice['delta'] : {}
-    if (typeof content === 'string' && content !== '') yield * this.#write('text', content)
-    if (typeof refusal === 'string' && refusal !== '') yield * this.#write('refusal', refusal)
-    if (Array.isArray(calls)) for (const call of (calls as readonly Json[]).filter(isJsonObject)) yield * this.#call(call)
+    const { text, refusal, hasCall } = this.#reader.add(chunk)
+    if (text !== '') yield * this.#write('text', text)
+    if (refusal !== '') yield * this.#write('refusal', refusal)
+    if (hasCall) yield * this.#writeCalls(this.#reader.openCalls())
   }
 
   /** Gives the events that end a response which the model has finished. */
   * end (): Generator<Buffer, void> {
     const head = yield * this.#begin({})
-    yield * this.#closeMessage()
-    for (const call of this.#calls) {
-      const place = { item_id: call.id, output_index: call.place }
-      yield this.#event('response.function_call_arguments.done', { ...place, name: call.name, arguments: call.arguments })
-      yield * this.#done(call.place, callItem(call, 'completed'))
+    const { text, calls, cut, finishReason, usage } = this.#reader.answer()
+    // The reader holds back what may be the beginning of thoughts.
+    if (text.startsWith(this.#said) && text !== this.#said) yield * this.#write('text', text.slice(this.#said.length))
+    const status = cut ? 'incomplete' : 'completed'
+    yield * this.#closeMessage(status)
+    yield * this.#writeCalls(calls, true)
+    for (const [index, { name, arguments: given }] of calls.entries()) {
+      const { id, place, callId } = this.#calls[index] as OpenCall
+      yield this.#event('response.function_call_arguments.done', { item_id: id, output_index: place, name, arguments: given })
+      yield * this.#done(place, callItem({ id, callId, name, arguments: given }, status))
     }
-    const response = finished(head, this.#reason, this.#output, usageOf(this.#usage))
+    const response = finished(head, finishReason, this.#output, usageOf(usage))
     yield this.#event(`response.${String(response['status'])}`, { response })
   }
 
@@ -82,34 +85,32 @@ export class ResponseEvents {
       yield this.#event('response.content_part.added', { ...placeOf(message), part: partOf(kind, '') })
     }
     message.text += piece
+    if (kind === 'text') this.#said += piece
     const added = { ...placeOf(message), delta: piece }
     yield kind === 'text'
       ? this.#event('response.output_text.delta', { ...added, logprobs: [] })
       : this.#event('response.refusal.delta', added)
   }
 
-  /** Adds a piece of a function call. A piece without an index belongs to the last call; a piece with a new id begins another call. */
-  * #call ({ index, id, function: given }: JsonObject): Generator<Buffer, void> {
-    const { name = '', arguments: text } = isJsonObject(given) ? given : {}
-    const latest = index === undefined ? this.#calls.at(-1) : this.#calls.findLast(call => call.index === index)
-    const begins = latest === undefined || (typeof id === 'string' && id !== '' && id !== latest.callId)
-    const call: OpenCall = begins ? { id: newId('fc'), place: 0, index, callId: id ?? newId('call'), name, arguments: '' } : latest
-    if (begins) {
-      yield * this.#closeMessage()
-      yield * this.#open(call)
+  /** Opens the items of calls whose names are known, and tells the pieces of their arguments that are new. */
+  * #writeCalls (calls: readonly OpenedCall[], isOver = false): Generator<Buffer, void> {
+    for (const [index, { id, name, arguments: given }] of calls.entries()) {
+      let open = this.#calls[index]
+      if (open === undefined) {
+        // Items are opened in the order of the calls, so those behind a call without a name wait for it.
+        if (name === '' && !isOver) return
+        yield * this.#closeMessage()
+        open = { id: newId('fc'), place: this.#output.length, callId: this.#calls.some(({ callId }) => callId === id) || id === '' ? newId('call') : id, written: 0 }
+        const item = callItem({ ...open, name, arguments: '' }, 'in_progress')
+        this.#calls.push(open)
+        this.#output.push(item)
+        yield this.#event('response.output_item.added', { output_index: open.place, item })
+      }
+      const delta = given.slice(open.written)
+      if (delta === '') continue
+      open.written = given.length
+      yield this.#event('response.function_call_arguments.delta', { item_id: open.id, output_index: open.place, delta })
     }
-    if (typeof text !== 'string' || text === '') return
-    const open = this.#calls.findLast(({ id: known }) => known === call.id) ?? call
-    open.arguments += text
-    yield this.#event('response.function_call_arguments.delta', { item_id: open.id, output_index: open.place, delta: text })
-  }
-
-  * #open (call: OpenCall): Generator<Buffer, void> {
-    const placed = { ...call, place: this.#output.length }
-    const item = callItem(placed, 'in_progress')
-    this.#calls.push(placed)
-    this.#output.push(item)
-    yield this.#event('response.output_item.added', { output_index: placed.place, item })
   }
 
   * #closePart (message: OpenMessage): Generator<Buffer, void> {
@@ -124,12 +125,12 @@ export class ResponseEvents {
     message.text = ''
   }
 
-  * #closeMessage (): Generator<Buffer, void> {
+  * #closeMessage (status = 'completed'): Generator<Buffer, void> {
     const message = this.#message
     if (message === undefined) return
     this.#message = undefined
     yield * this.#closePart(message)
-    yield * this.#done(message.place, messageItem(message.id, message.parts, 'completed'))
+    yield * this.#done(message.place, messageItem(message.id, message.parts, status))
   }
 
   * #done (place: number, item: JsonObject): Generator<Buffer, void> {

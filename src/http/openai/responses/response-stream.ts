@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { errorIn } from '../../../llm/answer.ts'
 import { MAX_EVENT_BYTES } from '../../../llm/model-client.ts'
 import { EventScanner, type ServerSentEvent } from '../../../runtime/server-sent-events.ts'
 import { type ChatStream } from '../../../service/chat/chat-stream.ts'
@@ -29,8 +30,8 @@ function * piecesOf (data: string, response: ResponseEvents): Generator<Buffer, 
   // The parser cannot fail here: the code that reads the model's API has checked the form of every event.
   const chunk = JSON.parse(data) as Json
   if (!isJsonObject(chunk)) return
-  const { error = null } = chunk
-  if (error === null) return yield * response.add(chunk)
+  const error = errorIn(chunk)
+  if (error === undefined) return yield * response.add(chunk)
   const { message, code = null } = isJsonObject(error) ? error : {}
   yield response.fail(typeof message === 'string' ? message : 'The model\'s answer was cut short', code)
 }

@@ -1,5 +1,6 @@
 import { requestInvalid } from '../../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { strictMessages } from '../../../llm/history.ts'
 
 const NO_REFERENCES = 'is an item_reference, and no responses are stored: send the item itself; ' +
   '@ai-sdk/openai does so with providerOptions: { openai: { store: false } }'
@@ -24,7 +25,8 @@ export function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObj
       throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
     }
   }
-  return messages
+  // The items stand in the order of the stream that gave them, in which a text may stand between a call and what came of it.
+  return strictMessages(messages)
 }
 
 function resultOf (item: JsonObject, index: number): JsonObject {

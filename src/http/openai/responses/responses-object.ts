@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
-import { messageOf } from '../../../engine/shared/choice.ts'
+import { isCut } from '../../../llm/answer.ts'
+import { readReply } from '../../../llm/history.ts'
 import { type CountedReply } from '../../../service/chat/counted-models.ts'
 
 /** What is known of a response of the Responses API as soon as the response begins. */
@@ -26,28 +27,20 @@ export function headOf (completion: JsonObject, body: JsonObject): ResponseHead 
 
 /** Turns a whole chat completion into a response of the Responses API. */
 export function responseFrom ({ value, usage }: CountedReply, body: JsonObject): JsonObject {
-  const { content, refusal, tool_calls: calls } = messageOf(value) ?? {}
-  const parts = [
-    ...(typeof content === 'string' && content !== '' ? [textPart(content)] : []),
-    ...(typeof refusal === 'string' && refusal !== '' ? [refusalPart(refusal)] : [])
-  ]
-  const choices = value['choices']
-  const choice: Json = Array.isArray(choices) ? (choices as readonly Json[])[0] ?? null : null
-  return finished(headOf(value, body), isJsonObject(choice) ? choice['finish_reason'] : undefined, [
-    ...(parts.length === 0 ? [] : [messageItem(newId('msg'), parts, 'completed')]),
-    ...(Array.isArray(calls) ? (calls as readonly Json[]).filter(isJsonObject) : []).map(call => {
-      const { name = '', arguments: text = '' } = isJsonObject(call['function']) ? call['function'] : {}
-      return callItem({ id: newId('fc'), callId: call['id'] ?? '', name, arguments: text }, 'completed')
-    })
+  const { text, refusal, calls, finishReason, cut } = readReply(value, body)
+  const parts = [...(text === '' ? [] : [textPart(text)]), ...(refusal === '' ? [] : [refusalPart(refusal)])]
+  const status = cut ? 'incomplete' : 'completed'
+  return finished(headOf(value, body), finishReason, [
+    ...(parts.length === 0 ? [] : [messageItem(newId('msg'), parts, status)]),
+    ...calls.map(({ id, name, arguments: given }) => callItem({ id: newId('fc'), callId: id, name, arguments: given }, status))
   ], usageOf(value['usage'], usage))
 }
 
 /** The response once the model has finished. @param reason the `finish_reason` of the chat completion */
-export function finished (head: ResponseHead, reason: Json | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
-  const cut = reason === 'length' ? 'max_output_tokens' : reason === 'content_filter' ? 'content_filter' : undefined
-  const end = cut === undefined
-    ? { status: 'completed', incomplete_details: null }
-    : { status: 'incomplete', incomplete_details: { reason: cut } }
+export function finished (head: ResponseHead, reason: string | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
+  const end = isCut(reason)
+    ? { status: 'incomplete', incomplete_details: { reason: reason === 'content_filter' ? reason : 'max_output_tokens' } }
+    : { status: 'completed', incomplete_details: null }
   return { ...describe(head), ...end, output, usage }
 }
 
@@ -96,9 +89,9 @@ export function messageItem (id: string, content: readonly JsonObject[], status:
 export interface FunctionCall {
   readonly id: string
   /** The caller sends the result of the call under this id. */
-  readonly callId: Json
-  readonly name: Json
-  readonly arguments: Json
+  readonly callId: string
+  readonly name: string
+  readonly arguments: string
 }
 
 export function callItem ({ id, callId, name, arguments: text }: FunctionCall, status: string): JsonObject {

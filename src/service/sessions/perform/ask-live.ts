@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { type JsonObject } from '../../../base/json.ts'
 import { ServiceError } from '../../../base/errors.ts'
+import { type Answer, AnswerReader } from '../../../llm/answer.ts'
 import { UpstreamError, UpstreamRefusal } from '../../../llm/upstream-error.ts'
 import { type CallerSignal } from '../../../runtime/caller-signal.ts'
 import { readFrames } from '../../chat/chat-stream.ts'
 import { type CountedCall, type CountedModels, usageOfStream } from '../../chat/counted-models.ts'
-import { ReplyAssembler } from '../../chat/reply-assembler.ts'
 import { type TokenUsage } from '../../chat/usage-counter.ts'
 import { type LiveAnswer } from './live-answer.ts'
 
@@ -15,9 +15,10 @@ import { type LiveAnswer } from './live-answer.ts'
  */
 const WAITS = [100, 300]
 
-/** The whole answer of a model, and the tokens that it took. */
+/** The answers of a model, further members of its reply, and the tokens that it took. */
 export interface WholeAnswer {
-  readonly value: JsonObject
+  readonly answers: readonly Answer[]
+  readonly reply: JsonObject
   readonly usage: TokenUsage
 }
 
@@ -37,18 +38,26 @@ export interface LiveAsking {
  * @throws as `CountedModels.ask`; UpstreamError when every attempt broke off
  */
 export async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
-  const { models, request, call, live } = asking
+  const { call, live } = asking
   for (let attempt = 0; ; attempt++) {
     live.begin()
     try {
       return await attemptLive(asking)
     } catch (error) {
-      if (refusesStreams(error)) return await models.ask({ kind: 'chat', request, call })
+      if (refusesStreams(error)) return await askWhole(asking)
       const wait = WAITS[attempt]
       if (!(error instanceof BrokenOff) || wait === undefined || call.signal.aborted) throw error
       await sleep(wait)
     }
   }
+}
+
+/** Asks a model for its answer as a whole. */
+export async function askWhole ({ models, request, call }: Pick<LiveAsking, 'models' | 'request' | 'call'>): Promise<WholeAnswer> {
+  const { value, usage } = await models.ask({ kind: 'chat', request, call })
+  const reader = new AnswerReader(request)
+  reader.add(value)
+  return { answers: reader.answers(), reply: value, usage }
 }
 
 /** The error of a stream that began and broke off before its end. */
@@ -57,32 +66,18 @@ class BrokenOff extends UpstreamError {}
 async function attemptLive ({ models, request, call, live, onProgress }: LiveAsking): Promise<WholeAnswer> {
   const asked = { ...request, stream: true, stream_options: { include_usage: true } }
   const stream = await models.ask({ kind: 'frames', request: asked, call })
-  const assembler = new ReplyAssembler()
+  const reader = new AnswerReader(request)
   let isWhole = false
   for await (const frame of readFrames(stream, call.signal)) {
     onProgress()
     if (frame.kind === 'error') throw new BrokenOff(frame.error.message, { retryable: true, cause: frame.error })
     if (frame.kind === 'done') isWhole = true
     if (frame.kind !== 'chunk') continue
-    assembler.add(frame)
-    live.append(textIn(frame.chunk))
+    live.append(reader.add(frame.chunk).text)
   }
   if (!isWhole) throw new BrokenOff('the answer broke off', { retryable: true })
   live.end()
-  return { value: replyOf(assembler), usage: usageOfStream(request, await stream.ended) }
-}
-
-/** The streamed answer in the form of a whole reply of OpenAI's API. */
-function replyOf (assembler: ReplyAssembler): JsonObject {
-  return { object: 'chat.completion', choices: assembler.messages().map((message, index) => ({ index, message, finish_reason: 'stop' })) }
-}
-
-/** The text that a piece of the stream adds to the first choice. */
-function textIn ({ choices }: JsonObject): string {
-  const choice = Array.isArray(choices) ? (choices as readonly Json[]).find(each => isJsonObject(each) && (each['index'] ?? 0) === 0) : undefined
-  const delta = isJsonObject(choice) ? choice['delta'] : undefined
-  const content = isJsonObject(delta) ? delta['content'] : undefined
-  return typeof content === 'string' ? content : ''
+  return { answers: reader.answers(), reply: { object: 'chat.completion' }, usage: usageOfStream(request, await stream.ended) }
 }
 
 /** Whether an error means that the API cannot stream: it says so, or its reply was no stream. */

@@ -1,13 +1,15 @@
 import { ServiceError } from '../../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { NO_WORDS } from '../../../llm/answer.ts'
+import { replyOf, strictMessages } from '../../../llm/history.ts'
 import { UpstreamError, UpstreamRefusal } from '../../../llm/upstream-error.ts'
 import { timeLimit } from '../../../runtime/deadline.ts'
 import { type ModelEffect } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { parseParameters } from '../../../tool/schema/parameters.ts'
-import { answerIn } from '../../chat/answer-check.ts'
+import { valueIn } from '../../chat/answer-check.ts'
 import { type CountedCall, type CountedModels } from '../../chat/counted-models.ts'
-import { askLive, limitParts, type WholeAnswer } from './ask-live.ts'
+import { askLive, askWhole, limitParts, type WholeAnswer } from './ask-live.ts'
 import { LiveAnswer } from './live-answer.ts'
 import { clipped } from './clipped.ts'
 import { type Perform, type Performing } from './performer.ts'
@@ -30,11 +32,12 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
     const asked = parts?.signal ?? limit
     const endProgress = parts === undefined ? tellProgress(performing) : undefined
     try {
-      const { value, usage } = await ask(models, performing, { signal: asked, onProgress: () => parts?.progressed() })
+      const { answers, reply, usage } = await ask(models, performing, { signal: asked, onProgress: () => parts?.progressed() })
+      const value = replyOf(answers, reply)
       if (maxAnswer < Infinity && Buffer.byteLength(stringifyJson(value)) > maxAnswer) {
         return { kind: 'failure', code: 'ANSWER_TOO_LONG', message: `the model's answer is longer than ${maxAnswer} bytes` }
       }
-      const result = returns === undefined ? value : { ...value, ...answerIn(parseParameters(returns).compiled, value) }
+      const result = returns === undefined ? value : { ...value, ...valueIn(parseParameters(returns).compiled, answers[0] ?? NO_WORDS) }
       return { kind: 'result', result: clipped(result, MAX_ANSWER), usage: { input: usage.inputTokens, output: usage.outputTokens } }
     } catch (error) {
       if (asked.aborted) return { kind: 'failure', code: 'TIMEOUT', message: `no answer within ${timeout} ms` }
@@ -60,13 +63,13 @@ interface AskOptions extends Pick<CountedCall, 'signal'> {
 async function ask (models: CountedModels, performing: Performing<ModelEffect>, { signal, onProgress }: AskOptions): Promise<WholeAnswer> {
   const { session: { id, start, open }, effect, caller, activity, publish } = performing
   const { messages, fields, timeout, returns } = effect
-  const request = { ...fields, messages } as JsonObject
+  const request: JsonObject = { ...fields, messages: strictMessages(messages) }
   const isLive = effect.live === true
   const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
   // An API that does not know the response format is asked again without the format: the answer is checked here anyway.
   const format = returns === undefined ? {} : { optionalFormat: true }
   const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
-  if (!isLive) return await models.ask({ kind: 'chat', request, call })
+  if (!isLive) return await askWhole({ models, request, call })
   const live = new LiveAnswer(effect.id, publish, open.get(effect.id)?.isAgain === true)
   return await askLive({ models, request, call, live, onProgress })
 }

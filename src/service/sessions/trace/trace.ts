@@ -1,5 +1,5 @@
 import { type Json, type JsonObject } from '../../../base/json.ts'
-import { contentOf, messageOf } from '../../../engine/shared/choice.ts'
+import { loggedAnswer } from '../../../llm/history.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
 import { PLAN, type PlanResult } from '../../../engine/plan/plan-key.ts'
 import { resultOf, startedAs } from '../../../session/engine.ts'
@@ -76,7 +76,7 @@ export function answersOf (transitions: readonly Transition[]): Json[] {
 
 /** The text of a model's answer. */
 export function textOf (answer: Json): string {
-  return contentOf(messageOf(answer) ?? {})
+  return loggedAnswer(answer)?.text ?? ''
 }
 
 function snapshotOf (setting: PlanSetting): JsonObject {

@@ -101,6 +101,12 @@ describe('a tool loop', () => {
     assert.deepEqual([asked().length, tools.hits.length], [3, 2])
   })
 
+  it('requires a call in the first turn alone, where the caller does', async t => {
+    const { client, asked } = await start(t, (_hit, response, count) => sendJson(response, 200, count === 1 ? asksFor([lookUp]) : completion('main.go')))
+    await client.chat.completions.create({ ...ask, tool_choice: 'required' })
+    assert.deepEqual(asked().map(({ tool_choice: choice }) => choice), ['required', 'auto'])
+  })
+
   it('ends with an error when the model never stops', async t => {
     const { client, asked } = await start(t, (_hit, response) => sendJson(response, 200, asksFor([lookUp])))
     await assert.rejects(client.chat.completions.create(ask), { status: 502, code: 'TOOL_LOOP_ENDLESS' })

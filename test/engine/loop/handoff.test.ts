@@ -61,10 +61,13 @@ describe('A dialogue that is handed over', () => {
     assert.deepEqual(sent(dialogue), ['system: You are billing.', 'user: My bill?', 'assistant: You owe 3.', 'user: Why?'])
   })
 
-  it('makes no other call of the answer that hands it over', () => {
+  it('makes no other call of the answer that hands it over, and tells the other agent and the log so', () => {
     const dialogue = begin()
     dialogue.end(call('lines', 'transfer_to_billing'))
     assert.deepEqual(dialogue.open.map(({ kind }) => kind), ['llm'])
+    const wrong = 'not called, since the dialogue was handed over in the same answer:'
+    assert.deepEqual(sent(dialogue).slice(1), ['user: My bill?', 'assistant: (no answer)', `user: ${wrong}\nlines {}`])
+    assert.ok(dialogue.told().log.includes(`[exec] call_tool // lines: ${wrong} (warning)`), dialogue.told().log.join())
   })
 
   /** Hands it over as often. */

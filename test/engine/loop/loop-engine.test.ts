@@ -54,6 +54,12 @@ describe('the free agent', () => {
     })
   })
 
+  it('sends the model all that a person says, however long', () => {
+    const dialogue = begin()
+    dialogue.say('я'.repeat(100_000))
+    assert.equal(sent(dialogue).at(-1), `user:${'я'.repeat(100_000)}`)
+  })
+
   it('sends no fields of tools when none can be called', () => {
     const dialogue = begin({ maxTurns: 1 }, [])
     dialogue.say('Hello')

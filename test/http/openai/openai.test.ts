@@ -120,6 +120,16 @@ describe('the official client as a plain proxy\'s', () => {
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), { status: 422, type: 'invalid_request_error', message: /field required/ })
   })
 
+  it('tells a quota that is used up from a rate limit, by the code and the type of the upstream', async t => {
+    for (const [code, type, hits] of [['insufficient_quota', 'insufficient_quota', 1], ['rate_limit_exceeded', 'tokens', 3]] as const) {
+      const { client, service, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 429, { error: { message: 'x', code, type } }), { 'templates:hello': 'Hello' })
+      await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), (error: unknown) => error instanceof RateLimitError && error.code === code && error.type === type)
+      assert.equal(upstream.hits.length, hits)
+      const { json } = await service.post('/api/chat/prompts/hello')
+      assert.deepEqual([json['code'], json['details']?.['upstream']], ['LLM_RATE_LIMITED', { code, type }])
+    }
+  })
+
   for (const stream of [false, true]) {
     it(`raises its RateLimitError at once for an upstream that is at its limit, ${stream ? 'streamed' : 'whole'}`, async t => {
       const { client, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 429, { error: { message: 'org-1 is at its limit' } }, { 'retry-after': '30' }))

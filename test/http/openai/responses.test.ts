@@ -87,6 +87,18 @@ describe('responses.create of the official client', () => {
     })
   }
 
+  it('takes a call, a text and a result in the order of its own stream as a history for strict APIs', async t => {
+    const { client, asked } = await startOfficialClient(t, hello)
+    const text = { type: 'message' as const, role: 'assistant' as const, content: 'Let me see.' }
+    const called = (id: string) => ({ type: 'function_call' as const, call_id: id, name: 'add', arguments: '{"a":1,"b":2}' })
+    const gave = (id: string) => ({ type: 'function_call_output' as const, call_id: id, output: '3' })
+    const sent = [{ role: 'user', content: 'Add' }, { role: 'assistant', content: 'Let me see.', tool_calls: [CALL] }, { role: 'tool', tool_call_id: 'call_1', content: '3' }]
+    for (const items of [[called('call_1'), text, gave('call_1')], [text, called('call_1'), gave('call_1')]]) {
+      await client.responses.create({ model: 'm', input: [{ role: 'user', content: 'Add' }, ...items] })
+      assert.deepEqual(asked().at(-1)?.messages, sent)
+    }
+  })
+
   it('runs a version of a prompt', async t => {
     const { client, service, asked } = await startOfficialClient(t, hello, registrations)
     await service.post('/api/prompts/ask/versions', {})

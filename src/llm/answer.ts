@@ -91,7 +91,7 @@ export class AnswerReader {
       const added = reader.add(choice)
       this.#length += reader.length - before
       // A whole reply is in memory already.
-      if (this.#length > MAX_LENGTH && choice['message'] === undefined) throw new UpstreamError(`the answer is larger than ${MAX_LENGTH} characters`, { retryable: false })
+      if (this.#length > MAX_LENGTH && choice['message'] === undefined) throw tooLarge()
       if (index === 0 || this.#choices.size === 1) first = added
     }
     return first
@@ -112,6 +112,10 @@ export class AnswerReader {
     const [first] = this.#choices.values()
     return first?.calls.map(call => ({ id: call.id, name: nameOf(call, this.#isOffered), arguments: call.arguments })) ?? []
   }
+}
+
+function tooLarge (): UpstreamError {
+  return new UpstreamError(`the answer is larger than ${MAX_LENGTH} characters`, { retryable: false })
 }
 
 /** A call, while its pieces arrive. */
@@ -218,16 +222,17 @@ class ChoiceReader {
  * give 0 to every call; some give a new id to every piece. A piece with a name and another id therefore begins a call only when the call before it
  * is complete.
  */
-function findCall (calls: readonly CallInPieces[], { index, id, function: called }: JsonObject): CallInPieces | undefined {
+function findCall (calls: readonly CallInPieces[], piece: JsonObject): CallInPieces | undefined {
+  const { index, function: called } = piece
   const { name = '', arguments: given = '' } = isJsonObject(called) ? called : {}
-  const hasId = typeof id === 'string' && id !== ''
-  const byId = hasId ? calls.findLast(call => call.id === id) : undefined
+  const id = typeof piece['id'] === 'string' ? piece['id'] : ''
+  const byId = id === '' ? undefined : calls.findLast(call => call.id === id)
   const latest = index === undefined ? byId ?? calls.at(-1) : calls.findLast(call => call.index === index)
-  if (latest === undefined || (hasId && latest.id === id) || typeof name !== 'string' || name === '' || latest.names.length === 0) return latest
-  const isTold = index === undefined || (hasId && latest.id !== '')
-  if (isTold) return isJsonText(latest.arguments) ? undefined : latest
+  if (latest === undefined || (id !== '' && latest.id === id) || name === '' || latest.names.length === 0) return latest
+  if (!isJsonText(latest.arguments)) return latest
+  if (index === undefined || (id !== '' && latest.id !== '')) return undefined
   // The same index and no ids: only a second set of arguments is another call.
-  return latest.id === '' && given !== '' && latest.arguments.trim() !== '' && isJsonText(latest.arguments) ? undefined : latest
+  return latest.id === '' && given !== '' && latest.arguments.trim() !== '' ? undefined : latest
 }
 
 function isJsonText (text: string): boolean {
@@ -255,7 +260,10 @@ function settle (calls: readonly CallInPieces[], isOffered: (name: string) => bo
   }))
 }
 
-/** The ids themselves, with made ones in place of those that are empty, or that came before. @param taken ids that are in use; those that are given are added */
+/**
+ * The ids themselves, with made ones in place of those that are empty, or that came before.
+ * @param taken ids that are in use, to which those are added that are given here
+ */
 export function distinctIds (ids: readonly string[], taken: Set<string>): string[] {
   const all = new Set([...taken, ...ids])
   let made = 0
@@ -277,7 +285,8 @@ function nameOf ({ names }: CallInPieces, isOffered: (name: string) => boolean):
 }
 
 function offeredNames ({ tools, functions }: JsonObject): ReadonlySet<Json> {
-  const declared = [...Array.isArray(tools) ? tools.map((tool: Json) => isJsonObject(tool) ? tool['function'] ?? tool : null) : [], ...Array.isArray(functions) ? functions : []]
+  const ofTools = Array.isArray(tools) ? tools.map((tool: Json) => isJsonObject(tool) ? tool['function'] ?? tool : null) : []
+  const declared = [...ofTools, ...Array.isArray(functions) ? functions : []]
   return new Set(declared.flatMap(each => isJsonObject(each) && typeof each['name'] === 'string' ? [each['name']] : []))
 }
 

@@ -60,7 +60,8 @@ export function loggedAnswer (reply: Json): Answer | undefined {
 /** An answer as a message: with the texts, and the calls in the field that the model used. */
 export function messageOf ({ text, refusal, calls, thoughts, reasoning }: Answer): JsonObject {
   const told = thoughts === '' || Object.keys(reasoning).length > 0 ? {} : { thoughts }
-  return { role: 'assistant', content: text === '' && calls.length > 0 ? null : text, ...(refusal === '' ? {} : { refusal }), ...reasoning, ...told, ...callFields(calls) }
+  const refused = refusal === '' ? {} : { refusal }
+  return { role: 'assistant', content: text === '' && calls.length > 0 ? null : text, ...refused, ...reasoning, ...told, ...callFields(calls) }
 }
 
 /** A model's answer with function calls, as later requests repeat it. Some APIs want the thoughts back that led to the calls. */
@@ -103,53 +104,69 @@ export function wordsOf ({ text, calls }: Pick<Answer, 'text' | 'calls'>): strin
  * are not known here stay.
  */
 export function strictMessages (messages: readonly JsonObject[]): JsonObject[] {
-  const sent: JsonObject[] = []
-  const taken = new Set<string>()
-  /** The calls of the last message with calls that have no result yet: their ids as they came, and as they are sent. */
-  let open: Array<{ readonly given: Json, readonly id: string }> = []
-  let from = -1
-  for (const message of messages) {
-    const { role } = message
-    if (role === 'tool') {
-      const at = open.findIndex(({ given }) => given === (message['tool_call_id'] ?? ''))
-      const result = { ...message, ...(at < 0 ? {} : { tool_call_id: open[at]?.id ?? '' }), content: strictContent(message['content'] ?? '', EMPTY) }
-      open = open.filter((_, index) => index !== at)
-      if (at < 0) sent.push(result)
-      else sent.splice(++from, 0, result)
-      continue
-    }
-    const calls = role === 'assistant' && Array.isArray(message['tool_calls']) ? message['tool_calls'].filter(isJsonObject) as readonly JsonObject[] : []
-    const last = sent.at(-1)
+  const conversation = new StrictConversation()
+  for (const message of messages) conversation.add(message)
+  return conversation.sent
+}
+
+class StrictConversation {
+  readonly sent: JsonObject[] = []
+  readonly #ids = new Set<string>()
+  /** The calls that have no result yet: their ids as they came, and as they are sent. */
+  #open: ReadonlyArray<{ readonly given: Json, readonly id: string }> = []
+  /** The index behind which the next result stands: that of the message with the calls, or of the result before. */
+  #from = -1
+
+  add (message: JsonObject): void {
+    const { role, tool_calls: given } = message
+    if (role === 'tool') return this.#addResult(message)
+    const calls = role === 'assistant' && Array.isArray(given) ? given.filter(isJsonObject) : []
+    const waits = this.#open.length > 0 && this.#from === this.sent.length - 1
     // A text beside calls may come as a message of its own, before them or behind them.
-    const isBeside = role === 'assistant' && last?.['role'] === 'assistant' && (calls.length > 0 || (open.length > 0 && from === sent.length - 1))
-    const joined = isBeside ? joinTexts(last, message) : message
-    if (calls.length === 0 && !isBeside) {
-      sent.push(plainMessage(message))
-      continue
-    }
-    const ids = distinctIds(calls.map(({ id }) => typeof id === 'string' ? id.toWellFormed() : ''), taken)
-    const strict = calls.map((call, index) => strictCall(call, ids[index] as string))
-    const before = isBeside && Array.isArray(last['tool_calls']) ? last['tool_calls'] as readonly Json[] : []
-    if (isBeside) sent.pop()
-    from = sent.push({ ...joined, content: isEmpty(joined['content'] ?? null) ? null : strictContent(joined['content'] ?? null, NO_ANSWER), tool_calls: [...before, ...strict] }) - 1
-    open = [...before.length > 0 ? open : [], ...calls.map(({ id = null }, index) => ({ given: id ?? '', id: ids[index] as string }))]
+    const isBeside = role === 'assistant' && this.sent.at(-1)?.['role'] === 'assistant' && (calls.length > 0 || waits)
+    if (calls.length === 0 && !isBeside) this.sent.push(plainMessage(message))
+    else this.#addCalls(isBeside ? this.sent.pop() ?? {} : {}, message, calls)
   }
-  return sent
+
+  /** Adds calls, and joins them with a message of the model before them. */
+  #addCalls (last: JsonObject, message: JsonObject, calls: readonly JsonObject[]): void {
+    const before = Array.isArray(last['tool_calls']) ? last['tool_calls'] as readonly Json[] : []
+    const ids = distinctIds(calls.map(({ id }) => typeof id === 'string' ? id.toWellFormed() : ''), this.#ids)
+    const joined = { ...last, ...message, ...strictText(joinedContent(last, message)) }
+    this.#from = this.sent.push({ ...joined, tool_calls: [...before, ...calls.map((call, index) => strictCall(call, ids[index] as string))] }) - 1
+    const opened = calls.map(({ id = null }, index) => ({ given: id ?? '', id: ids[index] as string }))
+    this.#open = before.length > 0 ? [...this.#open, ...opened] : opened
+  }
+
+  #addResult (message: JsonObject): void {
+    const content = strictContent(message['content'] ?? '', EMPTY)
+    const call = this.#open.find(({ given }) => given === (message['tool_call_id'] ?? ''))
+    if (call === undefined) {
+      this.sent.push({ ...message, content })
+      return
+    }
+    this.#open = this.#open.filter(each => each !== call)
+    this.sent.splice(++this.#from, 0, { ...message, tool_call_id: call.id, content })
+  }
 }
 
 function plainMessage (message: JsonObject): JsonObject {
   const { role, content = null, function_call: older } = message
-  if (role === 'assistant' && isJsonObject(older)) {
-    const { name, arguments: given } = older
-    return { ...message, content: isEmpty(content) ? null : strictContent(content, NO_ANSWER), function_call: { ...older, name: strictName(name), arguments: strictArguments(given) } }
-  }
-  return { ...message, content: strictContent(content, role === 'assistant' ? NO_ANSWER : EMPTY) }
+  if (role !== 'assistant') return { ...message, content: strictContent(content, EMPTY) }
+  if (!isJsonObject(older)) return { ...message, content: strictContent(content, NO_ANSWER) }
+  const call = { ...older, name: strictName(older['name']), arguments: strictArguments(older['arguments']) }
+  return { ...message, ...strictText(content), function_call: call }
 }
 
-function joinTexts (last: JsonObject, next: JsonObject): JsonObject {
+/** The content of a message with calls, which may be missing. */
+function strictText (content: Json): JsonObject {
+  return { content: isEmpty(content) ? null : strictContent(content, NO_ANSWER) }
+}
+
+function joinedContent (last: JsonObject, next: JsonObject): Json {
   const texts = [last, next].map(({ content = null }) => content).filter(content => !isEmpty(content))
-  const content = texts.length < 2 ? texts[0] ?? null : texts.every(each => typeof each === 'string') ? texts.join('\n\n') : texts.flatMap(partsOf)
-  return { ...last, ...next, content }
+  if (texts.length < 2) return texts[0] ?? null
+  return texts.every(each => typeof each === 'string') ? texts.join('\n\n') : texts.flatMap(partsOf)
 }
 
 function partsOf (content: Json): readonly Json[] {

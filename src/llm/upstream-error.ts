@@ -24,7 +24,15 @@ export class UpstreamError extends Error {
    */
   constructor (
     summary: string,
-    facts: { retryable: boolean, status?: number, retryAfter?: number | undefined, cause?: unknown, quote?: string, answer?: string, upstream?: UpstreamCode | undefined }
+    facts: {
+      retryable: boolean
+      status?: number
+      retryAfter?: number | undefined
+      cause?: unknown
+      quote?: string
+      answer?: string
+      upstream?: UpstreamCode | undefined
+    }
   ) {
     super(facts.quote === undefined ? summary : `${summary}: ${facts.quote}`, facts.cause === undefined ? undefined : { cause: facts.cause })
     this.summary = summary

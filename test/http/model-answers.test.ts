@@ -101,22 +101,23 @@ function isStrict (messages: readonly Message[]): void {
 
 /** Checks the calls that were made for an answer, and what the model was told of them. */
 function checkCalls ({ reads }: ModelAnswer, { asked, called }: Doors): void {
-  const made = (reads.calls ?? []).filter(({ broken }) => broken !== true)
+  const { calls: expected = [] } = reads
+  const made = expected.filter(({ broken }) => broken !== true)
   assert.deepEqual([...called].map(each => JSON.stringify(each)).sort(), made.map(call => JSON.stringify([call.name, call.arguments])).sort())
-  if ((reads.calls ?? []).length === 0) return
+  if (expected.length === 0) return
   const messages = asked[1]?.messages ?? []
   isStrict(messages)
   // What comes in the older dialect goes back in it.
   if (messages.some(({ function_call: older }) => older !== undefined)) return assert.ok(messages.some(({ role }) => role === 'function'))
   const told = messages.findLast(({ tool_calls: calls }) => calls !== undefined)
-  for (const [index, { broken }] of (reads.calls ?? []).entries()) {
+  for (const [index, { broken }] of expected.entries()) {
     const id = told?.tool_calls?.[index]?.id
     const result = messages.find(message => message.tool_call_id === id)
     assert.match(String(result?.content), broken === true ? /the arguments are not JSON/ : /ok/)
   }
-  if (typeof reads.sentBack !== 'object') return
-  if (reads.sentBack.arguments !== undefined) assert.equal(told?.tool_calls?.[0]?.function.arguments, reads.sentBack.arguments)
-  if (reads.sentBack.reasoning_content !== undefined) assert.equal(told?.reasoning_content, reads.sentBack.reasoning_content)
+  const { arguments: sent, reasoning_content: reasoning } = typeof reads.sentBack === 'object' ? reads.sentBack : {}
+  if (sent !== undefined) assert.equal(told?.tool_calls?.[0]?.function.arguments, sent)
+  if (reasoning !== undefined) assert.equal(told?.reasoning_content, reasoning)
 }
 
 const CHATS = MODEL_ANSWERS.filter(({ door }) => door === undefined)

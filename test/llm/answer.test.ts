@@ -47,22 +47,25 @@ function check ({ reads }: ModelAnswer, answer: Answer | UpstreamError): void {
     return
   }
   assert.ok(!(answer instanceof UpstreamError), String(answer))
-  const { text, thoughts, calls, refusal, cut } = answer
+  const { text, thoughts, refusal, cut } = answer
   if (reads.text !== undefined) assert.equal(text, reads.text)
   if (reads.thoughts !== undefined) assert.equal(thoughts, reads.thoughts)
   assert.equal(refusal, reads.refusal ?? '')
   assert.equal(cut, reads.cut === true)
   if (reads.json !== undefined) assert.deepEqual((jsonIn(text) as { value: unknown }).value, reads.json)
-  if (cut) return
+  if (!cut) checkCalls(reads, answer)
+}
+
+function checkCalls (reads: ModelAnswer['reads'], answer: Answer): void {
+  const { calls } = answer
   assert.deepEqual(calls.map(({ name, arguments: given }) => [name, parseArguments(given)]).map(([name, given]) => [name, typeof given === 'string' ? 'broken' : given]), (reads.calls ?? []).map(call => [call.name, call.broken === true ? 'broken' : call.arguments]))
   for (const [index, { id = '*' }] of (reads.calls ?? []).entries()) assert.ok(id === '*' ? calls[index]?.id !== '' : calls[index]?.id === id)
   assert.equal(new Set(calls.map(({ id }) => id)).size, calls.length)
   const [message] = strictMessages([askedMessage(answer)]) as [JsonObject]
   const called = ((message['tool_calls'] ?? []) as ReadonlyArray<{ readonly type: string, readonly function: { readonly arguments: string } }>)[0]
-  if (typeof reads.sentBack === 'object') {
-    if (reads.sentBack.arguments !== undefined) assert.equal(called?.function.arguments, reads.sentBack.arguments)
-    if (reads.sentBack.reasoning_content !== undefined) assert.equal(message['reasoning_content'], reads.sentBack.reasoning_content)
-  }
+  const { arguments: sent, reasoning_content: reasoning } = typeof reads.sentBack === 'object' ? reads.sentBack : {}
+  if (sent !== undefined) assert.equal(called?.function.arguments, sent)
+  if (reasoning !== undefined) assert.equal(message['reasoning_content'], reasoning)
 }
 
 describe('answers of models', () => {

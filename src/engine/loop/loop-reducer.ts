@@ -149,7 +149,7 @@ export class LoopReducer extends Dialogue<LoopState> {
   }
 
   #answered (ended: Ended, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
-    const { turn, setting: { maxTurns, returns, language, history: { compact } } } = this.state
+    const { turn, setting: { maxTurns, returns, history: { compact } } } = this.state
     if ('failure' in ended) {
       const compacting = ended.code === 'INPUT_TOO_LONG' && compact !== false ? this.#compact(turn, compact.keep) ?? this.#compact(turn, 1) : undefined
       return compacting ?? this.give({ ...ABOUT, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
@@ -157,15 +157,21 @@ export class LoopReducer extends Dialogue<LoopState> {
     this.state = { ...this.state, lastInput: ended.usage?.input ?? 0 }
     const answer = loggedAnswer(ended.value)
     if (answer === undefined) return this.#unreadable('the answer has no message')
-    const { text, refusal, finishReason } = answer
-    const calls = purpose === 'turn' ? answer.calls : []
+    const { text, finishReason } = answer
+    const hasCalls = purpose === 'turn' && answer.calls.length > 0
     this.state = { ...this.state, finishReason }
-    if (answer.cut && (calls.length > 0 || (returns === undefined && text.trim() === ''))) return this.#unreadable(cutProblem(finishReason), wordsOf(answer))
-    if (calls.length > 0 && turn < maxTurns) return this.#callTools(answer)
-    if (refusal !== '' && calls.length === 0) return this.#tell(refusedText(language, refusal), effect, { refusal })
-    if (returns !== undefined) return this.#returned(ended.value, text, effect, purpose)
-    if (text.trim() === '') return calls.length > 0 ? this.#neverEnds(turn) : this.#unreadable('its message is empty')
-    return this.#tell(answer.cut ? text + cutMark(language, finishReason) : text, effect)
+    if (hasCalls && answer.cut) return this.#unreadable(cutProblem(finishReason), wordsOf(answer))
+    if (hasCalls && turn < maxTurns) return this.#callTools(answer)
+    if (returns !== undefined && answer.refusal === '') return this.#returned(ended.value, text, effect, purpose)
+    if (hasCalls && text.trim() === '') return this.#neverEnds(turn)
+    return this.#answeredInWords(answer, effect)
+  }
+
+  #answeredInWords ({ text, refusal, cut, finishReason }: Answer, effect: string): Next<LoopState> {
+    const { setting: { language } } = this.state
+    if (refusal !== '') return this.#tell(refusedText(language, refusal), effect, { refusal })
+    if (text.trim() === '') return this.#unreadable(cut ? cutProblem(finishReason) : 'its message is empty')
+    return this.#tell(cut ? text + cutMark(language, finishReason) : text, effect)
   }
 
   /**
@@ -230,6 +236,7 @@ export class LoopReducer extends Dialogue<LoopState> {
    */
   #handOver ({ text: said, calls }: Answer, { name, transfer }: OfferedTransfer): Next<LoopState> {
     const beside = calls.filter((_, index) => index !== calls.findIndex(each => each.name === name))
+    const told = clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT)
     for (const call of beside) this.say('callRefused', 'exec', { name: call.name, reason: NOT_CALLED })
     const { definitions = {}, handover, messages } = this.state
     const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
@@ -240,7 +247,7 @@ export class LoopReducer extends Dialogue<LoopState> {
       ...this.state,
       setting: next.agent,
       tools: next.tools,
-      corrections: beside.length === 0 ? [] : [{ role: 'assistant', content: NO_ANSWER }, { role: 'user', content: clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT) }],
+      corrections: beside.length === 0 ? [] : [{ role: 'assistant', content: NO_ANSWER }, { role: 'user', content: told }],
       lastInput: 0,
       handover: { active: transfer, from: messages.length, count: (handover?.count ?? 0) + 1, isRefused: false }
     }

@@ -57,9 +57,13 @@ function resultsFrom (messages: readonly JsonObject[], start: number): readonly 
 
 /** Whether each call has its result. Both have the id that the call has in this message, which in old logs can be missing or stand twice. */
 function areAnswered ({ tool_calls: calls, function_call: older }: JsonObject, results: readonly JsonObject[]): boolean {
-  if (!Array.isArray(calls) || calls.length === 0) return results.length === 1 && results[0]?.['role'] === 'function' && isJsonObject(older) && results[0]['name'] === older['name']
-  const asked = calls.filter(isJsonObject)
-  return asked.length === results.length && asked.every(({ id = null }, index) => results[index]?.['role'] === 'tool' && (results[index]['tool_call_id'] ?? null) === id)
+  const asked = Array.isArray(calls) ? calls.filter(isJsonObject) : []
+  if (asked.length > 0) return asked.length === results.length && asked.every(({ id = null }, index) => isOf(results[index], 'tool', 'tool_call_id', id))
+  return results.length === 1 && isJsonObject(older) && isOf(results[0], 'function', 'name', older['name'] ?? null)
+}
+
+function isOf (result: JsonObject | undefined, role: string, member: string, value: Json): boolean {
+  return result?.['role'] === role && (result[member] ?? null) === value
 }
 
 /** Joins two neighbouring messages of the same role into one; `undefined` when they cannot be joined. */

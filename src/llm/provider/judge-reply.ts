@@ -61,7 +61,8 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   const upstream = codeOf(parseObject(body.toString('utf8'), JSON.parse)?.['error'])
   // A quota that is used up does not come back within a second.
   const isLasting = upstream?.code === 'insufficient_quota' || upstream?.type === 'insufficient_quota'
-  return new UpstreamError(`the upstream answered with status ${status}`, { retryable: retryable && !isLasting, status, retryAfter, answer: beginningOfReply(body, redact), upstream })
+  const facts = { retryable: retryable && !isLasting, status, retryAfter, answer: beginningOfReply(body, redact), upstream }
+  return new UpstreamError(`the upstream answered with status ${status}`, facts)
 }
 
 /**

@@ -69,7 +69,9 @@ function parseChunk (data: string): JsonObject | UpstreamError {
   }
   if (!isJsonObject(chunk)) return malformed('an event is not a JSON object')
   const { choices = null } = chunk
-  if (choices !== null && !Array.isArray(choices) && errorIn(chunk) === undefined) return new UpstreamError('the "choices" of an event are no list', { retryable: true })
+  if (choices !== null && !Array.isArray(choices) && errorIn(chunk) === undefined) {
+    return new UpstreamError('the "choices" of an event are no list', { retryable: true })
+  }
   return isTooDeep(data) ? malformed(`an event nests deeper than ${MAX_JSON_DEPTH}`) : chunk
 }
 

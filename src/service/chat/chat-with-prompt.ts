@@ -56,13 +56,13 @@ function checkedReply (reply: CountedReply, promptId: string, answer: AnswerSche
   const reader = new AnswerReader()
   reader.add(reply.value)
   const texts = checkAnswers(promptId, answer, reader.answers())
-  const contentIn = (choice: Json): Json | undefined => isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message']['content'] : undefined
-  const isPlain = (reply.value['choices'] as readonly Json[]).every((choice, index) => texts[index] === undefined || String(contentIn(choice)).trim() === texts[index])
-  if (isPlain) return reply
+  const messageIn = (choice: Json): JsonObject => isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
+  const told = (reply.value['choices'] as readonly Json[]).map(choice => String(messageIn(choice)['content'] ?? '').trim())
+  if (texts.every((text, index) => text === undefined || text === told[index])) return reply
   const value = parseJson(reply.body.toString('utf8')) as JsonObject
   const choices = (value['choices'] as readonly Json[]).map((choice, index) => {
     const content = texts[index]
-    return content === undefined || !isJsonObject(choice) || !isJsonObject(choice['message']) ? choice : { ...choice, message: { ...choice['message'], content } }
+    return content === undefined ? choice : { ...choice as JsonObject, message: { ...messageIn(choice), content } }
   })
   const plain = { ...value, choices }
   return { ...reply, value: plain, body: Buffer.from(stringifyJson(plain)) }

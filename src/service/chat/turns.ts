@@ -59,7 +59,8 @@ export class Turns {
     if (this.#turn >= maxTurns) throw toolLoopEndless(promptId, `it still calls tools after ${maxTurns} turns`)
     if (cut) {
       // A cut call may lack what matters most, so none is made.
-      this.#messages = strictMessages([...this.#messages, { role: 'assistant', content: text }, { role: 'user', content: `Your answer is unusable: ${cutProblem(finishReason)}` }])
+      const told = { role: 'user', content: `Your answer is unusable: ${cutProblem(finishReason)}` }
+      this.#messages = strictMessages([...this.#messages, { role: 'assistant', content: text }, told])
       return
     }
     const message = askedMessage(answer)

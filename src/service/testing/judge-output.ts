@@ -28,7 +28,8 @@ export async function judgeOutput (
   const answer = readReply(completion, {})
   const verdict = readVerdict(answer)
   if (verdict === undefined) {
-    return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${JSON.stringify(beginningOf(answer.text === '' ? answer.refusal : answer.text, QUOTED))}` }
+    const said = JSON.stringify(beginningOf(answer.text === '' ? answer.refusal : answer.text, QUOTED))
+    return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${said}` }
   }
   const holds = verdict.pass && (threshold === undefined || (verdict.score ?? 0) >= threshold)
   return { ...verdict, pass: holds !== isNegated }

@@ -100,7 +100,8 @@ export class ResponseEvents {
         // Items are opened in the order of the calls, so those behind a call without a name wait for it.
         if (name === '' && !isOver) return
         yield * this.#closeMessage()
-        open = { id: newId('fc'), place: this.#output.length, callId: this.#calls.some(({ callId }) => callId === id) || id === '' ? newId('call') : id, written: 0 }
+        const isTaken = id === '' || this.#calls.some(({ callId }) => callId === id)
+        open = { id: newId('fc'), place: this.#output.length, callId: isTaken ? newId('call') : id, written: 0 }
         const item = callItem({ ...open, name, arguments: '' }, 'in_progress')
         this.#calls.push(open)
         this.#output.push(item)

@@ -55,6 +55,9 @@ export interface Added {
 /** The longest answer that is put together from its pieces, in UTF-16 units. */
 const MAX_LENGTH = 8 * 1024 * 1024
 
+/** The most calls in a streamed answer: each piece is compared with those before it. No part of the service makes as many. */
+const MAX_CALLS = 1000
+
 /** The answer of a model that has said nothing. */
 export const NO_WORDS: Answer = { text: '', thoughts: '', calls: [], refusal: '', finishReason: undefined, cut: false, reasoning: {}, usage: undefined }
 
@@ -155,7 +158,11 @@ class ChoiceReader {
     const pieces = Array.isArray(calls) ? calls.filter(isJsonObject) : []
     // Calls that stand together in one list are different ones.
     const together = new Set<CallInPieces>()
-    for (const piece of pieces) together.add(this.#call(piece, isWhole ? [] : this.calls.filter(call => !together.has(call))))
+    for (const piece of pieces) {
+      const before = isWhole ? [] : together.size === 0 ? this.calls : this.calls.filter(call => !together.has(call))
+      together.add(this.#call(piece, before))
+      if (!isWhole && this.calls.length > MAX_CALLS) throw new UpstreamError(`the answer has more than ${MAX_CALLS} calls`, { retryable: false })
+    }
     if (pieces.length === 0 && isJsonObject(older)) this.#older(older)
     return { text: this.#content.add(said.text), refusal: refused, hasCall: pieces.length > 0 || isJsonObject(older) }
   }

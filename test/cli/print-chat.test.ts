@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import { Output } from '../../src/cli/output.ts'
 import { printStream } from '../../src/cli/print-chat.ts'
 import { EventScanner } from '../../src/runtime/server-sent-events.ts'
+import { MODEL_ANSWERS } from '../helpers/model-answers.ts'
 
 /** Prints a stream of these events; gives what was written, also before an error. */
 async function print (events: readonly string[]) {
@@ -25,6 +26,16 @@ describe('a stream of a chat', () => {
     const piece = (call: object) => JSON.stringify({ choices: [{ delta: { tool_calls: [{ index: 0, ...call }] } }] })
     const { stdout, stderr } = await print([piece({ id: '1', function: { name: 'find', arguments: '{"a"' } }), piece({ function: { arguments: ':1}' } }), '[DONE]'])
     assert.deepEqual([stdout, stderr], ['', 'calls find {"a":1}\n'])
+  })
+
+  it('is printed without thoughts; a refusal, and that it was cut, are told beside it', async () => {
+    for (const { id, stream, reads: { text, refusal, cut } } of MODEL_ANSWERS) {
+      if (stream === undefined || (text === undefined && refusal === undefined)) continue
+      const { stdout, stderr } = await print([...stream.map(chunk => JSON.stringify(chunk)), '[DONE]'])
+      assert.deepEqual([stdout, stderr], [`${String(text)}\n`, cut === true ? 'the answer was cut: length\n' : ''], id)
+    }
+    assert.deepEqual(await print([delta('<think>hm'), delta('</think>\n'), delta('Hello'), '[DONE]']), { error: undefined, stdout: 'Hello\n', stderr: '' })
+    assert.equal((await print(['{"choices":[{"delta":{"refusal":"I cannot"}}]}', '[DONE]'])).stderr, 'the model refuses: I cannot\n')
   })
 
   const failed: ReadonlyArray<readonly [what: string, events: readonly string[], message: string]> = [

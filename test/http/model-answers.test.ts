@@ -11,7 +11,7 @@ import { completion, sendCompletionStream, sendJson, startUpstream } from '../he
 
 interface Call { readonly id: string, readonly type: string, readonly function: { readonly name: string, readonly arguments: string } }
 interface Message { readonly role: string, readonly content: unknown, readonly tool_calls?: readonly Call[], readonly function_call?: object, readonly tool_call_id?: string, readonly reasoning_content?: string }
-interface Asked { readonly stream?: boolean, readonly messages: readonly Message[] }
+interface Asked { readonly stream?: boolean, readonly max_tokens?: number, readonly messages: readonly Message[] }
 
 /** A service whose model gives a chosen answer first, and then says what every door understands as its end. */
 interface Doors {
@@ -220,7 +220,9 @@ describe('answers of models', () => {
           const { state, aiResponse, text } = json['data'] as unknown as { readonly state: string, readonly aiResponse: JsonView | null, readonly text: string }
           assert.doesNotMatch(JSON.stringify(aiResponse), /<think>|hm/)
           assert.deepEqual([state, text], ['done', DONE])
-          if (given.reads.cut === true) assert.match(String(doors.asked[1]?.messages.at(-1)?.content), /it was cut \(length\)/)
+          if (given.reads.cut !== true) return
+          assert.match(String(doors.asked[1]?.messages.at(-1)?.content), /it was cut \(length\)/)
+          assert.equal(doors.asked[1]?.max_tokens, 4 * Number(doors.asked[0]?.max_tokens))
         })
       }
     }

@@ -125,6 +125,12 @@ describe('answers of models', () => {
     assert.throws(() => reader.add(piece), { name: 'UpstreamError', message: 'the answer is larger than 8388608 characters' })
   })
 
+  it('end with more than 1000 calls', () => {
+    const reader = new AnswerReader()
+    const calls = Array.from({ length: 1001 }, (_, index) => ({ index, id: `c${index}`, function: { name: 'find', arguments: '{}' } }))
+    assert.throws(() => reader.add({ choices: [{ delta: { tool_calls: calls } }] }), { name: 'UpstreamError', message: 'the answer has more than 1000 calls' })
+  })
+
   it('keep lists of thoughts that come in pieces', () => {
     const reader = new AnswerReader()
     const piece = { choices: [{ delta: { reasoning_details: new Array(300_000).fill({ text: 'a' }) } }] } as unknown as JsonObject

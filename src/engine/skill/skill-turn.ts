@@ -19,6 +19,9 @@ const MAX_REPLY = 1024 * 1024
 /** The largest length of an answer of the model, in tokens. An answer with function calls may have several commands, so it may be longer. */
 const MAX_TOKENS = { text: 512, tools: 2048 } as const
 
+/** How many times as long the second answer may be, after one that was cut: the thoughts of a model count among its tokens. */
+const MORE_TOKENS = 4
+
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
 
 const REPAIR_COMMAND = 'Nothing was run: your [CMD] is not one whole command. ' +
@@ -107,14 +110,18 @@ export abstract class SkillTurn {
     return this.follow(says)
   }
 
-  /** Asks the model. @param corrections messages at the end of this one request, which the state does not keep */
-  protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = []): Next<SkillState> {
+  /**
+   * Asks the model.
+   * @param corrections messages at the end of this one request, which the state does not keep
+   * @param times how many times as long as other answers this one may be
+   */
+  protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = [], times = 1): Next<SkillState> {
     const { setting: { model }, protocol } = this.state
     const offered = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
     const effect = this.outbox.askModel({
       purpose: kind,
       messages: [...sentMessages(this.state), ...corrections],
-      fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: MAX_TOKENS[protocol], ...offered },
+      fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: times * MAX_TOKENS[protocol], ...offered },
       timeout: MODEL_TIMEOUT,
       maxAnswer: MAX_REPLY
     })
@@ -147,7 +154,7 @@ export abstract class SkillTurn {
   #answerCut (answer: Answer, problem: string, isRepaired: boolean): Next<SkillState> {
     if (isRepaired) return this.fail('ANSWER_CUT', `The answer was unusable: ${problem}`)
     const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
-    return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CUT}${problem}` }])
+    return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CUT}${problem}` }], MORE_TOKENS)
   }
 
   /** Shows the user a text that cannot be read as a question, after the model was asked to answer in another way and has not. */

@@ -134,8 +134,10 @@ export class TerminalSession {
       this.#turn = {}
       this.#failed = undefined
     }
-    const { content, value } = data
-    if (type === 'message' && content !== undefined) this.#turn = { ...this.#turn, answer: content, ...(value === undefined ? {} : { value }) }
+    const { content, value, finishReason } = data
+    if (type === 'message' && content !== undefined) {
+      this.#turn = { ...this.#turn, answer: content, ...(value === undefined ? {} : { value }), ...(finishReason === undefined ? {} : { finishReason }) }
+    }
     if (type !== 'error') return
     this.#failed = textOf(data['code'])
     this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }

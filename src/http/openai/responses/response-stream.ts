@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { errorIn } from '../../../llm/answer.ts'
 import { MAX_EVENT_BYTES } from '../../../llm/model-client.ts'
+import { UpstreamError } from '../../../llm/upstream-error.ts'
 import { EventScanner, type ServerSentEvent } from '../../../runtime/server-sent-events.ts'
 import { type ChatStream } from '../../../service/chat/chat-stream.ts'
 import { ResponseEvents } from './response-events.ts'
@@ -17,16 +18,19 @@ export function responseStream ({ events }: ChatStream, body: JsonObject): ChatS
 
 async function * translated (events: Readable, response: ResponseEvents): AsyncGenerator<Buffer, void> {
   const scanner = new EventScanner<ServerSentEvent>(MAX_EVENT_BYTES, event => event)
-  for await (const bytes of events as AsyncIterable<Buffer>) {
-    for (const event of scanner.feed(bytes)) {
-      if (event.data === undefined) yield event.bytes
-      else if (event.data.trim() === '[DONE]') yield * response.end()
-      else yield * piecesOf(event.data, response)
+  try {
+    for await (const bytes of events as AsyncIterable<Buffer>) {
+      for (const event of scanner.feed(bytes)) yield * translate(event, response)
     }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    yield response.fail(error.message, 'LLM_UPSTREAM')
   }
 }
 
-function * piecesOf (data: string, response: ResponseEvents): Generator<Buffer, void> {
+function * translate ({ bytes, data }: ServerSentEvent, response: ResponseEvents): Generator<Buffer, void> {
+  if (data === undefined) return yield bytes
+  if (data.trim() === '[DONE]') return yield * response.end()
   // The parser cannot fail here: the code that reads the model's API has checked the form of every event.
   const chunk = JSON.parse(data) as Json
   if (!isJsonObject(chunk)) return

@@ -129,7 +129,7 @@ for (const [what, ask] of Object.entries(ASKING)) {
 describe('a call that succeeds at the second attempt', () => {
   it('counts what the reply says, once', async t => {
     const { models, used, call } = await open(t, (_hit, response, count) => {
-      if (count > 1) sendJson(response, 200, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 4 } })
+      if (count > 1) sendJson(response, 200, { choices: [{}], usage: { prompt_tokens: 3, completion_tokens: 4 } })
     }, { timeouts: { firstByte: 50 } })
     await models.ask({ kind: 'chat', request: ASK, call: call() })
     assert.deepEqual(used, [{ inputTokens: 3, outputTokens: 4, isEstimate: false }])

@@ -10,7 +10,6 @@ import { autoContext } from '../src/engine/plan/auto-context.ts'
 import { commitMessage } from '../src/engine/plan/commit-message.ts'
 import { parsePlan } from '../src/engine/plan/parse-plan.ts'
 import { routeMode } from '../src/engine/plan/route-mode.ts'
-import { parseArguments } from '../src/engine/shared/choice.ts'
 import { renderText } from '../src/engine/shared/render-text.ts'
 import { cleanOutputForAI } from '../src/engine/skill/clean-output.ts'
 import { verdictOf } from '../src/engine/skill/interruption.ts'
@@ -39,6 +38,10 @@ import { type Language } from '../src/template/language.ts'
 import { detectSyntax, findMisread } from '../src/template/syntax/detect-syntax.ts'
 import { prescan } from '../src/template/syntax/prescan.ts'
 import { compileSchema } from '../src/tool/schema/schema.ts'
+import { AnswerReader, withoutThoughts } from '../src/llm/answer.ts'
+import { parseArguments } from '../src/llm/calls.ts'
+import { strictMessages } from '../src/llm/history.ts'
+import { jsonIn } from '../src/llm/json-in.ts'
 import { property } from './helpers/property.ts'
 
 /** The length of the longest text, in UTF-16 units; of a template, whose text is bounded; and of YAML, whose parts are. */
@@ -88,6 +91,19 @@ const READERS: readonly Reader[] = [
   ['a model\'s command in a fence', text => parseSkillResponse(`[CMD] \`\`\`sh\n${text}`)],
   ['a model\'s yes or no', text => [parseClassification(text), parseLeniently(text)]],
   ['a model\'s arguments', parseArguments],
+  ['JSON in a model\'s answer', text => jsonIn(text)],
+  ['JSON in a model\'s answer, behind prose and a fence', text => jsonIn(`Here:\n\`\`\`json\n${text}`)],
+  ['a model\'s thoughts', text => [withoutThoughts(text), withoutThoughts(`<think>${text}`)]],
+  ['a model\'s answer in many chunks', text => {
+    const reader = new AnswerReader()
+    for (let at = 0; at < text.length; at += 64) reader.add({ choices: [{ index: 0, delta: { content: text.slice(at, at + 64) } }] })
+    return reader.answer()
+  }],
+  ['a model\'s call in many chunks', text => {
+    const reader = new AnswerReader()
+    for (let at = 0; at < text.length; at += 64) reader.add({ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text.slice(at, at + 64) } }] } }] })
+    return strictMessages([{ role: 'assistant', content: text }, { role: 'assistant', tool_calls: reader.answer().calls.map(({ id, name, arguments: values }) => ({ id, type: 'function', function: { name, arguments: values } })) }])
+  }],
   ['a model\'s stream', text => Array.from(new EventScanner(2 * LONG, event => event.data?.length).feed(Buffer.from(`data: ${text}\n\n`)))],
   ['a model\'s glob', text => globOf(text.slice(0, 200))?.(text)],
   ['a model\'s glob of stars', text => globOf(`**/*${'a*'.repeat(60)}b`)?.(text)],

@@ -1,6 +1,6 @@
 // npm run pack [-- FOLDER]: makes the package that is published out of what is built, in a folder of its own, and prints npm's
-// description of it as JSON. The package holds npm-shrinkwrap.json, so that whoever installs it gets the tree that was tested,
-// overrides included: https://docs.npmjs.com/cli/configuring-npm/npm-shrinkwrap-json
+// description of it as JSON. The package holds npm-shrinkwrap.json, so that whoever installs it gets the tree that was tested:
+// https://docs.npmjs.com/cli/configuring-npm/npm-shrinkwrap-json
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -21,7 +21,7 @@ COPY package.json ./
 COPY jsonschema jsonschema
 COPY prompts.json ./
 COPY examples examples
-COPY scripts/register.js scripts/token.js scripts/
+COPY scripts/register.js scripts/
 # Node keeps what it has compiled, for the user, version and flags that it ran with: one start fills the folder, and nobody may write to it
 # afterwards, since Node runs what lies there.
 ENV NODE_COMPILE_CACHE=/app/.compile-cache

@@ -18,10 +18,10 @@ export interface TokenHolders {
 export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
 /** The names of the optional parts that follow the hash of the token in a line of `API_TOKENS`. */
-type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
+export type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
 /**
- * Matches the plain text of a token, which does not belong in `API_TOKENS`: the line with the token's hash, which `npm run token` prints
+ * Matches the plain text of a token, which does not belong in `API_TOKENS`: the line with the token's hash, which `aps token` prints
  * below the token, does.
  */
 const TOKEN = /^aps_[\w-]{16,}/
@@ -29,7 +29,7 @@ const TOKEN = /^aps_[\w-]{16,}/
 /** The longest name of a caller that error messages quote, in characters. A longer text may be a secret that was put in the wrong place. */
 const LONGEST_SHOWN = 16
 
-const EXTRAS: readonly string[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens'] satisfies Extra[]
+export const EXTRAS: readonly Extra[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens']
 
 /**
  * Reads `API_TOKENS`: one token a line, or several separated by commas. Each is `name:role+role:sha256`, followed, without a space, by
@@ -62,11 +62,11 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
   const [name = '', roleNames = '', digest = '', ...extras] = line.split(':')
   const isShown = name.length <= LONGEST_SHOWN && isName(name) && !name.startsWith('aps_')
   const fail = (reason: string): never => { throw new Error(`entry ${number}${isShown ? ` ("${name}")` : ''}: ${reason}`) }
-  if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npm run token prints below it is meant')
+  if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npx aps token prints below it is meant')
   if (!isName(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
   const roles = roleNames.split('+')
   if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
-  if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npm run token makes one')
+  if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npx aps token makes one')
   const given = parseExtras(extras, fail)
   const patterns = (extra: 'prompts' | 'environs' | 'runs' | 'targets') => {
     try {
@@ -103,7 +103,7 @@ function parseExtras (extras: readonly string[], fail: (reason: string) => never
   const given: Partial<Record<Extra, string>> = {}
   for (const extra of extras) {
     const [, key = '', value = ''] = /^([a-z]+)=(.+)$/.exec(extra) ?? []
-    if (!EXTRAS.includes(key)) fail(`expected ${EXTRAS.map(each => `${each}=`).join(', ')} after the hash`)
+    if (!EXTRAS.some(each => each === key)) fail(`expected ${EXTRAS.map(each => `${each}=`).join(', ')} after the hash`)
     if (Object.hasOwn(given, key)) fail(`${key}= is there twice`)
     given[key as Extra] = value
   }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { ROLES } from '../../src/access/role.ts'
 import { hashToken, parseTokens } from '../../src/access/tokens.ts'
+import { runApsHere } from '../helpers/aps.ts'
 
 const NO_LIMITS = { requests: undefined, tokens: undefined }
 const digest = hashToken('secret')
@@ -59,44 +59,54 @@ describe('API_TOKENS', () => {
   }
 })
 
-describe('npm run token', () => {
+describe('aps token', () => {
+  async function make (...args: string[]) {
+    const { stdout } = await runApsHere(['token', ...args])
+    const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(stdout) ?? []
+    return { token, line }
+  }
+
   for (const rest of ['', ':render+chat', `:render:${digest}`]) {
-    it(`makes a token that is not shown when it is taken for its line, with "${rest}" behind it`, () => {
-      const [token = ''] = /aps_\S+/.exec(execFileSync(process.execPath, ['scripts/token.js', 'ide', 'render+chat'], { encoding: 'utf8' })) ?? []
-      assert.throws(() => parseTokens(`${token}${rest}`, NO_LIMITS), { message: 'entry 1: this is a token, which is for its caller; the line that npm run token prints below it is meant' })
+    it(`makes a token that is not shown when it is taken for its line, with "${rest}" behind it`, async () => {
+      const { token } = await make('render', 'chat')
+      assert.throws(() => parseTokens(`${token}${rest}`, NO_LIMITS), { message: 'entry 1: this is a token, which is for its caller; the line that npx aps token prints below it is meant' })
     })
   }
 
-  it('makes a token and the entry that knows it', () => {
-    const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'render+chat', 'prompts=team.*'], { encoding: 'utf8' })
-    const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []
+  it('makes a token and the entry that knows it, named by its roles where no name is given', async () => {
+    const { token, line } = await make('render', 'chat', '--prompts', 'team.*')
     assert.ok(token.length > 40)
-    assert.equal(parseTokens(line, NO_LIMITS).findCaller(token)?.prompts?.allows('team.x'), true)
+    const caller = parseTokens(line, NO_LIMITS).findCaller(token)
+    assert.deepEqual([caller?.name, caller?.facts.roles, caller?.prompts?.allows('team.x')], ['render-chat', ['chat', 'render'], true])
   })
 
-  it('takes all limits that an entry may have', () => {
-    const output = execFileSync(process.execPath, ['scripts/token.js', 'ide', 'read', 'prompts=*', 'environs=vscode.*|chat.a', 'requests=600', 'tokens=100000'], { encoding: 'utf8' })
-    const [, token = '', line = ''] = /\n {2}(\S+)\n.*\n {2}(\S+)\n/.exec(output) ?? []
-    assert.deepEqual(parseTokens(line, NO_LIMITS).findCaller(token)?.limits, { requests: 600, tokens: 100000 })
+  it('takes all limits that an entry may have', async () => {
+    const limits = { prompts: '*', environs: 'vscode.*|chat.a', runs: 'agents.*', targets: 'web', labels: 'production', serve: 'staging', requests: '600', tokens: '100000' }
+    const { token, line } = await make('read', '--name', 'ide', ...Object.entries(limits).map(([name, value]) => `--${name}=${value}`))
+    const caller = parseTokens(line, NO_LIMITS).findCaller(token)
+    assert.deepEqual([caller?.name, caller?.limits, caller?.serve], ['ide', { requests: 600, tokens: 100000 }, 'staging'])
+    assert.deepEqual(line.split(':').slice(3), Object.entries(limits).map(([name, value]) => `${name}=${value}`))
   })
 
-  it('knows every role there is', () => {
-    assert.equal(spawnSync(process.execPath, ['scripts/token.js', 'ide', ROLES.join('+')]).status, 0)
+  it('knows every role there is, joined or apart', async () => {
+    assert.equal((await runApsHere(['token', ...ROLES])).code, 0)
+    assert.equal((await runApsHere(['token', ROLES.join('+')])).code, 0)
   })
 
   const mistakes = [
-    ['a role that is none', ['ide', 'read+root'], 'There is no role "root": expected one or more of read, render, chat, write, run, approve, admin, terminal, joined by "+"\n'],
-    ['roles with commas', ['ide', 'read,chat'], 'There is no role "read,chat": expected one or more of read, render, chat, write, run, approve, admin, terminal, joined by "+"\n'],
-    ['a limit that is no number', ['ide', 'read', 'requests=abc'], '"requests=abc" cannot be: expected a number a minute behind requests=\n'],
-    ['patterns with commas', ['ide', 'read', 'prompts=a,b'], '"prompts=a,b" cannot be: expected names such as team.review, or everything below one, team.*, with "|" between them behind prompts=\n'],
-    ['a limit that is none', ['ide', 'read', 'foo=bar'], '"foo=bar" is unknown: expected prompts=, environs=, runs=, targets=, labels=, serve=, requests=, tokens= behind the roles\n'],
-    ['a limit that is there twice', ['ide', 'read', 'tokens=1', 'tokens=2'], 'Each of prompts=, environs=, runs=, targets=, labels=, serve=, requests=, tokens= may be there once\n'],
-    ['a name with a space', ['my ide', 'read'], '"my ide" cannot be a name: expected up to 64 letters, digits, ".", "_" and "-"\n']
+    ['a role that is none', ['read', 'root'], /expected roles out of read, render/],
+    ['a limit that is no number', ['read', '--requests', 'abc'], /expected requests= with a number a minute/],
+    ['patterns with commas', ['read', '--prompts', 'a,b'], /"a,b" has a blank, a comma or a colon/],
+    ['a pattern that is none', ['read', '--prompts', 'a.*.b'], /"a\.\*\.b" is no pattern/],
+    ['a limit that is none', ['read', '--foo', 'bar'], /unknown option '--foo'/],
+    ['a name with a space', ['read', '--name', 'my ide'], /"my ide" has a blank/],
+    ['no role', [], /missing required argument 'role'/]
   ] as const
   for (const [mistake, given, message] of mistakes) {
-    it(`makes none for ${mistake}`, () => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, ['scripts/token.js', ...given], { encoding: 'utf8' })
-      assert.deepEqual([status, stdout, stderr], [1, '', message])
+    it(`makes none for ${mistake}`, async () => {
+      const { code, stdout, stderr } = await runApsHere(['token', ...given])
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, message)
     })
   }
 })

@@ -50,6 +50,7 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['prompt rollback', { args: 'prompt rollback greet staging', code: 1 }],
   ['prompt restore', { args: 'prompt restore greet 1' }],
   ['test', { args: 'test greet', stdout: /^ok {3}greet: case 1 / }],
+  ['token', { args: 'token render chat', stdout: /^Token, for the caller:\n {2}aps_/ }],
   ['status', { args: 'status', stdout: /^prompts\t/m }],
   ['types', { args: 'types', stdout: /"greet": \{/ }],
   ['lint', { args: 'lint {folder} --server', stdout: /^$/ }],

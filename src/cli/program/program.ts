@@ -26,6 +26,7 @@ import { addPlanCommand } from '../plan.ts'
 import { addServeCommand } from '../serve.ts'
 import { addSessionCommands } from '../session.ts'
 import { addSkillCommands } from '../skill.ts'
+import { addTokenCommand } from '../token.ts'
 import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
@@ -116,6 +117,7 @@ function addCommands (program: Command, cli: Cli): void {
   program.commandsGroup('Ask a service:')
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
+  addTokenCommand(program, cli)
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
     if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)

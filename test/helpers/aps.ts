@@ -31,7 +31,7 @@ export async function runAps (args: readonly string[], environment: Readonly<Rec
 /** Runs a command of the command line in this process, which costs a hundredth of a process of its own. */
 export async function runApsHere (args: readonly string[], environment: Readonly<Record<string, string>> = {}, input = ''): Promise<ApsRun> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
-  const host = { argv: ['node', 'aps', ...args], env: environment, stdin: Readable.from([input]), stdout, stderr, once: () => process, off: () => process }
+  const host = { argv: ['node', 'aps', ...args], env: environment, stdin: Readable.from([input]), stdout, stderr, on: () => process, off: () => process }
   const printed = Promise.all([text(stdout), text(stderr)])
   const code = await runProgram(host as unknown as Parameters<typeof runProgram>[0])
   stdout.end()

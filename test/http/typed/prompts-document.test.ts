@@ -126,7 +126,7 @@ describe('GET /api/openapi/prompts.json', () => {
     const { headers } = await service.get(URL)
     const tag = String(headers['etag'])
     const again = await service.app.inject({ url: URL, headers: { 'if-none-match': tag } })
-    assert.deepEqual([again.statusCode, again.body, again.headers['etag']], [304, '', tag])
+    assert.deepEqual([again.statusCode, again.headers['etag']], [304, tag])
     const put = await service.app.inject({ method: 'PUT', url: '/api/prompts/b', payload: { userPrompt: 'B {{variables.x}}' } })
     assert.equal(put.statusCode, 201)
     assert.equal((await service.app.inject({ url: URL, headers: { 'if-none-match': tag } })).statusCode, 200)

@@ -94,9 +94,13 @@ describe('A token at the console', { skip: noChromium }, () => {
     const { service, origin } = await serve(t)
     const { id } = await service.walk(bearer('typist'))
     const page = await openConsole(t, browser, origin, `/sessions/${id}`, { token: 'typist-token' })
-    const closed = page.waitForEvent('websocket').then(socket => socket.waitForEvent('close'))
+    const opened = page.waitForEvent('websocket').then(async socket => {
+      await socket.waitForEvent('framereceived')
+      return socket
+    })
     await page.reload()
     await page.locator('.card').waitFor()
+    const closed = (await opened).waitForEvent('close')
     await service.setTokens([tokenEntry('admin', 'admin')])
     await closed
     await page.getByLabel('Token', { exact: true }).fill('admin-token')

@@ -6,6 +6,7 @@
  * themselves. They run beside others.
  */
 export const OWN: readonly string[] = [
+  'cli/connect.test.ts',
   'exec/bubblewrap.test.ts',
   'exec/ssh/openssh.test.ts',
   'exec/terminal/much-output.test.ts',

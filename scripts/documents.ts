@@ -50,10 +50,11 @@ function withVariables (page: string): string {
   return withSection(page, 'variables', tables.join('\n\n'))
 }
 
-/** Every field of the log and every metric, each in its table. */
+/** Every field of the log, those of one meaning in one row, and every metric. */
 function withObservability (page: string): string {
   const fields = LOG_FIELDS.map(([title, descriptions]) => {
-    const rows = Object.entries(descriptions).map(([name, description]) => `| \`${name}\` | ${description} |`)
+    const rows = Array.from(new Set(Object.values(descriptions)), description =>
+      `| ${Object.keys(descriptions).filter(name => descriptions[name] === description).map(name => `\`${name}\``).join(', ')} | ${description} |`)
     return [`**${title}**`, '', '| field | what it holds |', '|---|---|', ...rows].join('\n')
   })
   const rows = describeMetrics().map(({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map(label => `\`${label}\``).join(' ')} | ${help} |`)

@@ -1,4 +1,3 @@
-import { pluralOf } from '../base/text.ts'
 import { KINDS } from '../registry/kind-table.ts'
 import { REQUEST_FIELDS } from '../http/base/request-log.ts'
 
@@ -8,12 +7,12 @@ const COMMON_FIELDS = {
   time: 'Unix time in ms',
   pid: 'of the process',
   hostname: 'of the machine or container',
-  msg: 'what happened; the same text for the same event, so that alerts can look for it',
-  requestId: 'the request that a line belongs to: its `x-request-id`, given or made here; also sent to tools and models'
+  msg: 'what happened; the same text for the same event',
+  requestId: 'the `x-request-id` of the request that a line belongs to'
 } as const
 
 /** The fields of the line about a published generation (a snapshot of all entries): how many entries of each kind it has. */
-const COUNTS = Object.fromEntries(KINDS.map(({ name, noun }) => [name, `how many ${pluralOf(noun)} are registered`]))
+const COUNTS = Object.fromEntries(KINDS.map(({ name }) => [name, 'how many of the kind are registered']))
 
 /** The fields of log lines about anything but a request or a change of an entry, each with its meaning. */
 const EVENT_FIELDS = {
@@ -21,22 +20,22 @@ const EVENT_FIELDS = {
   attempt: 'which retry of a model call follows, from 1',
   attempts: 'how often a provider was asked in vain',
   changes: 'how changes of the store arrive: pushed or polled',
-  code: 'stable code of an error that is answered with 5xx or to an unreadable request, or of a failed tool call; what a worker ended with that died',
+  code: 'of an error that is answered with 5xx or to an unreadable request, or of a failed tool call; what a worker ended with',
   data: 'facts of a line of a session: numbers and codes; with `LOG_VALUES=true` all that the line has',
   definition: 'what a session runs, as `agents/helper`',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',
-  err: 'an error: its `type`, `message`, `code`, `status`; its `stack` when nobody expected it; with `LOG_VALUES=true` the first 500 characters of a model\'s unusable `answer`',
+  err: 'an error: `type`, `message`, `code`, `status`; `stack` when nobody expected it; with `LOG_VALUES=true` 500 characters of a model\'s unusable `answer`',
   event: 'what a plan or a skill tells with a line, as `LLM_REQUEST_SENT`, `skill_start`',
   fallback: 'the model that is asked instead',
   generation: 'number of the generation that was published',
   key: 'the key in the store',
   kind: `of what is registered: ${KINDS.map(({ key }) => key).join(', ')}`,
-  lines: 'how many lines were dropped, since nobody took them',
+  lines: 'how many lines were dropped',
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
   path: 'what a model\'s API was asked for',
-  prefix: 'where a session is, as its line begins: `main`, `cls`, `select`, `valid`, `exec`, `turn`, `skill`, or the trace id of a plan',
+  prefix: 'where a session is: `main`, `cls`, `select`, `valid`, `exec`, `turn`, `skill`, or the trace id of a plan',
   protocol: 'the protocol that traces were asked to be sent in',
   provider: 'name of the model\'s provider',
   reason: 'why, in words; never values, unless `LOG_VALUES=true`',
@@ -45,10 +44,10 @@ const EVENT_FIELDS = {
   refused: 'how many requests were refused in the last second',
   servesLastGood: 'whether an earlier version of the entry is served',
   session: 'id of a session',
-  severity: 'of a line of a session: debug, info, warning, error, or critical, which ends a dialogue and is an error by its `level`',
+  severity: 'of a line of a session: debug, info, warning, error, or critical, which ends a dialogue (an error by `level`)',
   signal: 'what ended a worker that died',
   steps: 'calls of models and tools that a session has made',
-  text: 'a line of a session with the words of users, models and tools; with `LOG_VALUES=true` only',
+  text: 'a line of a session with all its words; with `LOG_VALUES=true` only',
   tokens: 'of models that a session has used',
   tool: 'id of a tool',
   violations: 'how a tool\'s result differs from its `returns`',

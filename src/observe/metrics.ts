@@ -38,14 +38,14 @@ export class Metrics {
 
   readonly requests = new Histogram(this.registry, {
     name: 'prompt_shell_http_request_duration_seconds',
-    help: 'Time from a request to the last byte of its answer; its count is the number of requests. Status 499: the client left',
+    help: 'Time from a request to the last byte of its answer; status 499 when the client left',
     labels: ['method', 'route', 'status'],
     buckets: DURATIONS
   })
 
   readonly overhead = new Histogram(this.registry, {
     name: 'prompt_shell_overhead_seconds',
-    help: 'Time of requests that rendered, called a tool or asked a model, without the time in which a tool or a model was being waited for: what this service adds',
+    help: 'What this service adds to requests that rendered, called a tool or asked a model: their time without waits for tools and models',
     labels: ['route'],
     buckets: OVERHEADS
   })
@@ -59,14 +59,14 @@ export class Metrics {
 
   readonly refused = new Counter({
     name: 'prompt_shell_http_requests_refused_total',
-    help: 'Requests that were refused with 503 OVERLOADED, because more came than could be answered; no other metric counts them',
+    help: 'Requests that were refused with 503 OVERLOADED; no other metric counts them',
     registers: [this.registry]
   })
 
   /** The number of renders, by prompt, version and outcome. */
   readonly renders = countersOf(new Counter({
     name: 'prompt_shell_renders_total',
-    help: 'Renders by prompt and version, which is empty for content that is none; the outcome is ok or the error code. Prompts that are not registered are (unknown)',
+    help: 'Renders; the version is empty for content that is none, the outcome ok or the error code, a prompt that is not registered (unknown)',
     labelNames: ['prompt', 'version', 'outcome'],
     registers: [this.registry]
   }))
@@ -80,28 +80,28 @@ export class Metrics {
 
   readonly passes = new Histogram(this.registry, {
     name: 'prompt_shell_render_passes',
-    help: 'Passes over the templates that a successful render took: 1 without tools and with every shared variable in memory',
+    help: 'Passes that a successful render took: 1 without tools and with every shared variable in memory',
     labels: [],
     buckets: [1, 2, 3, 4, 5, 7, 10, 20, 50, 101]
   })
 
   readonly toolCalls = new Histogram(this.registry, {
     name: 'prompt_shell_tool_call_duration_seconds',
-    help: 'Time of a call of a tool, retries included; its count is the number of calls. The outcome is ok, cached or failed',
+    help: 'Time of a call of a tool, retries included; the outcome is ok, cached or failed',
     labels: ['tool', 'outcome'],
     buckets: DURATIONS
   })
 
   readonly toolFailures = new Counter({
     name: 'prompt_shell_tool_failures_total',
-    help: 'Failed calls of tools, by the reason\'s code: TIMEOUT, UNREACHABLE, BREAKER_OPEN, ...',
+    help: 'Failed calls of tools, by code: TIMEOUT, UNREACHABLE, BREAKER_OPEN, ...',
     labelNames: ['tool', 'code'],
     registers: [this.registry]
   })
 
   readonly modelCalls = new Histogram(this.registry, {
     name: 'prompt_shell_model_call_duration_seconds',
-    help: 'Time of a call of a provider up to the last byte, with waits and retries; its count is the number of calls. The outcome is ok, LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
+    help: 'Time of a call of a provider up to the last byte, with waits and retries; the outcome is ok, LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
     labels: ['provider', 'model', 'operation', 'outcome'],
     buckets: DURATIONS
   })
@@ -123,21 +123,21 @@ export class Metrics {
   /** The number of model tokens, by provider, model, version of the prompt, and direction (input or output). */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
-    help: 'Tokens of answers, by direction (input, output) and version of the prompt, such as review.short@7, empty where that is none; estimated where the provider tells none',
+    help: 'Tokens, by direction (input, output) and version of the prompt, such as review.short@7; estimated where the provider tells none',
     labelNames: ['provider', 'model', 'version', 'direction'],
     registers: [this.registry]
   }))
 
   readonly labelMoves = new Counter({
     name: 'prompt_shell_label_moves_total',
-    help: 'Moves and removals of labels over HTTP, by label',
+    help: 'Moves and removals of labels over HTTP',
     labelNames: ['label'],
     registers: [this.registry]
   })
 
   readonly labelFallbacks = new Counter({
     name: 'prompt_shell_label_fallbacks_total',
-    help: 'Requests that were served the latest content, because their prompt does not have the label of their token, or the default one',
+    help: 'Requests that were served the latest content, since their prompt has no such default label',
     labelNames: ['label'],
     registers: [this.registry]
   })
@@ -158,7 +158,7 @@ export class Metrics {
 
   readonly sessionToolsRefused = new Counter({
     name: 'prompt_shell_session_tool_refused_total',
-    help: 'Calls of tools by sessions that were not made, by who refused them: person, policy or budget',
+    help: 'Calls of tools by sessions that were refused, by person, policy or budget',
     labelNames: ['tool', 'by'],
     registers: [this.registry]
   })
@@ -172,7 +172,7 @@ export class Metrics {
 
   readonly writeToServed = new Histogram(this.registry, {
     name: 'prompt_shell_registry_write_to_served_seconds',
-    help: 'Time from the store\'s word that something has changed to a generation that serves it',
+    help: 'Time from the store\'s word of a change to a generation that serves it',
     labels: [],
     buckets: DURATIONS
   })

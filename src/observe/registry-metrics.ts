@@ -38,12 +38,12 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
     })
   }
 
-  gauge('entries', 'What is registered and offered, by kind', ['kind'], entries => {
+  gauge('entries', 'What is registered and offered', ['kind'], entries => {
     for (const kind of registry.kinds) {
       entries.set({ kind: kind.name }, kind.reading === 'lazy' ? registry.environs.index.size : offeredOf(registry.generation, kind).size)
     }
   })
-  gauge('rejected_entries', 'Keys that are not served as they are stored, by kind; GET /api/status/entries has the reasons', ['kind'], rejected => {
+  gauge('rejected_entries', 'Keys that are not served as they are stored; GET /api/status/entries has the reasons', ['kind'], rejected => {
     const problems = registry.problems()
     for (const kind of registry.kinds) {
       const prefix = kindPrefix(keyPrefix, kind.key)
@@ -52,15 +52,15 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
   })
   gauge('held_kinds', 'Kinds that are held because the store suddenly shows none', [], held => { held.set(registry.status().held.length) })
   gauge('held_nodes', 'Nodes of the store that suddenly show no key, and whose keys are held', [], held => { held.set(registry.status().heldNodes.length) })
-  gauge('generation', 'Number of the generation in force; it counts what this process has published', [], generation => {
+  gauge('generation', 'Number of the generation in force, counted by this process', [], generation => {
     generation.set(registry.generation.number)
   })
-  gauge('age_seconds', 'Time since everything was last verified against the store; infinite before the first time', [], age => {
+  gauge('age_seconds', 'Time since all was last verified against the store; infinite before', [], age => {
     const { verifiedAt } = registry.status()
     age.set(verifiedAt === undefined ? Infinity : (Date.now() - verifiedAt.getTime()) / 1000)
   })
   gauge('store_connected', 'Whether the store can be reached: 1 or 0', [], connected => { connected.set(registry.status().store.connected ? 1 : 0) })
-  gauge('changes_pushed', 'Whether the store tells of changes by itself: 1, or 0 while the service asks for them', [], pushed => {
+  gauge('changes_pushed', '1 while the store tells of changes by itself, 0 while the service asks for them', [], pushed => {
     pushed.set(registry.status().store.changes === 'pushed' ? 1 : 0)
   })
 }

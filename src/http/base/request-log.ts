@@ -5,12 +5,12 @@ import { type RequestObserver } from './request-observer.ts'
 
 /** Every field of the log line of a request, with what it means. The request id is a field of every log line. */
 export const REQUEST_FIELDS = {
-  traceId: 'W3C trace id, when the caller sent a `traceparent` or traces are exported',
+  traceId: 'W3C trace id, where the caller sent one or traces are exported',
   method: 'of HTTP',
   route: 'the pattern that matched; missing for a path that leads nowhere',
   id: 'the id in the path, as it was asked for; missing where `prompt` says it',
   prompt: 'id of the registered prompt',
-  promptRevision: 'its revision: a hash of its content and of the prompts that it includes',
+  promptRevision: 'its revision',
   promptVersion: 'which version of it, where it is one',
   promptLabel: 'the label that it was served under, if any',
   status: 'of HTTP; 499 when the client left before its answer was complete',

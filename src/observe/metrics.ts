@@ -137,7 +137,7 @@ export class Metrics {
 
   readonly labelFallbacks = new Counter({
     name: 'prompt_shell_label_fallbacks_total',
-    help: 'Requests that were served the latest content, since their prompt has no such default label',
+    help: 'Requests with a default label that their prompt does not have, which were served the latest content',
     labelNames: ['label'],
     registers: [this.registry]
   })

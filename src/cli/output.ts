@@ -97,6 +97,12 @@ export class Output {
     await this.#data(cells.map(row => `${line(row)}\n`).join(''))
   }
 
+  /** Prints a table as `rows` does, and its heading to stderr where stdout is no terminal. */
+  async table (columns: readonly string[], rows: ReadonlyArray<readonly string[]>): Promise<void> {
+    if (this.#stdout.isTTY !== true) await this.words(columns.join('\t'))
+    await this.rows(columns, rows)
+  }
+
   /** Prints a text, with a line end if the text has none. */
   async text (text: string): Promise<void> {
     await this.#data(text === '' || text.endsWith('\n') ? text : `${text}\n`)

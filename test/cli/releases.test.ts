@@ -18,10 +18,14 @@ describe('aps prompt versions, label, rollback and restore', () => {
   it('list what there is, the newest first', async t => {
     const { aps, words } = await open(t)
     await words('label', 'greet', 'staging', '2', '--note', 'trial')
-    const { stdout } = await aps(['prompt', 'versions', 'greet'])
-    assert.deepEqual(stdout.trim().split('\n').map(line => line.split('\t').slice(0, 2)), [['3', 'latest'], ['2', 'staging'], ['1', '']])
+    await aps(['prompt', 'add', 'greet', '-d', '-', '--note', 'shorter'], 'four')
+    await words('label', 'greet', 'staging', '1')
+    const { stdout, stderr } = await aps(['prompt', 'versions', 'greet'])
+    assert.deepEqual(stdout.trim().split('\n').map(line => line.split('\t').slice(0, 2)), [['4', 'latest'], ['3', ''], ['2', ''], ['1', 'staging']])
+    assert.match(stdout, /^4\t.*\tshorter\n/)
+    assert.match(stderr, /^version\tlabels\tat\tby\tnote\nstaging: 2 → 1, at \S+ by anyone\nstaging: none → 2, at \S+ by anyone: trial\n$/)
     const { moves } = JSON.parse((await aps(['prompt', 'versions', 'greet', '--json'])).stdout) as { moves: Array<{ note: string }> }
-    assert.equal(moves[0]?.note, 'trial')
+    assert.equal(moves[1]?.note, 'trial')
   })
 
   it('move a label to a version, to latest, and to shares of several', async t => {
@@ -41,6 +45,28 @@ describe('aps prompt versions, label, rollback and restore', () => {
     assert.equal(await words('rollback', 'greet', 'production'), 'production of prompt greet means version 1 again\n')
     assert.equal(await rendered('?label=production'), 'one')
     assert.equal((await aps(['prompt', 'rollback', 'greet', 'nope'])).code, 1)
+  })
+
+  it('roll back once for one state, and further only with --again', async t => {
+    const { words, rendered } = await open(t)
+    for (const version of ['1', '2', '3']) await words('label', 'greet', 'production', version)
+    assert.equal(await words('rollback', 'greet', 'production'), 'production of prompt greet means version 2 again\n')
+    const done = /^production of prompt greet was rolled back at \S+ already, and means version 2; --again goes back to version 1\n$/
+    assert.match(await words('rollback', 'greet', 'production'), done)
+    assert.match(await words('rollback', 'greet', 'production'), done)
+    assert.equal(await rendered('?label=production'), 'two')
+    assert.equal(await words('rollback', 'greet', 'production', '--again'), 'production of prompt greet means version 1 again\n')
+    assert.match(await words('rollback', 'greet', 'production'), /already, and means version 1; before that it meant nothing\n$/)
+    assert.match(await words('rollback', 'greet', 'production', '--again'), /^aps: the label production of prompt greet meant nothing before\n$/)
+    await words('label', 'greet', 'production', '3')
+    assert.equal(await words('rollback', 'greet', 'production'), 'production of prompt greet means version 1 again\n')
+  })
+
+  it('bring back a label that was removed', async t => {
+    const { words } = await open(t)
+    await words('label', 'greet', 'staging', '2')
+    await words('label', 'greet', 'staging', '--remove')
+    assert.equal(await words('rollback', 'greet', 'staging'), 'staging of prompt greet means version 2 again\n')
   })
 
   it('publish a version again', async t => {
@@ -84,6 +110,6 @@ describe('aps push --label', () => {
     const { code, stderr } = await runAps(['push', folder.path, '--yes', '--label', 'staging'], { APS_URL: url })
     assert.equal(code, 1)
     assert.match(stderr, /1 of 2 were refused, and staging was not moved\n$/)
-    assert.deepEqual((await get('/api/prompts/good/versions')).json['labels'], {})
+    assert.equal((await get('/api/prompts/good/versions')).status, 404)
   })
 })

@@ -1,6 +1,6 @@
 import { type Command } from 'commander'
-import { type Json, type JsonObject } from '../../base/json.ts'
-import { type ApiClient, apiPath } from '../api-client.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { apiPath } from '../api-client.ts'
 import { type Cli } from '../cli.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { listOf, objectOf, textOf } from '../json-members.ts'
@@ -18,7 +18,8 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       const { api, output } = cli.open(command)
       const history = objectOf(await api.get(versionsPath(id)))
       if (output.wantsJson) return await output.json(history)
-      await output.rows(['version', 'labels', 'at', 'by', 'note'], listOf(history['versions']).map(objectOf).map(version => rowOf(version, history)))
+      await output.table(['version', 'labels', 'at', 'by', 'note'], listOf(history['versions']).map(objectOf).map(version => rowOf(version, history)))
+      for (const move of listOf(history['moves']).map(objectOf)) await output.words(inWords(move))
     })
 
   group.command('label').description('let a label mean a version of a prompt')
@@ -39,13 +40,22 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       await output.words(`${label} of prompt ${id} means version ${wordsOf(objectOf(history['labels'])[label])} now`)
     })
 
-  group.command('rollback').description('let a label mean what it meant before it was last moved')
+  group.command('rollback').description('let a label mean what it meant before it was last moved, once; a repeated call changes nothing')
     .argument('<id>', 'the prompt')
     .argument('<label>', 'the label')
+    .option('--again', 'go back further, although the label was rolled back already')
     .option('--note <text>', 'what for, kept with the move')
-    .action(async (id: string, label: string, { note }: NoteOption, command: Command) => {
+    .action(async (id: string, label: string, { again, note }: NoteOption & { readonly again?: true }, command: Command) => {
       const { api, output } = cli.open(command)
-      const { version, etag } = await meantBefore(api, id, label)
+      const { json, etag } = await api.getTagged(versionsPath(id))
+      const { version, undone } = meantBefore(objectOf(json), id, label)
+      if (undone !== undefined && again !== true) {
+        if (output.wantsJson) return await output.json(json)
+        const further = version === null ? 'before that it meant nothing' : `--again goes back to version ${wordsOf(version)}`
+        const done = `${label} of prompt ${id} was rolled back at ${textOf(undone['at'])} already`
+        return await output.words(`${done}, and means version ${wordsOf(undone['to'])}; ${further}`)
+      }
+      if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
       // The condition makes the service refuse a rollback if somebody has moved the label meanwhile.
       const history = await moveLabel(api, id, label, version, note, { 'if-match': etag })
       if (output.wantsJson) return await output.json(history)
@@ -74,18 +84,34 @@ function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, lat
     const share = listOf(target).map(objectOf).find(({ version }) => version === n)
     return share === undefined ? [] : [`${label} ${String(share['weight'])} %`]
   })
-  const words = textOf(note) || textOf(source) || (from === undefined ? '' : `restores ${String(from)}`)
-  return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words]
+  const words = [textOf(note), from === undefined ? '' : `restores ${String(from)}`, textOf(source)].filter(word => word !== '')
+  return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words.join('; ')]
 }
 
-/** Finds the version that a label meant before its last move, and the ETag of the prompt's history, which lists the moves. @throws CliError */
-async function meantBefore (api: ApiClient, id: string, label: string): Promise<{ readonly version: Json, readonly etag: string }> {
-  const { json, etag } = await api.getTagged(versionsPath(id))
-  const move = listOf(objectOf(json)['moves']).map(objectOf).find(each => each['label'] === label)
-  if (move === undefined) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
-  const version = move['from'] ?? null
-  if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
-  return { version, etag }
+/** A move of a label in words: `production: 2 → 1, at 2026-11-27T22:10:00.000Z by ana: too long`. */
+function inWords ({ label, from, to, at, by, note }: JsonObject): string {
+  const [before, after] = [from, to].map(target => target === null ? 'none' : wordsOf(target))
+  return `${textOf(label)}: ${before ?? ''} → ${after ?? ''}, at ${textOf(at)} by ${textOf(by)}${textOf(note) === '' ? '' : `: ${textOf(note)}`}`
+}
+
+/**
+ * Finds what a label meant before. A move back to what the label meant before its last move takes that one back, so that a rollback goes back by one
+ * move, and the next one by one more.
+ * @returns `version`: what a rollback moves the label to, `null` for none; `undone`: the last move, if it took back the one before it
+ * @throws CliError
+ */
+function meantBefore ({ moves: recorded }: JsonObject, id: string, label: string): { readonly version: Json, readonly undone: JsonObject | undefined } {
+  const moves = listOf(recorded).map(objectOf).filter(move => move['label'] === label).reverse()
+  if (moves.length === 0) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
+  const meanings: Json[] = [moves[0]?.['from'] ?? null]
+  let undone: JsonObject | undefined
+  for (const move of moves) {
+    const to = move['to'] ?? null
+    undone = to !== null && stringifyJson(to) === stringifyJson(meanings.at(-2) ?? null) ? move : undefined
+    if (undone === undefined) meanings.push(to)
+    else meanings.pop()
+  }
+  return { version: meanings.at(-2) ?? null, undone }
 }
 
 /** Reads the version for a label as the user wrote it: a number, `latest`, or weights as `9=5,7=95`. @throws CliError */

@@ -69,7 +69,7 @@ export const configSchema = Type.Object({
   RENDER_TIMEOUT_MS: milliseconds({ default: 500, fromFolder: true, description: 'Time that a render may take, tools and waiting for its turn included.' }),
   POLL_INTERVAL_MS: milliseconds({ default: 5000, minimum: 100, fromFolder: true, description: 'Time between two looks at the store while it does not tell of changes.' }),
   ENVIRON_CACHE_BYTES: Type.Integer({ default: 64 * 1024 * 1024, minimum: 1024, fromFolder: true, description: 'What values of shared variables may take in memory, in bytes, with their names and 128 for each; those unused for longest are dropped.' }),
-  EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, fromFolder: true, description: 'How long registrations are kept when the store suddenly shows none of a kind.' }),
+  EMPTY_HOLD_MS: Type.Integer({ default: 600_000, minimum: 0, fromFolder: true, description: 'How long registrations are kept when the store suddenly shows none of a kind; at least 60 s from the last that came back.' }),
   DRAIN_DELAY_MS: Type.Integer({ default: 5000, minimum: 0, maximum: 600_000, description: 'How long everything is still answered after SIGTERM, while `/readyz` says 503; 200 ms when nobody has asked it in the last minute.' }),
   DRAIN_TIMEOUT_MS: milliseconds({ default: 10_000, maximum: 3_600_000, description: 'Time that requests in flight may take after that, before they are cut.' }),
   DEFAULT_LANGUAGE: Type.Union([Type.Literal('en'), Type.Literal('ru')], { default: 'en', fromFolder: true, description: 'Language of agents, skills and plans that say none: `en` or `ru`.' }),

@@ -133,11 +133,11 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
 
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()
-    extensionRoutes(api)
-    promptRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    extensionRoutes(api, registry)
+    promptRoutes(api, { registry, choosePrompt: service.choosePrompt })
     needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
     typedRoutes(api, registry)
-    environRoutes(api, { environs: registry.environs, readEnviron: service.readEnviron })
+    environRoutes(api, { registry, readEnviron: service.readEnviron })
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)
@@ -145,7 +145,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
     promptTestRoutes(api, service)
     callerRoutes(api, options.access)
     eventRoutes(api, service)
-    definitionRoutes(api, kindRoutes)
+    definitionRoutes(api, registry, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)
     releaseRoutes(api, service.releases)
     renderRoutes(api, service)

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit'
-import { kindPrefix, pathToKey } from '../store/keys.ts'
+import { keyToPath, kindPrefix, pathToKey } from '../store/keys.ts'
 import { StoreError } from '../store/store.ts'
 import { Announcements } from './sync/announcements.ts'
 import { GenerationBuilder } from './link/build-generation.ts'
@@ -14,9 +14,10 @@ import { listStore, readAll, unionOf } from './sync/store-snapshot.ts'
 import { type EntryKind, isEntryKind, type Kind } from './kinds/kind.ts'
 import { allProblems } from './generation/all-problems.ts'
 import { Publication } from './publication.ts'
-import { KeyHolds } from './sync/key-holds.ts'
+import { StaleGuard } from './sync/stale-guard.ts'
 import { StoreHealth } from './sync/store-health.ts'
 import { type RegistryOptions, type RegistryStatus } from './registry-options.ts'
+import { promptKind } from './kinds/prompt/prompt-kind.ts'
 import { releaseKind } from './kinds/release/release-kind.ts'
 import { VERSIONS } from './kinds/release/version-text.ts'
 import { VersionShelf } from './link/version-shelf.ts'
@@ -36,7 +37,7 @@ export class Registry {
   readonly #options: RegistryOptions
   readonly #environPrefix: string
   readonly #entries: Entries
-  readonly #holds: KeyHolds
+  readonly #guard: StaleGuard
   readonly #health: StoreHealth
   readonly #publication: Publication
   readonly #builder: GenerationBuilder
@@ -48,6 +49,8 @@ export class Registry {
   readonly #following = oneAtATime(() => this.#followOnce())
   readonly #readers = new Set<(environKeys: readonly string[]) => void>()
   readonly #seeker: Seeker
+  /** The release records whose prompt is broken, and of which no version can be compiled either. */
+  readonly #hopeless = new WeakSet<object>()
   /** A queue that runs changes of the tables and of the generation one at a time; reads of the store go on beside them. */
   readonly #exclusively = pLimit(1)
   /** When the last refresh ended, in ms, on the clock of `performance.now()`. */
@@ -68,12 +71,9 @@ export class Registry {
     this.#publication = new Publication(options.kinds, options.log, this.#builder.last)
     this.#health = new StoreHealth(options.log)
     this.#seeker = new Seeker(options.store, async key => { await this.follow([key]) })
-    const { kinds, store: { nodes }, emptyHold, log } = options
-    this.#holds = new KeyHolds({
-      kinds,
-      nodes,
-      emptyHold,
-      log,
+    this.#guard = new StaleGuard({
+      ...options,
+      nodes: options.store.nodes,
       keysOf: kind => isEntryKind(kind) ? this.#entries.tables.of(kind).keys() : this.environs.keys(),
       isAnnounced: key => this.#announced.has(key)
     })
@@ -148,6 +148,28 @@ export class Registry {
     return this.#seeker.seek(pathToKey(id, kindPrefix(this.#options.keyPrefix, key)))
   }
 
+  /**
+   * Which served entries are not served as they are stored. `missing`: the store has lost them, and they are held; `broken`: what is stored cannot be used,
+   * and an earlier version is served.
+   * @param ids of entries with keys of their own, with dots between their parts
+   */
+  async unstored (kind: Kind, ids: readonly string[]): Promise<ReadonlyMap<string, 'missing' | 'broken'>> {
+    const { store, keyPrefix } = this.#options
+    const keys = ids.map(id => pathToKey(id, kindPrefix(keyPrefix, kind.key)))
+    const exist = this.#guard.isHolding ? await store.has(keys).catch(nothingInOutage) : []
+    const states = new Map<string, 'missing' | 'broken'>()
+    for (const [index, id] of ids.entries()) {
+      if (exist[index] === false) states.set(id, 'missing')
+      else if (isEntryKind(kind) && this.#entries.tables.of(kind).problem(keys[index] as string)?.servesLastGood === true) states.set(id, 'broken')
+    }
+    return states
+  }
+
+  /** How many entries of a kind have a broken value in whose place an earlier version is served. */
+  stale (kind: EntryKind): number {
+    return this.#entries.tables.of(kind).stale()
+  }
+
   /** The versions of a prompt that other prompts name with their number (`review.system@7`). */
   pinsOf (id: string): readonly number[] {
     return this.#builder.pinsOf(id)
@@ -163,13 +185,13 @@ export class Registry {
    * a while. Resolves when requests are answered from all that was stored before the call, or when the store cannot be read.
    */
   async reload (): Promise<void> {
-    this.#holds.release()
+    this.#guard.release()
     this.environs.expireAll()
     await this.refresh()
     // When the store reports an earlier write during this read, the read counts as outdated: the next read has the value.
     await this.#following.idle()
     // From now on an empty listing counts as a loss again, even when the store could not be read: when the store comes back empty, the entries stay served.
-    this.#holds.settle()
+    this.#guard.settle()
   }
 
   status (): RegistryStatus {
@@ -179,9 +201,9 @@ export class Registry {
       store: { variant: this.#options.store.variant, ...this.#options.store.status() },
       verifiedAt,
       problem,
-      held: this.#holds.kinds().map(({ key }) => key),
+      held: this.#guard.kinds().map(({ key }) => key),
       labelsProblem,
-      heldNodes: this.#holds.nodes()
+      heldNodes: this.#guard.nodes()
     }
   }
 
@@ -199,8 +221,14 @@ export class Registry {
     if (this.#health.problem !== undefined || this.environs.index.needsCompaction) return true
     // When the store suddenly lists no entry of a kind, the loaded ones stay served until keys come back or a time has passed. The store reports neither of
     // the two, so it is polled meanwhile.
-    const isPushed = this.#options.store.status().changes === 'pushed' && !this.#holds.isHolding
+    const isPushed = this.#options.store.status().changes === 'pushed' && !this.#guard.isHolding
     return performance.now() - this.#refreshedAt >= (isPushed ? RECONCILE_MILLISECONDS : this.#options.pollInterval)
+  }
+
+  #isLoaded (key: string): boolean {
+    const kind = this.#entries.kindOf(key)
+    if (kind !== undefined) return this.#entries.tables.of(kind).has(key)
+    return key.startsWith(this.#environPrefix) && this.environs.has(keyToPath(key, this.#environPrefix))
   }
 
   /** Starts the read of keys that the store has reported as changed. @param keys `undefined` after an outage, in which any key can have changed */
@@ -234,8 +262,9 @@ export class Registry {
       await this.#exclusively(async () => {
         this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key]) => !isDoubtful(key)))
         await this.#entries.take({ values, isDoubtful })
+        await this.#replaceBroken()
         await this.#publish(keys.some(key => key.startsWith(this.#versionPrefix)) && await this.#builder.fillGaps())
-        this.#holds.endEmpty()
+        this.#guard.endEmpty()
       })
       for (const reader of this.#readers) reader(environKeys)
       onServed?.(performance.now() - since)
@@ -255,31 +284,40 @@ export class Registry {
     const { store, keyPrefix, kinds } = this.#options
     const read = this.#reads.begin()
     const environs = this.environs.beginListing()
+    const recent = this.#announced.beginWholeRead()
+    let counts = false
     try {
-      const { keys, counts, emptyNodes } = await listStore(store, keyPrefix, kinds, environs)
-      const accepted = this.#holds.acceptedKinds(counts)
-      const isHeld = await this.#holds.holdNodes(emptyNodes)
+      // A key that was written a moment ago is no sign that the store has kept the others: the write can have come after a flush.
+      const isOld = (key: string): boolean => this.#isLoaded(key) && !recent.has(key) && !read.hasChanged(key)
+      const listed = await listStore(store, keyPrefix, kinds, environs, isOld)
+      const isHeld = await this.#guard.judge(listed)
       if (isHeld !== undefined) await environs.keep(isHeld)
       // Known keys are read even if the listing lacks them: while a cluster moves a key from one node to another, it can happen that neither lists the key.
       const { tables } = this.#entries
-      const wanted = [...tables.kinds].filter(kind => accepted.has(kind)).map(kind => unionOf(keys.get(kind) ?? new Set(), tables.of(kind).keys()))
-      const isLazyAccepted = [...accepted].some(({ reading }) => reading === 'lazy')
+      const wanted = [...tables.kinds].map(kind => {
+        const known = tables.of(kind).keys()
+        return unionOf(listed.keys.get(kind) ?? new Set(), isHeld === undefined ? known : [...known].filter(key => !isHeld(key)))
+      })
       const probes = [kindPrefix(keyPrefix, releaseKind.key), this.#versionPrefix]
       const stored = await readAll(store, [...probes, ...wanted.flat()])
       this.#health.judgeLabels(stored.slice(0, probes.length))
       const values = stored.slice(probes.length)
       // A key that was listed and is missing now was deleted or lost. The store reports the deletion by itself, and the next listing lacks a lost key. So
       // the entry stays for now. After an interruption the entries of all missing keys stay.
-      const mayBeLost = (key: string): boolean => read.isInterrupted || [...keys.values()].some(listed => listed.has(key))
-      if (isLazyAccepted) await environs.finish()
+      const mayBeLost = (key: string): boolean => read.isInterrupted || listed.isListed(key)
+      await environs.finish()
       await this.#exclusively(async () => {
-        if (isLazyAccepted && (!read.isInterrupted || this.#health.verifiedAt === undefined)) environs.replace()
+        if (!read.isInterrupted || this.#health.verifiedAt === undefined) environs.replace()
         await this.#entries.take({
           values,
-          isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && (mayBeLost(key) || isHeld?.(key) === true))
+          isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && mayBeLost(key))
         })
-        await this.#publish(await this.#builder.fillGaps() || this.generation.number === 0)
+        await this.#replaceBroken()
+        const isFirst = this.generation.number === 0
+        await this.#publish(await this.#builder.fillGaps() || isFirst)
+        if (isFirst) this.#sumUp()
       })
+      counts = !read.isInterrupted
       if (this.#shelf.failure === undefined) this.#health.verified()
       for (const reader of this.#readers) reader([])
       await this.environs.readAhead()
@@ -288,11 +326,43 @@ export class Registry {
       if (!(error instanceof StoreError)) throw error
       this.#health.failed(error.message)
     } finally {
+      if (!counts) this.#announced.abandonWholeRead(recent)
       environs.abandon()
       read.end()
       this.#refreshedAt = performance.now()
     }
     if (this.#announced.size > 0 && this.#health.problem === undefined) void this.#following.run()
+  }
+
+  /**
+   * Serves each prompt whose stored text is broken, and of which this process has read no other, from its newest recorded version that can be compiled.
+   * @throws StoreError
+   */
+  async #replaceBroken (): Promise<void> {
+    const { keyPrefix, log } = this.#options
+    const [prompts, releases] = [this.#entries.tables.of(promptKind), this.#entries.tables.of(releaseKind)]
+    for (const key of prompts.unusable()) {
+      const id = keyToPath(key, kindPrefix(keyPrefix, promptKind.key))
+      const release = releases.entry(pathToKey(id, kindPrefix(keyPrefix, releaseKind.key)))
+      if (release === undefined || this.#hopeless.has(release)) continue
+      const found = await this.#shelf.newest(id, release.record.versions.map(({ n }) => n))
+      if (found === undefined) {
+        this.#hopeless.add(release)
+        continue
+      }
+      // It stands for the prompt itself, which has no number.
+      const { version, ...entry } = found
+      prompts.serve(key, entry)
+      log.warn({ key, version }, 'a recorded version is served in place of what is stored')
+    }
+  }
+
+  #sumUp (): void {
+    const { generation: { prompts } } = this
+    const rejected = this.#entries.tables.of(promptKind).unusable().filter(key => this.#entries.tables.of(promptKind).entry(key) === undefined).length
+    const count = prompts.size + rejected
+    const unusable = [...prompts.values()].filter(({ state }) => state !== 'valid').length + rejected
+    if (unusable > 0) this.#options.log.warn({ prompts: count, unusable }, `${count} prompts, ${unusable} unusable: GET /api/status/entries`)
   }
 
   /** Publishes the next generation, if it has anything new. @param hasNews whether something else than entries is new: an MCP server's tools, or a version */
@@ -302,4 +372,9 @@ export class Registry {
     if (this.#shelf.failure !== undefined) this.#health.failed(this.#shelf.failure)
     this.#publication.publish(generation, this.environs.index.size)
   }
+}
+
+function nothingInOutage (error: unknown): readonly [] {
+  if (!(error instanceof StoreError)) throw error
+  return []
 }

@@ -27,7 +27,7 @@ export interface Gatherer {
  */
 export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gatherer {
   let since = 0
-  let keys: Set<string> | undefined = new Set()
+  let keys = new Set<string>()
   let hasUnknown = false
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -35,13 +35,13 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
   function emit (): void {
     clearTimeout(timer)
     const changed = keys
-    const isAll = hasUnknown || changed === undefined
+    const isAll = hasUnknown
     keys = new Set()
     hasUnknown = false
     timer = undefined
     // The single keys are reported last, because a call with `undefined` (any key can have changed) cancels all keys that were reported before it.
     if (isAll) listener(undefined, since)
-    if (changed !== undefined && changed.size > 0) listener(changed, since)
+    if (changed.size > 0) listener(changed, since)
   }
 
   function schedule (): void {
@@ -54,10 +54,11 @@ export function createGatherer (listener: ChangeListener, wait = GATHER_MS): Gat
     add (key) {
       if (stopped) return
       schedule()
-      if (keys?.add(key).size === MAX_GATHERED_KEYS) emit()
+      if (keys.add(key).size === MAX_GATHERED_KEYS) emit()
     },
     addAll () {
-      keys = undefined
+      keys = new Set()
+      hasUnknown = true
       schedule()
     },
     addUnknown () {

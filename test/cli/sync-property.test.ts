@@ -77,7 +77,7 @@ async function open (t: TestContext) {
   const api = new ApiClient({ url: await service.listen(), token: '', signal: new AbortController().signal })
   const opened = { api, output: new Output(silent(), silent()) }
   return {
-    differences: async (path: string) => (await compareFolder(path, api.url, opened, { otherModules: true })).differences.map(({ name }) => name),
+    differences: async (path: string) => (await compareFolder(path, api.url, opened, 'pull')).differences.map(({ name }) => name),
     push: (path: string) => pushFolder(path, { yes: true }, opened, {} as Cli),
     pull: (path: string) => pullFolder(path, { yes: true }, opened, {} as Cli),
     async clear () { for (const { kind, id: each } of [...(await listRemote(api)).values()].reverse()) await api.delete(pathOf(kind, each)) }

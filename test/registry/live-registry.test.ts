@@ -98,6 +98,20 @@ describe('Registry: pushed changes', () => {
     assert.equal(registry.environs.has('m.x'), true)
   })
 
+  it('goes on holding the others when something is written after a flush, whether it was there before or not', async t => {
+    const { redis, registry } = await live(t, { 'templates:a': 'one', 'templates:b': 'one', 'environs:m:x': '1', 'environs:m:y': '1' })
+    await redis.client.multi().flushall().set('shenma:templates:a', 'two').set('shenma:environs:m:z', '1').exec()
+    await waitFor('the hold', () => registry.status().held.length === 2)
+    await redis.client.set('shenma:environs:m:x', '2')
+    await waitFor('the new', () => textOf(registry, 'a') === 'two' && registry.environs.has('m.z'))
+    await registry.refresh()
+    assert.deepEqual([textOf(registry, 'b'), registry.environs.has('m.y')], ['one', true])
+    await redis.client.set('shenma:templates:b', 'three')
+    await waitFor('all to be back', () => textOf(registry, 'b') === 'three')
+    await registry.refresh()
+    assert.deepEqual(registry.status().held, ['environs'])
+  })
+
   it('keeps the last good version of an entry that changes its type', async t => {
     const { redis, registry } = await live(t, { 'templates:a': 'one' })
     await redis.client.multi().del('shenma:templates:a').lpush('shenma:templates:a', 'x').exec()

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { contentHash } from '../../src/base/json.ts'
 import { Environs } from '../../src/registry/kinds/environ/environs.ts'
+import { promptKind } from '../../src/registry/kinds/prompt/prompt-kind.ts'
 import { createDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import { recordedLog, registered } from '../helpers/registered.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -279,6 +281,33 @@ describe('Registry: bad entries and outages', () => {
     await write({ 'extensions:e': '{"broken' })
     assert.equal(registry.generation.prompts.get('e.good')?.state, 'valid')
     assert.equal(registry.problems()[0]?.servesLastGood, true)
+  })
+
+  it('serves the newest recorded version that can be compiled when a prompt is broken and no good one was read', async t => {
+    const log = recordedLog()
+    const version = (text: string) => ({ entry: { userPrompt: text } })
+    const note = (n: number, text: string) => ({ n, tag: contentHash({ userPrompt: text }), at: '2026-11-01T00:00:00.000Z', by: 'ana' })
+    const { registry, write } = await registered(t, {
+      'templates:team:x': '{"broken',
+      'templates:bad': 'bad {{#if a}}',
+      'templates:good': 'good',
+      'versions:team:x:1': version('one'),
+      'versions:team:x:2': version('two'),
+      'versions:team:x:3': version('three {{#if}}'),
+      'releases:team:x': { next: 5, labels: {}, versions: [note(4, 'four'), note(3, 'three {{#if}}'), note(2, 'two'), note(1, 'one')], moves: [] }
+    }, { log })
+    assert.equal(registry.generation.prompts.get('team.x')?.entry.definition.texts[0]?.text, 'two')
+    assert.deepEqual(registry.problems().map(({ key, servesLastGood }) => [key, servesLastGood]), [['shenma:templates:team:x', true]])
+    assert.deepEqual([registry.generation.releases.get('team.x')?.latest, registry.stale(promptKind)], [2, 1])
+    const told = log.lines.map(({ message, details }) => [message, 'key' in details ? details.key : '']).filter(([message]) => message !== 'registry published')
+    assert.deepEqual(told, [
+      ['entry rejected', 'shenma:templates:team:x'],
+      ['entry rejected', 'shenma:templates:bad'],
+      ['a recorded version is served in place of what is stored', 'shenma:templates:team:x'],
+      ['3 prompts, 1 unusable: GET /api/status/entries', '']
+    ])
+    await write({ 'templates:team:x': 'mended' })
+    assert.deepEqual([registry.problems(), registry.stale(promptKind)], [[], 0])
   })
 
   it('takes an entry that was mended', async t => {

@@ -38,11 +38,12 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
       if (kind.key !== 'environs') await tellDiagnostics(output, objectOf(reply)['diagnostics'])
     })
 
-  withId(group.command('add').description(`publish ${withArticle(kind.noun)}, in place of what is there`), kind)
+  const adding = withId(group.command('add').description(`publish ${withArticle(kind.noun)}, in place of what is there`), kind)
     .requiredOption('-d, --data <file>', kind.takesText ? 'JSON, YAML or a text; - for stdin' : 'JSON or YAML; - for stdin')
-    .action(async (id: string | undefined, options: IdOptions & { readonly data: string }, command: Command) => {
-      await add(kind, idOf(kind, id, options), await readEntryText(kind, options.data, cli.stdin, cli.signal), command, cli)
-    })
+  if (kind.key === 'templates') adding.option('--note <text>', 'what has changed, kept with its version')
+  adding.action(async (id: string | undefined, options: IdOptions & { readonly data: string, readonly note?: string }, command: Command) => {
+    await add(kind, idOf(kind, id, options), await readEntryText(kind, options.data, cli.stdin, cli.signal), command, cli, options.note)
+  })
 
   withId(group.command('edit').description(`change ${withArticle(kind.noun)} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
@@ -82,10 +83,11 @@ async function list (kind: EntryKind, prefix: string | undefined, command: Comma
   await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => cellOf(objectOf(row)[column]))))
 }
 
-async function add (kind: EntryKind, id: string, entry: EntryText, command: Command, cli: Cli): Promise<void> {
+async function add (kind: EntryKind, id: string, entry: EntryText, command: Command, cli: Cli, note?: string): Promise<void> {
   const { api, output } = cli.open(command)
-  const { json, isNew } = await publish(api, kind, id, entry)
+  const { json, isNew } = await publish(api, kind, id, entry, { about: note === undefined ? {} : { note } })
   if (output.wantsJson) return await output.json(json)
+  if (note !== undefined && objectOf(json)['version'] === undefined) await output.words('the note is not kept: the service records no versions')
   await tellPublished(output, kind, objectOf(json), isNew)
 }
 

@@ -11,6 +11,8 @@ export interface Publication {
   readonly conditions?: Readonly<Record<string, string>>
   /** The note on the change and its source, such as a git commit. A service that records versions keeps both with the new version of a prompt. */
   readonly about?: Readonly<Record<string, string>>
+  /** Whether the service only checks the entry. */
+  readonly isDryRun?: boolean
 }
 
 /** The API path of an entry. */
@@ -24,9 +26,9 @@ export async function publish (
   kind: EntryKind,
   id: string,
   { text, type }: EntryText,
-  { conditions = {}, about = {} }: Publication = {}
+  { conditions = {}, about = {}, isDryRun = false }: Publication = {}
 ): Promise<TaggedReply & { readonly isNew: boolean }> {
-  const search = new URLSearchParams(about).toString()
+  const search = new URLSearchParams(isDryRun ? { dryRun: 'true' } : about).toString()
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }
 

@@ -12,9 +12,11 @@ export interface RemoteEntry {
   readonly id: string
   /**
    * The entity tag (a hash of the value) without quotes; `''` for a value that the service does not show as a whole, because other entries
-   * are stored below its key.
+   * are stored below its key, and, for a push, where what is stored cannot be used.
    */
   readonly tag: string
+  /** `missing`: the store has lost it, and the service holds it; `broken`: what is stored cannot be used, and an earlier version is served. */
+  readonly stored: string
 }
 
 /** An entry whose value differs between a folder and a service, or that only one of them has. */
@@ -24,6 +26,8 @@ export interface Difference {
   readonly id: string
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
+  /** Whether the service holds the entry: it is served, although the store has lost it. For a push, an entry that is held is not there. */
+  readonly isHeld: boolean
   /**
    * The entity tag that the entry had when it was last equal in the folder and at the service; `undefined` if it never was. If the folder or
    * the service has another tag for the entry now, the entry has been edited there since.
@@ -47,32 +51,41 @@ export interface Comparison {
 
 /**
  * Compares a folder with a service by the entity tags of their entries, which takes one listing for each kind.
- * @param otherModules whether the service's entries in modules (first parts of ids) that the folder does not have are compared, too
+ * @param direction a pull takes every entry of the service, also those of modules (first parts of ids) that the folder does not have
  * @throws CliError
  */
 export async function compareFolder (
   path: string,
   url: string,
   { api, output }: { readonly api: ApiClient, readonly output: Output },
-  { otherModules = false } = {}
+  direction: 'push' | 'pull'
 ): Promise<Comparison> {
   const warnings: string[] = []
   const [folder, remote] = await Promise.all([readFolder(path, message => { warnings.push(message) }), listRemote(api)])
   for (const warning of warnings) await output.words(`warning: ${warning}`)
   if (folder.problems.length > 0) throw usageError(`aps lint says more of what cannot be read:\n${folder.problems.join('\n')}`)
   const known = await readKnownTags(folder.root, url)
-  const modules = new Set([...folder.entries.values()].map(({ kind, id }) => nameOf(kind, moduleOf(id))))
+  const modules = modulesOf(folder)
   const differences: Difference[] = []
   const same = new Map<string, string>()
   let others = 0
   for (const name of [...new Set([...folder.entries.keys(), ...remote.keys()])].sort()) {
-    const [local, there] = [folder.entries.get(name), remote.get(name)]
-    const { kind, id } = (local ?? there) as LocalEntry | RemoteEntry
+    const [local, listed] = [folder.entries.get(name), remote.get(name)]
+    const { kind, id } = (local ?? listed) as LocalEntry | RemoteEntry
+    const isHeld = listed?.stored === 'missing'
+    const there = direction === 'push' ? asStored(listed) : listed
+    if (local === undefined && there === undefined) continue
     if (local !== undefined && local.tag === there?.tag) same.set(name, local.tag)
-    else if (local === undefined && !otherModules && !known.has(name) && !modules.has(nameOf(kind, moduleOf(id)))) others++
-    else differences.push({ name, kind, id, local, remote: there, known: known.get(name) })
+    else if (local === undefined && direction === 'push' && !known.has(name) && !modules.has(moduleName(kind, id))) others++
+    else differences.push({ name, kind, id, local, remote: there, isHeld, known: known.get(name) })
   }
   return { folder, differences, same, known, others }
+}
+
+/** What a push replaces. What the store has lost is not there, and what is broken there differs from everything. */
+function asStored (entry: RemoteEntry | undefined): RemoteEntry | undefined {
+  if (entry?.stored === 'missing') return undefined
+  return entry?.stored === 'broken' ? { ...entry, tag: '' } : entry
 }
 
 /** Lists, by their names, all entries that a service stores under keys of their own: all but the prompts that are parts of extensions. */
@@ -80,12 +93,17 @@ export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, R
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
     const owned = rows.map(objectOf).filter(({ etag }) => etag !== undefined || kind.key === 'environs')
-    return owned.map(({ id, etag }): RemoteEntry => ({ kind, id: textOf(id), tag: textOf(etag).replaceAll('"', '') }))
+    return owned.map(({ id, etag, stored }): RemoteEntry => ({ kind, id: textOf(id), tag: textOf(etag).replaceAll('"', ''), stored: textOf(stored) }))
   }))
   return new Map(listings.flat().map(entry => [nameOf(entry.kind, entry.id), entry]))
 }
 
-/** The module of an entry: the first part of its id. */
-function moduleOf (id: string): string {
-  return id.split('.', 1)[0] as string
+/** The modules of which a folder has entries. */
+export function modulesOf ({ entries }: Folder): ReadonlySet<string> {
+  return new Set([...entries.values()].map(({ kind, id }) => moduleName(kind, id)))
+}
+
+/** The module of an entry: its kind and the first part of its id, as `prompts/review`. */
+export function moduleName (kind: EntryKind, id: string): string {
+  return nameOf(kind, id.split('.', 1)[0] as string)
 }

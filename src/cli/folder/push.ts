@@ -1,10 +1,12 @@
 import pLimit from 'p-limit'
+import { type JsonObject } from '../../base/json.ts'
+import { keyToFunction, toPath } from '../../store/keys.ts'
 import { ApiError } from '../api-error.ts'
 import { type ApiClient } from '../api-client.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { pathOf, publish } from '../entries/publish.ts'
 import { type CliError, EXIT } from '../exit-codes.ts'
-import { objectOf } from '../json-members.ts'
+import { listOf, objectOf, textOf } from '../json-members.ts'
 import { type Output } from '../output.ts'
 import { type Difference } from './compare.ts'
 
@@ -35,10 +37,10 @@ export interface Pushed {
  */
 export function planPush (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
-    const { local, remote, known } = difference
+    const { local, remote, known, isHeld } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
     // If the entry was pushed before, and has not changed in the folder since, somebody has removed it from the service on purpose.
-    if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag ? { conflict: 'it was removed there' } : {}) }]
+    if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag && !isHeld ? { conflict: 'it was removed there' } : {}) }]
     return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
   })
 }
@@ -46,6 +48,39 @@ export function planPush (differences: readonly Difference[], prune: boolean): r
 function conflictUnless (isOurs: boolean, known: string | undefined): { readonly conflict?: string } {
   if (isOurs) return {}
   return { conflict: known === undefined ? 'it differs there, and was not pushed or pulled from here' : 'somebody has edited it there' }
+}
+
+/**
+ * Lets the service check each entry that a push would write, before any is written. A name that is not registered there is no error where the push
+ * writes what may have it.
+ * @returns the steps that the service would refuse, each with the reason
+ * @throws CliError for an error that concerns all entries
+ */
+export async function checkPush (steps: readonly Step[], api: ApiClient): Promise<ReadonlyMap<Step, CliError>> {
+  const writes = steps.filter(({ what }) => what !== 'remove')
+  const offers = writes.map(({ difference }) => difference)
+  const refused = await carryOut(writes, step => make(step, {}, api, true), error => error.code === 'LINT_BUSY')
+  return new Map([...refused].filter(([, error]) => !errorsOf(error).every(diagnostic => isMended(diagnostic, offers))))
+}
+
+/** The codes of errors that end when something else is registered. */
+const UNREGISTERED: ReadonlySet<string> = new Set([
+  'FUNCTION_UNKNOWN', 'PARTIAL_UNKNOWN', 'TOOL_UNKNOWN', 'DEFINITION_UNKNOWN', 'PARAMETER_UNKNOWN', 'PARTIAL_CYCLE'
+])
+
+function errorsOf ({ code, details }: ApiError): readonly JsonObject[] {
+  const errors = listOf(objectOf(details)['diagnostics']).map(objectOf).filter(({ severity }) => severity === 'error')
+  return code === 'ENTRY_INVALID' && errors.length > 0 ? errors : [{}]
+}
+
+/** Whether an error may end with the entries of a push: one of them may have the name that the error's message quotes. */
+function isMended ({ code, message }: JsonObject, offers: readonly Difference[]): boolean {
+  if (!UNREGISTERED.has(textOf(code))) return false
+  const names = Array.from(textOf(message).matchAll(/"([^"]+)"/g), ([, name]) => toPath(name as string))
+  return code === 'PARTIAL_CYCLE' || names.some(name => offers.some(({ kind, id }) => {
+    if (kind.key === 'tools') return keyToFunction(name, '').startsWith(keyToFunction(id, ''))
+    return kind.key === 'extensions' || id === name.split('@')[0] || id.endsWith(`.${name.split('@')[0] as string}`)
+  }))
 }
 
 /**
@@ -66,31 +101,43 @@ export async function push (
   const removals = steps.filter(({ what }) => what === 'remove').toSorted((one, other) => rank(other) - rank(one))
   const isFirst = ({ difference }: Step) => FIRST.has(difference.kind.key)
   for (const group of [writes.filter(isFirst), writes.filter(step => !isFirst(step)), removals]) {
-    for (let waiting: readonly Step[] = group, before = Infinity; waiting.length > 0 && waiting.length < before;) {
-      before = waiting.length
-      waiting = await tryAll(waiting)
-    }
+    const left = await carryOut(group, async step => {
+      const version = await make(step, about, api)
+      if (version !== undefined) versions.set(step.difference.name, version)
+      made.push(step)
+      await output.words(`${PAST[step.what]} ${step.difference.name}`)
+    }, ({ code }) => code === 'ENTRY_INVALID' || code === 'LINT_BUSY')
+    for (const [step, error] of left) refused.set(step, error)
   }
   return { made, refused, versions }
+}
 
-  async function tryAll (group: readonly Step[]): Promise<readonly Step[]> {
-    const limit = pLimit(AT_A_TIME)
-    const again: Step[] = []
-    await Promise.all(group.map(step => limit(async () => {
+/**
+ * Does something with each step, several at a time. What was refused and may be taken later is tried again, as long as that takes any.
+ * @returns the steps that were refused in the end
+ * @throws CliError for an error that concerns all entries
+ */
+async function carryOut (
+  steps: readonly Step[],
+  act: (step: Step) => Promise<unknown>,
+  mayBeLater: (error: ApiError) => boolean
+): Promise<ReadonlyMap<Step, ApiError>> {
+  const limit = pLimit(AT_A_TIME)
+  const refused = new Map<Step, ApiError>()
+  for (let waiting = steps, before = Infinity; waiting.length > 0 && waiting.length < before;) {
+    before = waiting.length
+    await Promise.all(waiting.map(step => limit(async () => {
+      refused.delete(step)
       try {
-        const version = await make(step, about, api)
-        if (version !== undefined) versions.set(step.difference.name, version)
-        refused.delete(step)
-        made.push(step)
-        await output.words(`${PAST[step.what]} ${step.difference.name}`)
+        await act(step)
       } catch (error) {
         if (!(error instanceof ApiError) || !isOfThis(error)) throw error
         refused.set(step, error)
-        if (error.code === 'ENTRY_INVALID' || error.code === 'LINT_BUSY') again.push(step)
       }
     })))
-    return again
+    waiting = [...refused].filter(([, error]) => mayBeLater(error)).map(([step]) => step)
   }
+  return refused
 }
 
 /** Whether an error concerns only one entry. A missing right, and a service that does not answer, would make every entry fail. */
@@ -111,20 +158,21 @@ function conditionsFor (remote: Difference['remote']): Readonly<Record<string, s
 }
 
 /**
- * Writes or removes one entry, unless it has changed since the push was planned.
+ * Writes or removes one entry, unless it has changed since the push was planned. A dry run of a write lets the service check it.
  * @returns the number of the prompt version that the write made; `undefined` if the service has recorded no version
  */
 async function make (
   { what, difference: { kind, id, local, remote } }: Step,
   about: Readonly<Record<string, string>>,
-  api: ApiClient
+  api: ApiClient,
+  isDryRun = false
 ): Promise<number | undefined> {
   const conditions = conditionsFor(remote)
   if (what === 'remove' || local === undefined) {
     await api.delete(pathOf(kind, id), conditions)
     return undefined
   }
-  const { json } = await publish(api, kind, id, local.entry, { conditions, about })
+  const { json } = await publish(api, kind, id, local.entry, { conditions, about, isDryRun })
   const { version } = objectOf(json)
   return version === undefined ? undefined : Number(version)
 }

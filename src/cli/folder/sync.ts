@@ -7,11 +7,11 @@ import { type Cli } from '../cli.ts'
 import { CliError, EXIT, usageError } from '../exit-codes.ts'
 import { openLines } from '../lines.ts'
 import { type Output } from '../output.ts'
-import { type Comparison, compareFolder, type Difference } from './compare.ts'
+import { type Comparison, compareFolder, type Difference, moduleName, modulesOf } from './compare.ts'
 import { writeKnownTags } from './known-tags.ts'
 import { labelPrompts } from './label-prompts.ts'
 import { planPull, pullEntry } from './pull.ts'
-import { planPush, push, type Step } from './push.ts'
+import { checkPush, planPush, push, type Step } from './push.ts'
 import { showDifferences } from './show-differences.ts'
 
 /** The options of `aps push` and `aps pull`. */
@@ -30,7 +30,7 @@ interface Opened { readonly api: ApiClient, readonly output: Output }
 /** Prints how a folder and a service differ, as a push would change the service. @throws CliError if they differ */
 export async function diffFolder (path: string, opened: Opened): Promise<void> {
   const { api, output } = opened
-  const comparison = await compareFolder(path, api.url, opened)
+  const comparison = await compareFolder(path, api.url, opened, 'push')
   const { differences, others } = comparison
   if (output.wantsJson) await output.json(differences.map(describe))
   else await showDifferences(differences, 'push', api, output)
@@ -41,22 +41,33 @@ export async function diffFolder (path: string, opened: Opened): Promise<void> {
 /** Carries out `aps push`: gives a service the entries that a folder has. @throws CliError */
 export async function pushFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
-  const comparison = await compareFolder(path, api.url, opened)
+  const comparison = await compareFolder(path, api.url, opened, 'push')
   const steps = planPush(comparison.differences, options.prune === true)
   if (options.prune !== true) await tellRest(comparison.differences.filter(({ local }) => local === undefined), 'there', output)
+  const held = steps.filter(({ difference }) => difference.isHeld).length
+  if (held > 0) await output.words(`${held} of them the service holds, since its store has lost them: they are stored again, without their versions and labels`)
   const { label, note, dryRun } = options
   if (!await isAgreed('push', steps, options, opened, cli)) {
     await remember(comparison, [], 'local', api)
     if (steps.length === 0 && label !== undefined && dryRun !== true) await labelPrompts(label, comparison.folder, new Map(), note, opened)
     return
   }
+  const unmoved = label === undefined ? '' : `, and ${label} was not moved`
+  const wrong = await checkPush(steps, api)
+  if (wrong.size > 0) {
+    await tellRefused(wrong, output)
+    throw new CliError(EXIT.NO, `nothing was pushed: ${wrong.size} of ${steps.length} were refused${unmoved}`)
+  }
   const about = { source: await commitOf(comparison.folder.root), note: note ?? '' }
   const { made, refused, versions } = await push(steps, Object.fromEntries(Object.entries(about).filter(([, value]) => value !== '')), opened)
   await remember(comparison, made, 'local', api)
-  for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
-  const unmoved = label === undefined ? '' : `, and ${label} was not moved`
+  await tellRefused(refused, output)
   if (refused.size > 0) throw new CliError(EXIT.NO, `${refused.size} of ${steps.length} were refused${unmoved}`)
   if (label !== undefined) await labelPrompts(label, comparison.folder, versions, note, opened)
+}
+
+async function tellRefused (refused: ReadonlyMap<Step, CliError>, output: Output): Promise<void> {
+  for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
 }
 
 /**
@@ -66,9 +77,8 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
   await mkdir(path, { recursive: true })
-  // A pull takes every entry of the service, also those of modules (first parts of ids) that the folder does not have.
-  const comparison = await compareFolder(path, api.url, opened, { otherModules: true })
-  const steps = planPull(comparison.differences, options.prune === true)
+  const comparison = await compareFolder(path, api.url, opened, 'pull')
+  const steps = await withinWanted(planPull(comparison.differences, options.prune === true), comparison, options, opened, cli)
   if (options.prune !== true) await tellRest(comparison.differences.filter(({ remote }) => remote === undefined), 'here', output)
   if (!await isAgreed('pull', steps, options, opened, cli)) return await remember(comparison, [], 'remote', api)
   const made: Step[] = []
@@ -86,6 +96,27 @@ export async function pullFolder (path: string, options: SyncOptions, opened: Op
   }
   await remember(comparison, made, 'remote', api)
   if (failed > 0) throw new CliError(EXIT.NO, `${failed} of ${steps.length} could not be written`)
+}
+
+/**
+ * Leaves out what a pull would bring of modules that the folder does not have, unless the user wants it. An empty folder gets everything unasked.
+ */
+async function withinWanted (
+  steps: readonly Step[],
+  { folder, known }: Comparison,
+  { yes, dryRun }: SyncOptions,
+  { output }: Opened,
+  cli: Cli
+): Promise<readonly Step[]> {
+  const modules = modulesOf(folder)
+  const isOther = ({ what, difference: { name, kind, id } }: Step) => what === 'create' && !known.has(name) && !modules.has(moduleName(kind, id))
+  const others = steps.filter(isOther)
+  if (others.length === 0 || folder.entries.size === 0 || yes === true) return steps
+  const names = [...new Set(others.map(({ difference: { kind, id } }) => moduleName(kind, id)))].sort()
+  const counted = `${others.length} entries of modules that the folder does not have: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`
+  if (dryRun !== true && canAsk(output, cli) && await isWanted(`bring ${counted}? y or n: `, output, cli)) return steps
+  await output.words(`not brought: ${counted}; --yes brings them`)
+  return steps.filter(step => !isOther(step))
 }
 
 /**
@@ -119,14 +150,17 @@ async function refuseConflicts (direction: 'push' | 'pull', steps: readonly Step
 }
 
 async function isWanted (question: string, output: Output, cli: Cli): Promise<boolean> {
-  const canAnswer = output.terminal !== undefined && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
-  if (!canAnswer) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
+  if (!canAsk(output, cli)) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
   const lines = openLines(cli, output)
   try {
     return /^(?:y|yes)$/i.test((await lines.next(question))?.trim() ?? '')
   } finally {
     lines.close()
   }
+}
+
+function canAsk (output: Output, cli: Cli): boolean {
+  return output.terminal !== undefined && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
 }
 
 async function tellRest (rest: readonly Difference[], where: 'here' | 'there', output: Output): Promise<void> {

@@ -10,6 +10,9 @@ export function entityTag (tag: string): string {
 /** The schema of the field `etag`, which entries have in the reply of a listing. */
 export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, for `If-Match`; left out for what has no key of its own', examples: ['"RpxSPWqS7NC1"'] }))
 
+/** The schema of the field `stored`, which says of an entry in the reply of a listing that it is not served as it is stored. */
+export const ListedStored = Type.Optional(Type.String({ description: 'Where it is not served as it is stored: `missing`, as the store has lost it and it is held, or `broken`, as what is stored cannot be used and an earlier version is served' }))
+
 /** The pattern of one entity tag, strong or weak: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
 const TAG = '(?:W/)?"[!#-~\\u0080-\\u00ff]*"'
 const tags = (description: string) => Type.Optional(Type.String({

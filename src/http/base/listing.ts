@@ -1,19 +1,32 @@
 import { type FastifyRequest } from 'fastify'
 import { type ListOptions } from './schemas.ts'
+import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
+import { type Kind } from '../../registry/kinds/kind.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { toPath } from '../../store/keys.ts'
 
 /** The part of a reply that paging needs: a function that sets a header. */
 interface Headed { header (name: string, value: string): unknown }
 
 /**
- * Gives one page of a listing of ids, or of summaries if the client wants details. When there is more, the URL of the next page is in the
- * Link header (RFC 8288).
+ * Gives one page of a listing of ids, or of summaries if the client wants details: those of keys of their own say where they are not served as they are
+ * stored. When there is more, the URL of the next page is in the Link header (RFC 8288).
  * @param ids sorted; at least one more than the limit when there is a next page
  * @param summarise makes the summary of an id, for `detail=true`
  */
-export function pageOf<S> (request: FastifyRequest, reply: Headed, query: ListOptions, ids: readonly string[], summarise: (id: string) => S): string[] | S[] {
+export async function pageOf<S extends { readonly id: string, readonly etag: string | undefined }> (
+  { registry, kind }: { readonly registry: Pick<Registry, 'unstored'>, readonly kind: Kind },
+  request: FastifyRequest,
+  reply: Headed,
+  query: ListOptions,
+  ids: readonly string[],
+  summarise: (id: string) => S
+): Promise<string[] | Array<S & { stored?: string | undefined }>> {
   const page = rowsOf(request, reply, query.limit, ids, id => id)
-  return query.detail ? page.map(summarise) : page
+  if (!query.detail) return page
+  const rows = page.map(summarise)
+  const states = await registry.unstored(kind, rows.filter(({ etag }) => etag !== undefined || kind === environKind).map(({ id }) => id))
+  return states.size === 0 ? rows : rows.map(row => ({ ...row, stored: states.get(row.id) }))
 }
 
 /**

@@ -3,9 +3,10 @@ import { Type } from '../../base/schema-builder.ts'
 import { type DefinitionKind, isDefinitionKind } from '../../registry/kinds/kind.ts'
 import { type Definition } from '../../registry/kinds/definition.ts'
 import { definitionsOf } from '../../registry/generation/offered.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { findDefinition } from '../../service/find-definition.ts'
 import { type App } from '../base/app-types.ts'
-import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
 import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { idParameters, ListQuery, listReply } from '../base/schemas.ts'
@@ -14,7 +15,8 @@ const Summary = Type.Object({
   id: Type.String(),
   origin: Type.String({ description: 'direct: it has a key of its own; extension: an extension brings it' }),
   description: Type.Optional(Type.Unknown()),
-  etag: ListedTag
+  etag: ListedTag,
+  stored: ListedStored
 })
 
 const Reply = Type.Object({
@@ -24,19 +26,19 @@ const Reply = Type.Object({
 }, { additionalProperties: true, description: 'The definition as it is registered, with what was noticed' })
 
 /** The routes that list and read definitions (agents, skills, plan profiles). Other kinds among `kindRoutes` get no routes here. */
-export function definitionRoutes (app: App, kindRoutes: readonly KindRoute[]): void {
+export function definitionRoutes (app: App, registry: Registry, kindRoutes: readonly KindRoute[]): void {
   for (const route of kindRoutes) {
-    if (isDefinitionKind(route.kind)) definitionRoute(app, route.kind, route)
+    if (isDefinitionKind(route.kind)) definitionRoute(app, registry, route.kind, route)
   }
 }
 
-function definitionRoute (app: App, kind: DefinitionKind, { path, name, example }: KindRoute): void {
+function definitionRoute (app: App, registry: Registry, kind: DefinitionKind, { path, name, example }: KindRoute): void {
   app.get(`/api/${kind.name}`, {
     config: { role: 'read', orRole: 'run', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: { 200: listReply(Summary) } }
   }, (request, reply) => {
     const all = definitionsOf(request.generation, kind)
-    return pageOf(request, reply, request.query, selectIds(all, request.query, () => true), id => summarise(all.get(id) as Definition))
+    return pageOf({ registry, kind }, request, reply, request.query, selectIds(all, request.query, () => true), id => summarise(all.get(id) as Definition))
   })
 
   app.get(`/api/${path}/:id`, {

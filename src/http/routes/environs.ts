@@ -1,16 +1,17 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
-import { type Environs } from '../../registry/kinds/environ/environs.ts'
+import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { createSlices } from '../../runtime/slices.ts'
 import { pathToKey, toPath } from '../../store/keys.ts'
 import { type ReadEnviron } from '../../service/render/read-environ.ts'
 import { type App } from '../base/app-types.ts'
-import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
 import { pageOf } from '../base/listing.ts'
 import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
 
-const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag })
+const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag, stored: ListedStored })
 
 /**
  * The most values that are read at a time to compute the entity tags of a listing of shared variables. Each batch is dropped from memory once
@@ -22,7 +23,8 @@ const BATCH = 100
 const PATIENCE = 10_000
 
 /** The routes that list and read shared variables. */
-export function environRoutes (app: App, { environs, readEnviron }: { environs: Environs, readEnviron: ReadEnviron }): void {
+export function environRoutes (app: App, { registry, readEnviron }: { registry: Registry, readEnviron: ReadEnviron }): void {
+  const { environs } = registry
   app.get('/api/environs', {
     config: { role: 'read', headers: ['link'], fails: ['STORE_UNAVAILABLE'] },
     schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: { 200: listReply(EnvironSummary) } }
@@ -31,7 +33,7 @@ export function environRoutes (app: App, { environs, readEnviron }: { environs: 
     const visible = visibleEnvirons(environs, request.caller)
     const ids = visible.index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
     const tags = query.detail ? await readTags(visible, ids.slice(0, query.limit), () => reply.raw.destroyed) : new Map<string, string>()
-    return pageOf(request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
+    return await pageOf({ registry, kind: environKind }, request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
   })
 
   app.get('/api/environs/:id', {

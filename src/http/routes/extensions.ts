@@ -1,9 +1,11 @@
 import { contentHash } from '../../base/json.ts'
 import { type Extension } from '../../registry/generation/generation.ts'
+import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { missingExtension } from '../../service/missing-entries.ts'
 import { type App } from '../base/app-types.ts'
-import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { ExtensionId, listReply, SupportsListQuery } from '../base/schemas.ts'
 import { toPath } from '../../store/keys.ts'
@@ -17,7 +19,8 @@ const ExtensionSummary = Type.Object({
   description: Type.Optional(Type.Unknown()),
   state: Type.String({ description: 'active, degraded, incompatible or inactive' }),
   prompts: Type.Array(Type.String(), { description: 'Names of its prompts' }),
-  etag: ListedTag
+  etag: ListedTag,
+  stored: ListedStored
 })
 
 const ExtensionReply = Type.Object({
@@ -32,7 +35,7 @@ const ExtensionListQuery = Type.Object({
 })
 
 /** The routes that list and read extensions. */
-export function extensionRoutes (app: App): void {
+export function extensionRoutes (app: App, registry: Registry): void {
   app.get('/api/extensions', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listExtensions', summary: 'List extensions', querystring: ExtensionListQuery, response: { 200: listReply(ExtensionSummary) } }
@@ -41,7 +44,7 @@ export function extensionRoutes (app: App): void {
     const { query } = request
     const ids = selectIds(extensions, query, ({ definition }) =>
       (query.type === 'all' || definition.type === query.type) && (query.supports === undefined || definition.supports.includes(query.supports)))
-    return pageOf(request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
+    return pageOf({ registry, kind: extensionKind }, request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
   })
 
   app.get('/api/extensions/:id', {

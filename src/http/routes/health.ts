@@ -11,7 +11,8 @@ import { type Rotation } from '../admission/rotation.ts'
 const KindStatus = Type.Object({
   entries: Type.Optional(Type.Integer()),
   revision: Type.Optional(Type.String({ description: 'Hash of the kind\'s entries; shared variables have none' })),
-  held: Type.Boolean({ description: 'The store shows none of this kind, and what was loaded is kept' }),
+  stale: Type.Optional(Type.Integer({ description: 'How many have a broken value in the store, in whose place an earlier version is served; left out for none' })),
+  held: Type.Boolean({ description: 'The store has lost what was loaded of this kind; what has not come back is kept' }),
   problem: Type.Optional(Type.String({ description: 'Of releases: why no label is served' }))
 })
 
@@ -63,7 +64,7 @@ function describeReadiness (registry: Registry, hasContents: boolean) {
   const { generation, environs, kinds } = registry
   const { loaded, problem, verifiedAt, store, held, heldNodes, labelsProblem } = registry.status()
   const contentsOf = (kind: Kind) => isEntryKind(kind)
-    ? { entries: offeredOf(generation, kind).size, revision: generation.revisions.get(kind.key) ?? '' }
+    ? { entries: offeredOf(generation, kind).size, revision: generation.revisions.get(kind.key) ?? '', stale: registry.stale(kind) || undefined }
     : { entries: environs.index.size }
   return {
     status: loaded ? problem === undefined ? 'ready' : 'stale' : 'loading',

@@ -1,14 +1,16 @@
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons } from '../../access/environ-view.ts'
 import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
 import { type Prompt, type Release } from '../../registry/generation/generation.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { sharesOf } from '../../registry/kinds/release/release-record.ts'
 import { callersIn } from '../../registry/lint/inline-givers.ts'
 import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { requireRevision, whyNotRunnable } from '../../service/render/render-prompt.ts'
 import { type App } from '../base/app-types.ts'
 import { CHOOSES_PROMPT } from '../base/route-errors.ts'
-import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { RevisionQuery } from '../prompts/prompt-revision.ts'
 import { listReply, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../base/schemas.ts'
@@ -25,6 +27,7 @@ const PromptSummary = Type.Object({
   description: Type.Optional(Type.Unknown()),
   revision: Type.String(),
   etag: ListedTag,
+  stored: ListedStored,
   updatedAt: Type.String({ format: 'date-time', description: 'When its version was made; of what is no version, when this process saw it change, or read it first' }),
   by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' }),
   version: Type.Optional(Type.Integer({ description: 'Which version it is; left out for content that is none' })),
@@ -49,7 +52,8 @@ const PromptReply = Type.Object({
 const STORE = 'store'
 
 /** The routes that list and read prompts. */
-export function promptRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
+export function promptRoutes (app: App, { registry, choosePrompt }: { registry: Registry, choosePrompt: ChoosePrompt }): void {
+  const { environs } = registry
   app.get('/api/prompts', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
@@ -57,7 +61,7 @@ export function promptRoutes (app: App, { environs, choosePrompt }: { environs: 
     const { prompts, releases } = request.generation
     const { query } = request
     const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
-    return pageOf(request, reply, query, ids, id => summarise(prompts.get(id) as Prompt, releases.get(id)))
+    return pageOf({ registry, kind: promptKind }, request, reply, query, ids, id => summarise(prompts.get(id) as Prompt, releases.get(id)))
   })
 
   app.get('/api/prompts/:id', {

@@ -15,8 +15,8 @@ const PublishedReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
 })
 
-/** The query parameters that describe a new version of a prompt; entries of other kinds have no versions. */
-const AboutQuery = Type.Object({
+const PutQuery = Type.Object({
+  dryRun: Type.Boolean({ default: false, description: 'Check everything and store nothing: 201 where it would be new' }),
   note: Type.Optional(Type.String({ maxLength: 1000, description: 'Of a prompt: what has changed, kept with its version' })),
   source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))
 })
@@ -61,7 +61,7 @@ function putRoute (app: App, { kind, path, below, name, body: entry, example, ab
       summary: `Publish ${withArticle(kind)}`,
       description: [CHECKED, CONDITIONS, about].join(' ').trim(),
       params: idParameters(example.id),
-      querystring: AboutQuery,
+      querystring: PutQuery,
       headers: ConditionalHeaders,
       body: { content },
       response: { 200: PublishedReply, 201: PublishedReply }
@@ -78,9 +78,10 @@ function putRoute (app: App, { kind, path, below, name, body: entry, example, ab
       text,
       precondition: readPrecondition(headers),
       requestId: request.id,
-      about: { note: query.note, source: query.source }
+      about: { note: query.note, source: query.source },
+      isDryRun: query.dryRun
     })
-    if (tag !== undefined) reply.header('etag', entityTag(tag))
+    if (tag !== undefined && !query.dryRun) reply.header('etag', entityTag(tag))
     return reply.code(isNew ? 201 : 200).send({ id, key, version, diagnostics })
   })
 }

@@ -11,6 +11,7 @@ const EntryStatus = Type.Object({
   id: Type.Optional(Type.String({ description: 'The extension, prompt or tool, for one that is listed' })),
   cursor: Type.String({ description: 'Its place in this listing', examples: ['entries/shenma:tools:x', 'prompts/evaluator.evaluate_quality'] }),
   state: Type.String({ description: 'rejected; stale: an earlier version is served; noticed: it is served, and something is odd; of what is listed: its state, such as valid, invalid, unlinked, active, degraded' }),
+  version: Type.Optional(Type.Integer({ description: 'Of a prompt that is stale: which recorded version is served' })),
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'The first 50' })
 })
 

@@ -1,6 +1,8 @@
 import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
 import { toAbortSignal } from '../../runtime/caller-signal.ts'
 import { type Tool } from '../../registry/generation/generation.ts'
+import { toolKind } from '../../registry/kinds/tool/tool-kind.ts'
+import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { findTool, type TryTool } from '../../service/tools/try-tool.ts'
 import { NOTHING } from '../../template/value.ts'
@@ -9,7 +11,7 @@ import { type ToolOutcome } from '../../tool/call/outcome.ts'
 import { type PreparationState } from '../../tool/call/preparation.ts'
 import { type App } from '../base/app-types.ts'
 import { abortWhenGone } from '../base/client-gone.ts'
-import { entityTag, ListedTag } from '../base/entity-tags.ts'
+import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
 import { selectIds, pageOf } from '../base/listing.ts'
 import { listReply, SupportsListQuery, ToolId } from '../base/schemas.ts'
 
@@ -19,7 +21,8 @@ const ToolSummary = Type.Object({
   type: Type.String({ description: 'restful, grpc or mcp' }),
   supports: Type.Array(Type.String()),
   description: Type.String(),
-  etag: ListedTag
+  etag: ListedTag,
+  stored: ListedStored
 })
 
 const ToolStatisticsReply = Type.Object({
@@ -61,13 +64,14 @@ const CallReply = Type.Object({
 })
 
 export interface ToolRouteOptions {
+  readonly registry: Registry
   readonly tryTool: TryTool
   /** Gives the state of preparation (such as connecting to an MCP server) of each registered tool, by the id of the registration. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
 }
 
 /** The routes that list tools, show their state, and call a tool by hand. */
-export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions): void {
+export function toolRoutes (app: App, { registry, tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: { 200: listReply(ToolSummary) } }
@@ -75,7 +79,7 @@ export function toolRoutes (app: App, { tryTool, toolStates }: ToolRouteOptions)
     const { tools } = request.generation
     const { query } = request
     const ids = selectIds(tools, query, ({ definition }) => query.supports === undefined || definition.supports.includes(query.supports))
-    return pageOf(request, reply, query, ids, id => summarise(tools.get(id) as Tool))
+    return pageOf({ registry, kind: toolKind }, request, reply, query, ids, id => summarise(tools.get(id) as Tool))
   })
 
   app.get('/api/tools/:id', {

@@ -41,6 +41,8 @@ export interface EntryParser<T> {
 export class EntryTable<T> {
   readonly #parser: EntryParser<T>
   readonly #records = new Map<string, EntryRecord<T>>()
+  /** The keys whose stored value is broken. */
+  readonly #broken = new Set<string>()
   /** The keys whose served entry has changed since the last call of `takeChanged`. */
   #changed = new Set<string>()
   /** The problems by the names of entries; `undefined` until somebody asks for them. */
@@ -56,6 +58,10 @@ export class EntryTable<T> {
 
   keys (): Iterable<string> {
     return this.#records.keys()
+  }
+
+  has (key: string): boolean {
+    return this.#records.has(key)
   }
 
   /** The entry that is served for a key: the stored one or, when that is broken, the last good version; `undefined` when there is neither. */
@@ -90,6 +96,34 @@ export class EntryTable<T> {
     return [...this.#records.values()].flatMap(record => record.problem ?? [])
   }
 
+  /** The keys whose stored value is broken, and of which nothing that works is served. */
+  unusable (): string[] {
+    return [...this.#broken].filter(key => {
+      const entry = this.entry(key)
+      return entry === undefined || !this.#parser.isUsable(entry)
+    })
+  }
+
+  /** How many keys have a broken value in whose place an earlier version is served. */
+  stale (): number {
+    return [...this.#broken].filter(key => this.problem(key)?.servesLastGood).length
+  }
+
+  /** Why the stored value under a key is broken; empty when it is not. */
+  faults (key: string): readonly Diagnostic[] {
+    const record = this.#records.get(key)
+    if (record?.problem !== undefined) return record.problem.diagnostics
+    return record?.entry === undefined || this.#parser.isSound(record.entry) ? [] : this.#parser.diagnostics(record.entry)
+  }
+
+  /** Serves an entry in place of what is stored under a key, which is broken. */
+  serve (key: string, entry: T): void {
+    const problem = { key, diagnostics: this.faults(key), servesLastGood: true }
+    this.#records.set(key, { text: this.#records.get(key)?.text, entry, problem })
+    this.#changed.add(key)
+    this.#problemsByName = undefined
+  }
+
   /** Takes into the table the value that a caller has just read under a key. Calls must not overlap. @returns whether the table has changed */
   async take (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
     const before = this.#records.get(key)
@@ -97,6 +131,8 @@ export class EntryTable<T> {
     const after = this.#records.get(key)
     if (after?.entry !== before?.entry) this.#changed.add(key)
     if (after?.problem !== before?.problem) this.#problemsByName = undefined
+    if (after === undefined || (after.problem === undefined && after.entry !== undefined && this.#parser.isSound(after.entry))) this.#broken.delete(key)
+    else this.#broken.add(key)
     return isNew
   }
 

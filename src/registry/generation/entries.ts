@@ -4,7 +4,7 @@ import { kindPrefix } from '../../store/keys.ts'
 import { isWithheld, type StoredValue } from '../../store/store.ts'
 import { type ToolReader } from '../../tool/definition/tool-reader.ts'
 import { inWords } from '../diagnostic/diagnostic.ts'
-import { type EntryKind, isDefinitionKind } from '../kinds/kind.ts'
+import { type Entry, type EntryKind, isDefinitionKind } from '../kinds/kind.ts'
 import { releaseKind } from '../kinds/release/release-kind.ts'
 import { type CountedTemplateCache } from '../entries/template-cache.ts'
 import { EntryTable, type EntryProblem } from '../entries/entry-table.ts'
@@ -49,7 +49,7 @@ export class Entries {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  /** Takes in values from the store: parses those that have changed, in slices, and logs those that cannot be used. */
+  /** Takes in values from the store: parses those that have changed, in slices, and logs those that are broken. */
   async take ({ values, isDoubtful }: Findings): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
@@ -58,7 +58,7 @@ export class Entries {
       // reports that once, not for each key.
       if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
-      if (await table.take(key, value, slices)) this.#logProblem(table.problem(key))
+      if (await table.take(key, value, slices)) this.#logFaults(key, table)
       if (slices.isDue()) await slices.pause()
     }
   }
@@ -68,9 +68,8 @@ export class Entries {
     return [...this.tables.all()].flatMap(table => table.problems())
   }
 
-  #logProblem (problem: EntryProblem | undefined): void {
-    if (problem === undefined) return
-    const reasons = problem.diagnostics.filter(diagnostic => diagnostic.severity === 'error').map(inWords)
-    this.#log.warn({ key: problem.key, reasons, servesLastGood: problem.servesLastGood }, 'entry rejected')
+  #logFaults (key: string, table: EntryTable<Entry>): void {
+    const reasons = table.faults(key).filter(diagnostic => diagnostic.severity === 'error').map(inWords)
+    if (reasons.length > 0) this.#log.warn({ key, reasons, servesLastGood: table.problem(key)?.servesLastGood === true }, 'entry rejected')
   }
 }

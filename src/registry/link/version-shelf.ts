@@ -1,4 +1,4 @@
-import { type Slices } from '../../runtime/slices.ts'
+import { createSlices, type Slices } from '../../runtime/slices.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
 import { reject, RejectedEntry, type Diagnostic, unreadable } from '../diagnostic/diagnostic.ts'
 import { entryOfVersion, versionKey } from '../kinds/release/version-text.ts'
@@ -105,6 +105,26 @@ export class VersionShelf {
       if (slices.isDue()) await slices.pause()
     }
     return added
+  }
+
+  /**
+   * Reads a prompt's newest version that can be compiled.
+   * @param numbers those of its versions, the newest first
+   * @throws StoreError
+   */
+  async newest (id: string, numbers: Iterable<number>): Promise<PromptEntry & { readonly version: number } | undefined> {
+    const { store, keyPrefix, cache } = this.#options
+    const slices = createSlices()
+    for (const n of numbers) {
+      const [stored] = await store.read([versionKey(keyPrefix, id, n)])
+      try {
+        const entry = await parseVersion(id, n, stored, cache, slices)
+        if (isSound(entry)) return { ...entry, version: n }
+      } catch (error) {
+        if (!(error instanceof RejectedEntry)) throw error
+      }
+    }
+    return undefined
   }
 
   #put (id: string, n: number, entry: PromptEntry): PromptEntry {

@@ -6,41 +6,64 @@ import { type EnvironListing } from '../kinds/environ/environ-listing.ts'
 /** How many keys one round trip reads. */
 const BATCH = 500
 
-/** The result of listing the whole store: its keys by kind, and the nodes that have none. */
+/** What a listing has of one kind, or of one node of the store. */
+export interface Tally {
+  listed: number
+  /** Whether a key is listed that was loaded before the listing began, and was not written since. */
+  survives: boolean
+}
+
+/** The result of listing the whole store. */
 export interface Listed {
-  /** The keys of the kinds whose values are read at start. */
+  /** The keys of the kinds whose values are read at start; those of shared variables are in a listing of their own. */
   readonly keys: ReadonlyMap<Kind, ReadonlySet<string>>
-  /** How many keys each kind has. The keys of shared variables are counted only: they are in a listing of their own. */
-  readonly counts: ReadonlyMap<Kind, number>
-  /** The nodes of the store that list no key at all. */
-  readonly emptyNodes: ReadonlySet<string>
+  /** By the key of each kind, and by the name of each node. */
+  readonly tallies: ReadonlyMap<string, Tally>
+  isListed (key: string): boolean
 }
 
 /**
  * Lists the keys of all kinds in one pass.
  * @param environs the listing that the keys of shared variables are added to
+ * @param isUnchanged whether a key was loaded before the listing began, and was not written since
  * @throws StoreError: then the listing is of no use
  */
-export async function listStore (store: Store, keyPrefix: string, kinds: readonly Kind[], environs: EnvironListing): Promise<Listed> {
-  const prefixes = kinds.map(kind => [kind, kindPrefix(keyPrefix, kind.key)] as const)
+export async function listStore (
+  store: Store,
+  keyPrefix: string,
+  kinds: readonly Kind[],
+  environs: EnvironListing,
+  isUnchanged: (key: string) => boolean
+): Promise<Listed> {
   const keys = new Map(kinds.filter(({ reading }) => reading === 'whole').map(kind => [kind, new Set<string>()]))
-  const shown = new Set<string>()
+  const tallies = new Map<string, Tally>([...kinds.map(({ key }) => key), ...store.nodes?.names() ?? []].map(scope => [scope, { listed: 0, survives: false }]))
+  const rows = kinds.map(kind => ({ prefix: kindPrefix(keyPrefix, kind.key), listed: keys.get(kind), tally: tallies.get(kind.key) as Tally }))
   for await (const batch of store.scan(keyPrefix)) {
     // All keys of a batch are on one node, so asking for the node of one key is enough; asking for each would take seconds for a million keys.
-    const node = store.nodes?.of(batch[0] as string)
-    if (node !== undefined) shown.add(node)
+    const tally = tallies.get(store.nodes?.of(batch[0] as string) ?? '')
+    if (tally !== undefined) {
+      tally.listed += batch.length
+      tally.survives ||= batch.some(isUnchanged)
+    }
     const names: string[] = []
     for (const key of batch) {
-      const kind = prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
-      if (kind?.reading === 'lazy') names.push(key)
-      else if (kind !== undefined) keys.get(kind)?.add(key)
+      const row = rows.find(({ prefix }) => key.startsWith(prefix))
+      if (row === undefined) continue
+      row.tally.listed++
+      row.tally.survives ||= isUnchanged(key)
+      if (row.listed === undefined) names.push(key)
+      else row.listed.add(key)
     }
     await environs.add(names)
   }
+  await environs.seal()
   return {
     keys,
-    emptyNodes: new Set((store.nodes?.names() ?? []).filter(node => !shown.has(node))),
-    counts: new Map(kinds.map(kind => [kind, keys.get(kind)?.size ?? environs.listed]))
+    tallies,
+    isListed (key) {
+      const row = rows.find(({ prefix }) => key.startsWith(prefix))
+      return row?.listed === undefined ? environs.has(key) : row.listed.has(key)
+    }
   }
 }
 

@@ -8,10 +8,11 @@ import { callersIn, type CallersOf } from '../../registry/lint/inline-givers.ts'
 import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
 import { findToolProblems } from '../../registry/lint/tool-uses.ts'
 import { isDefinitionKind } from '../../registry/kinds/kind.ts'
+import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
 import { definitionsOf } from '../../registry/generation/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/slices.ts'
-import { keyToPath } from '../../store/keys.ts'
+import { keyToPath, kindPrefix } from '../../store/keys.ts'
 
 /** The most diagnostics that one notice lists. */
 const MAX_DIAGNOSTICS = 50
@@ -24,6 +25,8 @@ export interface Notice {
   readonly key?: string
   readonly id?: string
   readonly state: string
+  /** The recorded version that is served, of a prompt whose stored text is broken. */
+  readonly version?: number | undefined
   readonly diagnostics: readonly Diagnostic[]
 }
 
@@ -81,12 +84,14 @@ function * subjectsAfter (after: string, sections: readonly Section[]): Generato
 function sectionsOf (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): readonly Section[] {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
+  const promptPrefix = kindPrefix(keyPrefix, promptKind.key)
+  const latestOf = (key: string) => key.startsWith(promptPrefix) ? releases.get(keyToPath(key, promptPrefix))?.latest : undefined
   // A shared variable `a.b` hides the value of `a` if that value is no object (VALUE_SHADOWED). A caller who sees no variable below `a` is not told of this.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
   return [
-    ['entries', visible.map(ofProblem).sort(byCursor)],
+    ['entries', visible.map(problem => ofProblem(problem, latestOf(problem.key))).sort(byCursor)],
     ['extensions', each(extensions, ({ id, state, diagnostics }) => ({ cursor: `extensions/${id}`, id, state, find: () => diagnostics }))],
     ['prompts', each(prompts, prompt => ofPrompt(prompt, () => lintPrompt(prompt, { prompts: everyPrompt, callersOf, environs, visible: generation })))],
     ['releases', ofReleases(releases.values())],
@@ -100,9 +105,10 @@ function sectionsOf (generation: Generation, caller: Caller, registry: Registry,
   ]
 }
 
-function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem): Subject {
+function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem, version: number | undefined): Subject {
   const isFatal = diagnostics.some(diagnostic => diagnostic.severity === 'error')
-  return { cursor: `entries/${key}`, key, state: servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed', find: () => diagnostics }
+  const state = servesLastGood ? 'stale' : isFatal ? 'rejected' : 'noticed'
+  return { cursor: `entries/${key}`, key, state, version: servesLastGood ? version : undefined, find: () => diagnostics }
 }
 
 /**

@@ -36,6 +36,8 @@ export interface EntryPublication extends EntryChange {
   readonly text: string
   /** The publisher's remarks on the change, kept with the version if one is recorded. */
   readonly about?: VersionAbout
+  /** Whether everything is checked and nothing stored. */
+  readonly isDryRun?: boolean
   /** Whether the entry becomes a version of its prompt even if this process does not record versions by default. */
   readonly isVersion?: boolean
 }
@@ -67,7 +69,7 @@ export interface PublisherOptions {
 /** Stores and removes entries (prompts, tools, agents …) for callers that have no access to the store, be it Redis or a folder. */
 export interface Publisher {
   /**
-   * Stores an entry if the registry will accept it. Once the promise resolves, this process serves the entry.
+   * Stores an entry if the registry will accept it. Once the promise resolves, this process serves the entry, unless this is a dry run.
    * @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE
    */
   publish (publication: EntryPublication): Promise<PublishedEntry>
@@ -108,11 +110,17 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
 
   return {
     async publish (publication) {
-      const { generation, caller, kind, text, precondition, about, isVersion = isRecording, requestId } = publication
+      const { generation, caller, kind, text, precondition, about, isDryRun = false, isVersion = isRecording, requestId } = publication
       const { path, key } = address(publication)
       const diagnostics = await checkEntry(generation, { kind, id: path, text }, caller)
       const errors = diagnostics.filter(({ severity }) => severity === 'error')
       if (errors.length > 0) throw entryInvalid(path, errors.map(inWords), diagnostics.map(placed))
+      if (isDryRun) {
+        const [stored = { kind: 'missing' }] = await asked(store.read([key]))
+        if (!holds(precondition, kind, stored)) throw changedSince(kind, key, stored)
+        const isNew = stored.kind === 'missing'
+        return { id: path, key, tag: contentTag(kind, text), isNew, version: undefined, diagnostics: diagnostics.map(placed) }
+      }
       const { outcome, version, before, keys } = kind === promptKind && isVersion
         ? await versions.publish({ id: path, key, text, caller, precondition, ...(about === undefined ? {} : { about }) })
         : { outcome: await change(publication, key, expected => store.write(key, text, expected)), version: undefined, before: undefined, keys: [key] }

@@ -3,7 +3,7 @@ import { keyToPath, pathToKey } from '../../../store/keys.ts'
 import { type Store } from '../../../store/store.ts'
 import { type EnvironIndex } from './environ-index.ts'
 import { missingNames, NameListBuilder } from './name-list-builder.ts'
-import { type NameList } from './name-list.ts'
+import { NameList } from './name-list.ts'
 
 /** How many names the store is asked about in one round trip. */
 const BATCH = 250
@@ -19,8 +19,7 @@ export class EnvironListing {
   readonly #accepts: (key: string) => boolean
   readonly #onReplaced: () => void
   readonly #builder = new NameListBuilder()
-  #names: NameList | undefined
-  #listed = 0
+  #names = NameList.empty
 
   /**
    * @param accepts whether the name of a key can be written as a path in a template
@@ -35,20 +34,23 @@ export class EnvironListing {
     index.beginListing()
   }
 
-  /** How many keys the store has listed so far. */
-  get listed (): number {
-    return this.#listed
-  }
-
   /** Adds keys to the listing, in any order, as the store lists them. */
   async add (keys: readonly string[]): Promise<void> {
-    this.#listed += keys.length
     await this.#builder.add(keys.filter(this.#accepts).map(key => keyToPath(key, this.#prefix)))
   }
 
+  /** Ends what the store lists: from now on `has` tells of it. */
+  async seal (): Promise<void> {
+    this.#names = await this.#builder.finish()
+  }
+
+  /** Whether the store has listed a key. */
+  has (key: string): boolean {
+    return this.#names.has(keyToPath(key, this.#prefix))
+  }
+
   /**
-   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them. The registry does this when a node of
-   * a Redis cluster suddenly lists no key, for the keys that belong to this node.
+   * Adds to the listing those names of the index whose keys pass a test, although the store has not listed them, because they are held.
    */
   async keep (isKept: (key: string) => boolean): Promise<void> {
     const slices = createSlices()
@@ -68,9 +70,9 @@ export class EnvironListing {
    * moves a key from one node to another, it can happen that neither node lists the key.
    */
   async finish (): Promise<void> {
-    const names = await this.#builder.finish()
+    this.#names = await this.#builder.finish()
     const missing: string[] = []
-    for await (const name of missingNames(this.#index, names)) if (!this.#index.hasChangedMeanwhile(name)) missing.push(name)
+    for await (const name of missingNames(this.#index, this.#names)) if (!this.#index.hasChangedMeanwhile(name)) missing.push(name)
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH)
       const exist = await this.#store.has(batch.map(name => pathToKey(name, this.#prefix)))
@@ -78,12 +80,11 @@ export class EnvironListing {
       // them, although the listing lacks them.
       this.#index.apply(batch.filter((name, position) => exist[position] === true && !this.#index.hasChangedMeanwhile(name)).map(name => [name, true]))
     }
-    this.#names = names
   }
 
   /** Replaces the names of the index by the new listing. Call it after `finish`. */
   replace (): void {
-    if (this.#names !== undefined) this.#index.replace(this.#names)
+    this.#index.replace(this.#names)
     this.#onReplaced()
   }
 

@@ -7,7 +7,7 @@ import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
 import { createObserver } from './observe/observer.ts'
 import { processMetrics } from './observe/process-metrics.ts'
-import { addCacheMetrics, addRegistryMetrics } from './observe/registry-metrics.ts'
+import { addCacheMetrics, addRegistryMetrics, addSessionMetrics } from './observe/registry-metrics.ts'
 import { openTracer } from './observe/tracing.ts'
 import { releaseKind } from './registry/kinds/release/release-kind.ts'
 import { openService } from './service.ts'
@@ -43,6 +43,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
   addCacheMetrics(metrics.registry, service.caches)
+  addSessionMetrics(metrics.registry, service.running)
 
   const app = await createServer({
     service,

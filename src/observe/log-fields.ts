@@ -25,6 +25,7 @@ const EVENT_FIELDS = {
   definition: 'what a session runs, as `agents/helper`',
   directory: 'the folder of the store',
   durationMs: 'of a tool call that failed, in ms',
+  engine: 'of a session, with its version: `agent/1`',
   err: 'an error: `type`, `message`, `code`, `status`; `stack` when nobody expected it; with `LOG_VALUES=true` 500 characters of a model\'s unusable `answer`',
   event: 'what a plan or a skill tells with a line, as `LLM_REQUEST_SENT`, `skill_start`',
   fallback: 'the model that is asked instead',
@@ -51,6 +52,8 @@ const EVENT_FIELDS = {
   tokens: 'of models that a session has used',
   tool: 'id of a tool',
   violations: 'how a tool\'s result differs from its `returns`',
+  unusable: 'how many prompts cannot be rendered',
+  version: 'which recorded version of a prompt is served',
   wait: 'until the next attempt, in ms',
   worker: 'pid of a worker that died',
   workers: 'how many workers listen'

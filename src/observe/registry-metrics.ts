@@ -97,3 +97,18 @@ export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): vo
   gauge('entries', 'What a cache holds now', ({ entries }) => entries)
   gauge('bytes', 'How much that is, as the cache counts it', ({ bytes }) => bytes)
 }
+
+/** Adds the metric of the sessions that wait for another version of the service. Every process sees the same sessions. */
+export function addSessionMetrics (target: PrometheusRegistry, sessions: { unknown (): ReadonlyMap<string, number> }): void {
+  const created: Gauge = new Gauge({
+    name: 'prompt_shell_sessions_engine_unknown',
+    help: 'Sessions that wait for an engine that no process has, by engine',
+    labelNames: ['engine'],
+    aggregator: 'max',
+    registers: [target],
+    collect () {
+      created.reset()
+      for (const [engine, count] of sessions.unknown()) created.set({ engine }, count)
+    }
+  })
+}

@@ -6,7 +6,10 @@ import { type Action, type Effect, type Fact, type Notice, type Start } from './
  * and of its result. A key holds no code, so that a program can read a session's result without loading the engine.
  */
 export interface EngineKey<Setting extends object = object, Result extends object = object> {
-  /** The engine's name with its version, such as `agent/1`. A session's log is only read by the engine version that wrote it. */
+  /**
+   * The engine's name with its version, such as `agent/1`. A session's log is only read by the engine version that wrote it. Several versions of an
+   * engine may stand in one table: settings and results of all of them have the types of one key.
+   */
   readonly name: string
   /** Carries the types of a session's setting and result for the compiler. No key has this field at run time. */
   readonly types?: { readonly setting: Setting, readonly result: Result }
@@ -120,20 +123,25 @@ export function startOf<Setting extends object, State, Result extends object> (e
   return () => running(engine, undefined)
 }
 
+/** Whether an engine's name is that of a key, in any version. */
+export function isOf (engine: string, { name }: EngineKey): boolean {
+  return engine.split('/', 1)[0] === name.split('/', 1)[0]
+}
+
 /** Gives a session's result in the type that `key` names. @throws Error when the session has another engine, or no result */
 export function resultOf<Setting extends object, Result extends object> (
   { engine }: { readonly engine: RunningEngine },
   key: EngineKey<Setting, Result>
 ): Result {
   const { name, view: { result } } = engine
-  if (name !== key.name || result === undefined) throw new Error(`a session of ${name} has no result of ${key.name}`)
-  // The cast is safe: the engine with this name made the result, and the key of the same name carries its type.
+  if (!isOf(name, key) || result === undefined) throw new Error(`a session of ${name} has no result of ${key.name}`)
+  // The cast is safe: an engine of this name made the result, and the key of the name carries its type.
   return result as Result
 }
 
 /** Gives a session's start with its setting in the type that `key` names. @throws Error when the session has another engine */
 export function startedAs<Setting extends object, Result extends object> (start: Start, key: EngineKey<Setting, Result>): Started<Setting> {
-  if (start.engine !== key.name) throw new Error(`a session of ${start.engine} did not start as one of ${key.name}`)
+  if (!isOf(start.engine, key)) throw new Error(`a session of ${start.engine} did not start as one of ${key.name}`)
   return withSetting(start)
 }
 
@@ -146,7 +154,7 @@ export function startWith<Setting extends object, Result extends object> (
   return { engine: key.name, setting: setting as unknown as Json }
 }
 
-/** Casts a start so that its setting has the engine's type. That is safe: the start names the engine, with its version, for which the setting was made. */
+/** Casts a start so that its setting has the engine's type. That is safe: the start names the engine for which the setting was made. */
 function withSetting<Setting extends object> (start: Start): Started<Setting> {
   return start as unknown as Started<Setting>
 }

@@ -59,7 +59,7 @@ export class SessionLog {
 
   /**
    * Computes a session from its log; `undefined` for a session that nobody has begun. When an entry was not written by this service, the
-   * session is returned as it was before that entry, with the status `failed`.
+   * session is returned as it was before that entry, with the status `failed`; where the first one was not, as that entry tells.
    * @throws EngineDiverged, EngineUnknown, SessionStoreError
    */
   async load (id: string): Promise<Session | undefined> {
@@ -78,10 +78,23 @@ export class SessionLog {
     } catch (error) {
       if (!(error instanceof LogUntrusted)) throw error
       await this.#distrust(id, error)
+      session ??= await this.#untrustedStart(id)
       return session && { ...session, status: 'failed', open: new Map() }
     }
     if (session !== undefined) this.#hot.put(session)
     return session
+  }
+
+  /** A session as the first entry of its log tells, though its seal is wrong: its owner can see what it was, and nothing of it is done. */
+  async #untrustedStart (id: string): Promise<Session | undefined> {
+    try {
+      const first = await this.transition(id, 1)
+      return first && foldTransition(id, undefined, first, this.#options.engines)
+    } catch (error) {
+      if (error instanceof SessionStoreError) throw error
+      // Whoever has written the entry can have written anything.
+      return undefined
+    }
   }
 
   /** The owner of a session: the name of the access token that started it. Only the first entry of the log is read. @throws SessionStoreError */
@@ -96,7 +109,7 @@ export class SessionLog {
       return first.done !== true && first.value.transition.fact.kind === 'started' ? first.value.transition.fact.start.owner : undefined
     } catch (error) {
       if (!(error instanceof LogUntrusted)) throw error
-      return undefined
+      return (await this.load(id))?.start.owner
     }
   }
 

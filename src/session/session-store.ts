@@ -44,9 +44,10 @@ export interface SessionStore {
   /**
    * Lets the replica (service process) `by` take over sessions that are due: nobody drives them (performs their effects) any more, or they have
    * waited too long for a person. For `lease` ms, by the store's clock, no other replica gets these sessions.
+   * @param engines those that the replica has. Sessions of others stay due, for other replicas. @default all
    * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due time
    */
-  take (by: string, limit: number, lease: number): Promise<{ readonly ids: readonly string[], readonly next: number | undefined }>
+  take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Promise<Taken>
   /**
    * Renews the leases of these sessions, as far as replica `by` still drives them: for `lease` ms from now, no replica can take them over.
    * @returns for each session that exists: the number of its last transition, and whether `by` still drives it
@@ -110,6 +111,24 @@ export interface ListQuery {
 export interface SessionPage {
   readonly heads: readonly Head[]
   readonly next: string | undefined
+}
+
+/** How many due sessions of other engines `take` steps over in one look, and how many of them it names. */
+export const MAX_UNKNOWN = 1000
+
+export interface Taken {
+  readonly ids: readonly string[]
+  readonly next: number | undefined
+  /** Due sessions whose engine the replica does not have; left out when there are none. */
+  readonly unknown?: readonly UnknownSession[]
+}
+
+/** A session whose engine a replica does not have. */
+export interface UnknownSession {
+  readonly id: string
+  readonly engine: string
+  /** How long it has been due, in ms by the store's clock. */
+  readonly overdue: number
 }
 
 export interface Renewed {

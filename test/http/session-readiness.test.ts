@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
+import { startOf } from '../../src/session/engine.ts'
+import { SessionRunner } from '../../src/session/run/runner.ts'
+import { createDirectorySessionStore } from '../../src/session/store/directory/directory-session-store.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 import { type Service, startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
+import { ManualPerformer } from '../session/manual-performer.ts'
+import { scripted, scriptEngine } from '../session/script-engine.ts'
+import { newId } from '../session/store/session-appends.ts'
 
 const AGENT = { mode: 'steps', help: 'Help', classify: { prompt: 'a' }, select: { prompt: 'b' }, tools: [] }
 
@@ -70,5 +77,46 @@ describe('/readyz', () => {
     await waitFor('the reason', async () => /"details":"Redis at .* (?:refuses|has)/.test(JSON.stringify(await sessionsOf(service))))
     const { status, json } = await service.post('/api/agents/helper/sessions')
     assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'])
+  })
+})
+
+describe('A session that this process cannot go on with', () => {
+  it('is listed with its reason where another version has begun it, and is 503 when it is opened', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    const path = join(folder.path, 'sessions')
+    const store = createDirectorySessionStore({ path, keep: 60_000, log: quietLog() })
+    const id = newId()
+    const engines = new Map([['agent/9', startOf({ ...scriptEngine, name: 'agent/9' })]])
+    const runner = new SessionRunner({ store, engines, performer: new ManualPerformer(), log: quietLog() })
+    await runner.start(id, scripted('read', { engine: 'agent/9', owner: '' }))
+    await runner.close()
+    await store.close()
+    const service = await start(t, path)
+    const begun = String((await service.post('/api/agents/helper/sessions')).json['id'])
+    const { sessions } = (await service.get('/api/sessions')).json as unknown as { sessions: Array<Record<string, string>> }
+    assert.deepEqual(new Map(sessions.map(each => [each['id'], each['reason']])), new Map([[begun, undefined], [id, 'no engine agent/9 is here']]))
+    for (const { status, json } of [await service.get(`/api/sessions/${id}`), await service.post(`/api/sessions/${id}/input`, { text: 'hello' })]) {
+      assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'])
+      assert.match(String(json['message']), /agent\/9/)
+    }
+  })
+
+  it('is listed and failed where it was sealed with another secret', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    const path = join(folder.path, 'sessions')
+    const startWith = (secret: string) => startService(t, { 'agents:helper': AGENT }, {
+      LLM_BASE_URL: 'builtin:echo', SESSION_STORE: path, LOG_LEVEL: 'silent', SESSION_SECRET: secret.repeat(32)
+    })
+    const before = await startWith('a')
+    const id = String((await before.post('/api/agents/helper/sessions')).json['id'])
+    await before.app.close()
+    const { get, post, app } = await startWith('b')
+    assert.equal((await get(`/api/sessions/${id}`)).json['status'], 'failed')
+    assert.match((await app.inject({ url: `/api/sessions/${id}/events` })).body, /event: error\ndata: \{"code":"LOG_UNTRUSTED"/)
+    const { sessions } = (await get('/api/sessions')).json as unknown as { sessions: Array<Record<string, string>> }
+    assert.deepEqual(sessions.map(each => [each['id'], each['status']]), [[id, 'failed']])
+    assert.deepEqual((await post(`/api/sessions/${id}/input`, { text: 'hello' })).json['code'], 'SESSION_ENDED')
   })
 })

@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { startOf } from '../../src/session/engine.ts'
+import { EngineUnknown, type Engines } from '../../src/session/fold.ts'
+import { SessionRunner } from '../../src/session/run/runner.ts'
 import { createRedisSessionStore } from '../../src/session/store/redis/redis-session-store.ts'
 import { type SessionStore } from '../../src/session/session-store.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { changedStore } from './changed-store.ts'
 import { ManualPerformer } from './manual-performer.ts'
 import { createRunner, factsOf, heardIn, memoryStore, newId, readAll, until } from './runners.ts'
-import { scripted } from './script-engine.ts'
+import { scripted, scriptEngine, SCRIPTED } from './script-engine.ts'
 import { NO_LOG } from './store/session-store-variants.ts'
 
 /** In ms. */
@@ -98,6 +102,34 @@ for (const [place, open] of PLACES) {
       isFrozen = false
       await waitFor('the abort', () => one.begun[0]?.signal.aborted)
       assert.equal(other.begun[0]?.signal.aborted, false)
+    })
+
+    it('take only sessions of their engines, and tell once of one that nobody takes', async t => {
+      const [store, another] = await open(t)
+      const warned: object[] = []
+      const runnerOf = (over: SessionStore, engines: Engines, performer: ManualPerformer) => {
+        const made = new SessionRunner({ store: over, engines, performer, lease: LEASE, log: quietLog({ warn: facts => { warned.push(facts) } }) })
+        t.after(() => made.close())
+        return made
+      }
+      const newer: Engines = new Map([...SCRIPTED, ['script/2', startOf({ ...scriptEngine, name: 'script/2' })]])
+      const [id, old] = [newId(), newId()]
+      const first = runnerOf(store, newer, new ManualPerformer())
+      await first.start(id, scripted('read', { engine: 'script/2' }))
+      await first.start(old, scripted('read'))
+      await first.close()
+      const [one, other] = [new ManualPerformer(), new ManualPerformer()]
+      const second = runnerOf(another, SCRIPTED, one)
+      second.open()
+      await one.at(0)
+      await waitFor('word of the other', () => second.waits().length > 0)
+      assert.deepEqual([second.waits(), [...second.unknown()]], [['1 session waits for a process that has the engine script/2'], [['script/2', 1]]])
+      await assert.rejects(second.load(id), EngineUnknown)
+      runnerOf(store, newer, other).open()
+      await other.at(0)
+      assert.deepEqual([one.begun, other.begun].map(begun => begun.map(({ session }) => session)), [[old], [id]])
+      await waitFor('nothing to wait', () => second.waits().length === 0)
+      assert.deepEqual(warned, [{ session: id, engine: 'script/2' }])
     })
 
     it('take input at either', async t => {

@@ -77,6 +77,21 @@ describe('A session whose log is sealed', () => {
     })
   }
 
+  it('is listed, and is failed for its owner, in a process that has only a new secret', async t => {
+    const { store, id, runnerOf } = await waiting(t)
+    const { runner, performer, errors } = runnerOf(createSeals([NEW]))
+    runner.open()
+    const owner = (await store.head(id))?.owner
+    assert.equal(await runner.ownerOf(id), owner)
+    const session = await runner.load(id)
+    assert.deepEqual([session?.status, session?.start.owner, session?.open.size], ['failed', owner, 0])
+    await assert.rejects(runner.decide(id, '1.0', { by: 'bob', decision: 'approve' }), { code: 'SESSION_ENDED' })
+    assert.deepEqual((await store.list({ limit: 10 })).heads.map(head => [head.id, head.status]), [[id, 'failed']])
+    assert.deepEqual([performer.begun, errors], [[], ['LOG_UNTRUSTED']])
+    const [last] = (await entriesOf(store, id)).slice(-1)
+    assert.deepEqual((JSON.parse(last?.text ?? '') as Transition).notices.map(({ data }) => data['code'] ?? data['status']), ['LOG_UNTRUSTED', 'failed'])
+  })
+
   it('stops at once in the process that drives it', async t => {
     const { store, id, runnerOf } = await waiting(t)
     const { runner, performer } = runnerOf(createSeals([OLD]))
@@ -121,12 +136,6 @@ describe('A session whose log is sealed', () => {
     const { store, id } = await waiting(t)
     await decision(store, id)
     await assert.rejects(forkSession({ store, engines: SCRIPTED, seals: createSeals([OLD]), from: id, to: newId(), owner: 'bob', by: 'bob' }), LogUntrusted)
-  })
-
-  it('is unknown when its first transition is not of this service', async t => {
-    const { store, id, runnerOf } = await waiting(t)
-    assert.equal(await runnerOf(createSeals([NEW])).runner.load(id), undefined)
-    assert.equal((await store.head(id))?.status, 'failed')
   })
 })
 

@@ -21,7 +21,8 @@ export const SessionSummary = Type.Object({
   parent: Type.Optional(Type.String({ description: 'The session that has started it, if one has' })),
   root: Type.Optional(Type.String({ description: 'The session above all others' })),
   waitsFor: Type.Optional(oneOf(['approval', 'input'], { description: 'What a session below it waits for' })),
-  childrenWaiting: Type.Optional(Type.Integer({ description: 'How many sessions below it wait for a person' }))
+  childrenWaiting: Type.Optional(Type.Integer({ description: 'How many sessions below it wait for a person' })),
+  reason: Type.Optional(Type.String({ description: 'Why this process can neither open it nor go on with it: it was begun by another version' }))
 })
 
 export const SessionReply = Type.Object({
@@ -52,9 +53,9 @@ export const MessagesReply = Type.Object({
 })
 
 /** The fields of a session that its summary needs. */
-type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below
+type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below & { readonly reason?: string }
 
-export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting }: Summarised) {
+export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting, reason }: Summarised) {
   return {
     id,
     definition,
@@ -65,7 +66,8 @@ export function summariseSession ({ id, definition, status, owner, createdAt, up
     ...(parent === undefined ? {} : { parent }),
     ...(root === undefined ? {} : { root }),
     ...(waitsFor === undefined ? {} : { waitsFor }),
-    ...(childrenWaiting === undefined ? {} : { childrenWaiting })
+    ...(childrenWaiting === undefined ? {} : { childrenWaiting }),
+    ...(reason === undefined ? {} : { reason })
   }
 }
 

@@ -80,6 +80,11 @@ export class RunningSessions {
     return [...longWaits(), ...this.#runner?.waits() ?? []]
   }
 
+  /** How many sessions wait for an engine that no process seems to have, by engine. */
+  unknown (): ReadonlyMap<string, number> {
+    return this.#runner?.unknown() ?? new Map<string, number>()
+  }
+
   /**
    * Opens the sessions if they are not open yet, and calls `work` with them.
    * @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws

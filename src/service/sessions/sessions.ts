@@ -20,7 +20,8 @@ export type Follower = () => Caller
 
 /** A page of a list of sessions (dialogues with agents, runs of skills, plans), the newest first. */
 export interface SessionPage {
-  readonly heads: ReadonlyArray<Head & Below>
+  /** `reason`: why this process can neither open a session nor go on with it. */
+  readonly heads: ReadonlyArray<Head & Below & { readonly reason?: string }>
   readonly next: string | undefined
 }
 
@@ -39,7 +40,7 @@ export class Sessions {
    * @throws REQUEST_INVALID for a cursor that no page has given
    */
   async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
-    return await this.#running.use(async ({ store }) => {
+    return await this.#running.use(async ({ store, engines }) => {
       const { parent, root = parent } = query
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
       // The store finds the descendants of a session only by the root of their tree, so the root is looked up.
@@ -47,7 +48,8 @@ export class Sessions {
       const wanted = { ...query, ...(top === undefined ? {} : { root: top }) }
       try {
         const { heads, next } = await store.list(caller.roles.has('admin') ? wanted : { ...wanted, owner: caller.name })
-        return { heads: await withBelow(store, heads), next }
+        const told = await withBelow(store, heads)
+        return { heads: told.map(head => engines.has(head.engine) ? head : { ...head, reason: `no engine ${head.engine} is here` }), next }
       } catch (error) {
         throw error instanceof RangeError ? requestInvalid(`querystring: after: ${error.message}`, { part: 'querystring' }) : error
       }

@@ -8,7 +8,7 @@ import { type TerminalState } from '../../exec/terminal/shell-state.ts'
 import { type Terminal } from '../../exec/terminal/terminal.ts'
 import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
 import { MAX_TERMINALS, type Terminals } from '../../exec/terminal/terminals.ts'
-import { resultOf, startWith } from '../../session/engine.ts'
+import { isOf, resultOf, startWith } from '../../session/engine.ts'
 import { KeyedMutex } from '../../session/keyed-mutex.ts'
 import { ENDED, type StopCause } from '../../session/model.ts'
 import { type Session } from '../../session/session.ts'
@@ -192,9 +192,9 @@ export class TerminalDoor {
   }
 
   async #runningOf ({ name: owner }: Caller): Promise<readonly Session[]> {
-    return await this.#options.running.use(async ({ store, runner }) => {
+    return await this.#options.running.use(async ({ store, engines, runner }) => {
       const { heads } = await store.list({ owner, statuses: ['running'], limit: LOOKED })
-      const sessions = await Promise.all(heads.filter(({ engine }) => engine === TERMINAL.name).map(({ id }) => runner.load(id)))
+      const sessions = await Promise.all(heads.filter(({ engine }) => isOf(engine, TERMINAL) && engines.has(engine)).map(({ id }) => runner.load(id)))
       return sessions.flatMap(session => session === undefined || ENDED.has(session.status) ? [] : [session])
     })
   }

@@ -1,5 +1,5 @@
 import { type Log } from '../../base/log.ts'
-import { type Renewed, type SessionStore, SessionStoreError } from '../session-store.ts'
+import { type Renewed, type SessionStore, SessionStoreError, type UnknownSession } from '../session-store.ts'
 
 /**
  * The longest time between two requests to the store for sessions that this replica can take over, in ms. The next request comes earlier when the
@@ -21,6 +21,10 @@ export interface LeasesOptions {
   readonly driven: () => readonly string[]
   /** Called for each session after its lease was renewed, with what the store says about the session. */
   readonly onRenewed: (renewed: Renewed) => Promise<void>
+  /** The engines that this replica has: it takes over no sessions of others. */
+  readonly engines: ReadonlySet<string>
+  /** Called after each look with the sessions that are due and whose engine this replica does not have. */
+  readonly onUnknown: (sessions: readonly UnknownSession[]) => void
   /** Called with the id of each session that this replica has taken over. */
   readonly onTaken: (id: string) => Promise<void>
   /** Whether this replica has left sessions to others lately: it then takes sessions later than others, so that these do not lose them to it again. */
@@ -71,12 +75,13 @@ export class Leases {
   }
 
   async #take (): Promise<void> {
-    const { store, replica, lease, log, onTaken, isBehind, track } = this.#options
+    const { store, replica, lease, log, engines, onUnknown, onTaken, isBehind, track } = this.#options
     let next: number | undefined
     try {
-      const taken = await store.take(replica, TAKEN, lease)
+      const taken = await store.take(replica, TAKEN, lease, engines)
       next = taken.ids.length === TAKEN ? 0 : taken.next
       this.#problem = undefined
+      onUnknown(taken.unknown ?? [])
       await Promise.all(taken.ids.map(onTaken))
     } catch (error) {
       const { message } = error as Error

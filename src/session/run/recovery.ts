@@ -5,7 +5,7 @@ import { ENDED, type Fact } from '../model.ts'
 import { type Performer } from '../performer.ts'
 import { isWaiting, type Session } from '../session.ts'
 import { type SessionLog } from '../session-log.ts'
-import { type SessionStore, SessionStoreError } from '../session-store.ts'
+import { type SessionStore, SessionStoreError, type UnknownSession } from '../session-store.ts'
 import { type EffectDriver } from './effect-driver.ts'
 import { type FactWriter, type Replica } from './fact-writer.ts'
 import { factToGoOn } from './left-effects.ts'
@@ -29,6 +29,9 @@ export class Recovery {
   readonly #options: RecoveryOptions
   /** The sessions that this replica has left to a process that has their disk: what they wait for, and when that was, in ms of `performance.now()`. */
   readonly #left = new Map<string, { readonly name: string, readonly at: number }>()
+
+  /** The sessions that no replica has taken in time, each with its engine, which this replica does not have. */
+  #unknown: ReadonlyMap<string, string> = new Map()
 
   constructor (options: RecoveryOptions) {
     this.#options = options
@@ -59,7 +62,7 @@ export class Recovery {
   async failed (id: string, error: unknown): Promise<void> {
     const { log, sessions, running } = this.#options
     const { message } = error as Error
-    // Another replica, whose program has this engine, takes the session when its lease is over.
+    // Another replica, whose program has this engine, takes the session.
     if (error instanceof EngineUnknown) return
     log.warn({ session: id, reason: message }, 'a session could not be gone on with')
     // An error of the store passes, so the session is left for later. Any other error would happen again in every replica that takes the session.
@@ -107,15 +110,44 @@ export class Recovery {
     await store.renew(replica.id, [id], replica.lease)
   }
 
-  /** What sessions wait for that this replica has left to others lately, in words. */
+  /**
+   * Notes which due sessions have an engine that this replica does not have. One that has been due for longer than two leases is taken by no other
+   * replica either: that is logged once.
+   */
+  noteUnknown (sessions: readonly UnknownSession[]): void {
+    const { log, replica } = this.#options
+    const late = sessions.filter(({ overdue }) => overdue > 2 * replica.lease)
+    for (const { id, engine } of late) {
+      if (!this.#unknown.has(id)) log.warn({ session: id, engine }, 'a session waits for a process that has its engine')
+    }
+    this.#unknown = new Map(late.map(({ id, engine }) => [id, engine]))
+  }
+
+  /** How many sessions wait for an engine that no replica seems to have, by engine. */
+  unknown (): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>()
+    for (const engine of this.#unknown.values()) counts.set(engine, (counts.get(engine) ?? 0) + 1)
+    return counts
+  }
+
+  /** Whether this replica has left sessions to others lately, since it does not have their disks. */
+  get isBehind (): boolean {
+    return this.#disksWaitedFor().length > 0
+  }
+
+  /** What sessions wait for that this replica has left to others, in words. */
   waits (): readonly string[] {
+    return [...this.#disksWaitedFor(), ...Array.from(this.unknown(), ([engine, count]) => `${sessionsWait(count)} for a process that has the engine ${engine}`)]
+  }
+
+  #disksWaitedFor (): readonly string[] {
     const { lease } = this.#options.replica
     const counts = new Map<string, number>()
     for (const [id, { name, at }] of this.#left) {
       if (performance.now() - at > 3 * lease) this.#left.delete(id)
       else counts.set(name, (counts.get(name) ?? 0) + 1)
     }
-    return [...counts].map(([name, count]) => `${count} ${count === 1 ? 'session waits' : 'sessions wait'} for a process that has the disk "${name}"`)
+    return [...counts].map(([name, count]) => `${sessionsWait(count)} for a process that has the disk "${name}"`)
   }
 
   /** For a taken session that only waits for a person: has the store give the session to a replica again when the longest wait for a person is over. */
@@ -130,4 +162,8 @@ export class Recovery {
   get #isClosed (): boolean {
     return this.#options.replica.closing.aborted
   }
+}
+
+function sessionsWait (count: number): string {
+  return `${count} ${count === 1 ? 'session waits' : 'sessions wait'}`
 }

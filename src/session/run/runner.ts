@@ -125,7 +125,9 @@ export class SessionRunner {
       driven: () => this.#running.sessions,
       onRenewed: async ({ id, seq, isYours }) => { if (!isYours || this.#isNews(id, seq)) await this.#recovery.recover(id, false) },
       onTaken: async id => { await this.#recovery.recover(id, true) },
-      isBehind: () => this.#recovery.waits().length > 0,
+      engines: new Set(engines.keys()),
+      onUnknown: sessions => { this.#recovery.noteUnknown(sessions) },
+      isBehind: () => this.#recovery.isBehind,
       track: work => { this.#track(work) }
     })
   }
@@ -145,6 +147,11 @@ export class SessionRunner {
   /** What the sessions wait for that this process has left to others, in words. */
   waits (): readonly string[] {
     return this.#recovery.waits()
+  }
+
+  /** How many sessions wait for an engine that no process seems to have, by engine. */
+  unknown (): ReadonlyMap<string, number> {
+    return this.#recovery.unknown()
   }
 
   /**

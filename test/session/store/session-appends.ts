@@ -10,6 +10,7 @@ export interface AppendWishes {
   readonly owner?: string
   readonly status?: Status
   readonly definition?: string
+  readonly engine?: string
   readonly driver?: string | undefined
   readonly createdAt?: number
   readonly due?: Append['due']
@@ -26,7 +27,7 @@ export function newId (first = ''): string {
 
 /** An append that follows a position; it creates the session behind undefined. */
 export function appendOf (id: string, after: Position | undefined, wishes: AppendWishes = {}): Append {
-  const { token = newId(), owner = 'ann', status = 'running', definition = 'agents/helper', driver, createdAt = 1000, due = 60_000, text = 'hello', above } = wishes
+  const { token = newId(), owner = 'ann', status = 'running', definition = 'agents/helper', engine = 'skill/1', driver, createdAt = 1000, due = 60_000, text = 'hello', above } = wishes
   const seq = (after?.seq ?? 0) + 1
   const transition: Transition = {
     seq,
@@ -39,7 +40,7 @@ export function appendOf (id: string, after: Position | undefined, wishes: Appen
     denied: [],
     notices: [{ type: 'stdout', data: { text } }]
   }
-  const head: Head = { id, owner, engine: 'skill/1', definition, status, isAsking: status === 'waiting_approval', createdAt, updatedAt: createdAt + seq, driver, seq, token, ...above }
+  const head: Head = { id, owner, engine, definition, status, isAsking: status === 'waiting_approval', createdAt, updatedAt: createdAt + seq, driver, seq, token, ...above }
   return { id, after, transition, entry: { seq, text: stringifyJson(transition), seal: '' }, head, due }
 }
 

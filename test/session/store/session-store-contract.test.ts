@@ -380,6 +380,21 @@ for (const variant of VARIANTS) {
         assert.equal((await fixture.store.take('a', 15, 60_000)).ids.length, 5)
       })
 
+      test('only sessions of the engines that are wanted, however many others are due before, and names these', async () => {
+        const others = Array.from({ length: 20 }, () => newId('7'))
+        for (const id of others) await append(fixture.store, id, undefined, { due: 0, engine: 'skill/2' })
+        await fixture.step(20)
+        const wanted = newId('7')
+        await append(fixture.store, wanted, undefined, { due: 0 })
+        const { ids, next, unknown = [] } = await fixture.store.take('a', 1, 60_000, new Set(['agent/1', 'skill/1']))
+        assert.deepEqual(ids, [wanted])
+        assertAbout(next, 60_000)
+        assert.deepEqual(unknown.map(({ id }) => id).sort(), others.sort())
+        assert.ok(unknown.every(({ engine, overdue }) => engine === 'skill/2' && overdue >= 20))
+        assert.equal((await fixture.store.head(others[0] as string))?.driver, undefined)
+        assert.equal((await fixture.another().take('b', 30, 60_000, new Set(['skill/2']))).ids.length, 20)
+      })
+
       test('nothing that has ended', async () => {
         const id = newId()
         const top = await append(fixture.store, id, undefined, { due: 0, driver: 'a' })

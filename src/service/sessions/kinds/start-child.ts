@@ -4,7 +4,7 @@ import { definitionNotFound } from '../../../base/errors.ts'
 import { LOOP } from '../../../engine/loop/loop-state.ts'
 import { type ResolvedDefinitions } from '../../../engine/shared/dialogue-start.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
-import { startedAs } from '../../../session/engine.ts'
+import { isOf, startedAs } from '../../../session/engine.ts'
 import { type Budget, type ChildEffect, type Spent, type Start } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { startDialogue } from './agent.ts'
@@ -61,7 +61,7 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
 
 /** The definitions that a session can start or hand over to, as recorded at its start. Only dialogues with agents have any. */
 export function definitionsIn (start: Start): ResolvedDefinitions {
-  return start.engine === LOOP.name ? startedAs(start, LOOP).setting.definitions ?? {} : {}
+  return isOf(start.engine, LOOP) ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }
 
 function within ({ steps, tokens, idle }: Budget, reserved: Spent): Budget {

@@ -3,7 +3,7 @@ import { AGENT } from '../../../engine/agent/agent-state.ts'
 import { LOOP } from '../../../engine/loop/loop-state.ts'
 import { PLAN } from '../../../engine/plan/plan-key.ts'
 import { SKILL } from '../../../engine/skill/skill-state.ts'
-import { resultOf, startedAs } from '../../../session/engine.ts'
+import { isOf, resultOf, startedAs } from '../../../session/engine.ts'
 import { type Status } from '../../../session/model.ts'
 import { type Outcome } from '../../../session/performer.ts'
 import { type Session } from '../../../session/session.ts'
@@ -28,16 +28,14 @@ function wordsFor (child: Session): string {
 
 /** The result of a completed child session: the answer of an agent, the last text of a skill, or the changes of a plan. */
 function resultOfChild (child: Session): Json {
-  switch (child.start.engine) {
-    case LOOP.name: {
-      const { value, answer } = resultOf(child, LOOP)
-      return value ?? answer ?? ''
-    }
-    case AGENT.name: return resultOf(child, AGENT).answer ?? ''
-    case SKILL.name: return resultOf(child, SKILL).text
-    case PLAN.name: return resultOfPlan(child)
-    default: return null
+  const { engine } = child.start
+  if (isOf(engine, LOOP)) {
+    const { value, answer } = resultOf(child, LOOP)
+    return value ?? answer ?? ''
   }
+  if (isOf(engine, AGENT)) return resultOf(child, AGENT).answer ?? ''
+  if (isOf(engine, SKILL)) return resultOf(child, SKILL).text
+  return isOf(engine, PLAN) ? resultOfPlan(child) : null
 }
 
 function resultOfPlan (child: Session): JsonObject {
@@ -54,17 +52,14 @@ function resultOfPlan (child: Session): JsonObject {
 }
 
 function whyOf (child: Session): string {
-  switch (child.start.engine) {
-    case LOOP.name: return inWords(resultOf(child, LOOP).error)
-    case AGENT.name: return inWords(resultOf(child, AGENT).error)
-    case SKILL.name: return resultOf(child, SKILL).text
-    case PLAN.name: {
-      const { error_code: code = '', error = '', applied } = resultOf(child, PLAN)
-      const left = applied.length === 0 ? '' : `; what it has changed is there: ${applied.slice(0, 20).map(({ path }) => path).join(', ')}`
-      return code === '' ? '' : `${code}: ${error}${left}`
-    }
-    default: return ''
-  }
+  const { engine } = child.start
+  if (isOf(engine, LOOP)) return inWords(resultOf(child, LOOP).error)
+  if (isOf(engine, AGENT)) return inWords(resultOf(child, AGENT).error)
+  if (isOf(engine, SKILL)) return resultOf(child, SKILL).text
+  if (!isOf(engine, PLAN)) return ''
+  const { error_code: code = '', error = '', applied } = resultOf(child, PLAN)
+  const left = applied.length === 0 ? '' : `; what it has changed is there: ${applied.slice(0, 20).map(({ path }) => path).join(', ')}`
+  return code === '' ? '' : `${code}: ${error}${left}`
 }
 
 function inWords (error: { readonly code: string, readonly message: string } | null): string {

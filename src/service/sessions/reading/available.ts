@@ -1,4 +1,5 @@
 import { sessionsUnavailable } from '../../../base/errors.ts'
+import { EngineUnknown } from '../../../session/fold.ts'
 import { SessionStoreError } from '../../../session/session-store.ts'
 
 /** Reads the first item of a list at once, so that an unreachable store is noticed before the reply has begun. @returns all items */
@@ -19,7 +20,8 @@ export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T
   }
 }
 
-/** The error for callers when the store of sessions cannot be reached; any other error is returned unchanged. */
+/** The error for callers when the store of sessions cannot be reached, or the engine of one is not here; any other error is returned unchanged. */
 export function inWords (error: unknown): unknown {
+  if (error instanceof EngineUnknown) return sessionsUnavailable(`${error.message}; a process of the version that has it goes on with the session`)
   return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }

@@ -1,4 +1,5 @@
 import { SKILL } from '../../../engine/skill/skill-state.ts'
+import { isOf } from '../../../session/engine.ts'
 import { type Session } from '../../../session/session.ts'
 
 /** A command to the service itself that the user of a skill can type in place of an answer: `skill:skip` or `skill:cancel`. */
@@ -15,5 +16,5 @@ export function typedWordIn (text: string): TypedWord | undefined {
 
 /** Whether typed commands such as `skill:skip` are recognised in a session: only in skills; elsewhere they are ordinary texts. */
 export function takesTypedWords ({ start: { engine } }: Session): boolean {
-  return engine === SKILL.name
+  return isOf(engine, SKILL)
 }

@@ -2,7 +2,7 @@ import { type Json, type JsonObject } from '../../../base/json.ts'
 import { loggedAnswer } from '../../../llm/history.ts'
 import { type PlanSetting } from '../../../engine/plan/plan-setting.ts'
 import { PLAN, type PlanResult } from '../../../engine/plan/plan-key.ts'
-import { resultOf, startedAs } from '../../../session/engine.ts'
+import { isOf, resultOf, startedAs } from '../../../session/engine.ts'
 import { type Transition } from '../../../session/model.ts'
 import { type Session } from '../../../session/session.ts'
 import { maskJson, maskSecrets } from './mask-secrets.ts'
@@ -45,7 +45,7 @@ export function sessionOfTrace (id: string): string {
 
 /** Whether a session is a plan, by its engine. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
-  return engine === PLAN.name
+  return isOf(engine, PLAN)
 }
 
 /** Makes the trace of a plan from the log of its session. @param keepsRaw whether the trace contains the model's answers */

@@ -101,7 +101,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
       const after = parseCursor(query.cursor)
       return await use(opened => opened.list(query, after), { heads: [], next: undefined })
     },
-    take: (by, limit, lease) => use(opened => opened.take(by, limit, lease), { ids: [], next: undefined }),
+    take: (by, limit, lease, engines) => use(opened => opened.take(by, limit, lease, engines), { ids: [], next: undefined }),
     renew: (by, ids, lease) => use(opened => opened.renew(by, ids, lease), []),
     publish (id, live) {
       queueMicrotask(() => listeners.live(id, live))

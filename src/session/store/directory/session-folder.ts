@@ -12,7 +12,7 @@ import { isNext, isSessionId, refusal } from '../shared/check-append.ts'
 import { indexed, SessionIndex, type IndexEntry } from '../shared/session-index.ts'
 import { compareNewest, cursorOf, isWanted, type Place } from '../shared/session-order.ts'
 import {
-  SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionPage, type SessionStore
+  SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionPage, type Taken
 } from '../../session-store.ts'
 import { EndedSessions, forEachSession, monthOf } from './ended-sessions.ts'
 import { appendLine, readPages, readTail, type SessionTail } from './session-file.ts'
@@ -201,8 +201,8 @@ export class SessionFolder {
     return { heads, next: last !== undefined && found.length > heads.length ? cursorOf(last) : undefined }
   }
 
-  take (by: string, limit: number, lease: number): Awaited<ReturnType<SessionStore['take']>> {
-    return this.#index.take(by, limit, lease, this.#options.now())
+  take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Taken {
+    return this.#index.take(by, limit, lease, this.#options.now(), engines)
   }
 
   async renew (by: string, ids: readonly string[], lease: number): Promise<Renewed[]> {

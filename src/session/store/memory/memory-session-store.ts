@@ -78,9 +78,9 @@ export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessio
       const last = heads.at(-1)
       return { heads, next: last !== undefined && all.length > heads.length ? cursorOf(last) : undefined }
     },
-    async take (by, limit, lease) {
+    async take (by, limit, lease, engines) {
       enter()
-      return index.take(by, limit, lease, now())
+      return index.take(by, limit, lease, now(), engines)
     },
     async renew (by, ids, lease) {
       enter()

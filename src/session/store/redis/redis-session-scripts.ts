@@ -54,8 +54,9 @@ return 'ok'`
 /**
  * The Lua script that gives due sessions (nobody drives them, or they have waited too long) to a replica. It also removes from the sets the ids of
  * sessions that Redis has deleted: at most 100 per call, so that no call takes long.
- * `KEYS`: due, all, ended. `ARGV`: the replica's id, the most sessions, the replica's lease in ms, the shard's prefix.
- * Returns the ids, and in how many ms the next session is due, -1 for never.
+ * `KEYS`: due, all, ended. `ARGV`: the replica's id, the most sessions, the replica's lease in ms, the shard's prefix, how many sessions of other
+ * engines are stepped over, and the engines that the replica has, none for all.
+ * Returns the ids, in how many ms the next session is due, -1 for never, and id, engine and ms since it was due of each session that was stepped over.
  */
 export const TAKE = `
 ${NOW}
@@ -70,19 +71,32 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT
   end
   if left < 0 then redis.call('ZREM', KEYS[3], member) end
 end
-local ids = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[2])) do
+local limit, engines = tonumber(ARGV[2]), {}
+for index = 6, #ARGV do engines[ARGV[index]] = true end
+local ids, unknown, isMore = {}, {}, false
+local due = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'WITHSCORES', 'LIMIT', 0, limit + 1 + ARGV[5])
+for index = 1, #due, 2 do
+  local id = due[index]
   local head = ARGV[4] .. id .. ':head'
-  if redis.call('EXISTS', head) == 1 then
-    redis.call('HSET', head, 'driver', ARGV[1])
-    redis.call('ZADD', KEYS[1], now + ARGV[3], id)
-    ids[#ids + 1] = id
-  else
+  local kept = redis.call('HMGET', head, 'head')[1]
+  if not kept then
     redis.call('ZREM', KEYS[1], id)
+  else
+    local isRead, parsed = pcall(cjson.decode, kept)
+    local engine = isRead and type(parsed) == 'table' and parsed.engine
+    if #ARGV > 5 and type(engine) == 'string' and not engines[engine] then
+      unknown[#unknown + 1] = { id, engine, now - due[index + 1] }
+    elseif #ids == limit then
+      isMore = true
+    else
+      redis.call('HSET', head, 'driver', ARGV[1])
+      redis.call('ZADD', KEYS[1], now + ARGV[3], id)
+      ids[#ids + 1] = id
+    end
   end
 end
-local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return { ids, first[2] and math.max(0, first[2] - now) or -1 }`
+local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+return { ids, isMore and 0 or first[2] and first[2] - now or -1, unknown }`
 
 /**
  * The Lua script that renews the leases (rights to drive sessions) of a replica.

@@ -9,8 +9,8 @@ import { ENDED, type Head } from '../../model.ts'
 import { checkAppend, isSessionId } from '../shared/check-append.ts'
 import { parseCursor, type Place } from '../shared/session-order.ts'
 import {
-  PAGE_BYTES, PAGE_SIZE, SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionListener,
-  type SessionStore
+  MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, SessionStoreError, type Append, type Appended, type Entry, type ListQuery, type Renewed, type SessionListener,
+  type SessionStore, type Taken
 } from '../../session-store.ts'
 import { mergePage, type Listed } from './list-shards.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
@@ -142,12 +142,14 @@ class RedisSessionStore implements SessionStore {
     }
   }
 
-  async take (by: string, limit: number, lease: number) {
+  async take (by: string, limit: number, lease: number, engines: ReadonlySet<string> = new Set()): Promise<Taken> {
     const start = this.#first++
     const shards = SHARDS.map((_, index) => this.#shards.get(SHARDS[(start + index) % SHARDS.length] as string) as ShardKeys)
     const takeOf = async (keys: ShardKeys, share: number) => {
-      const [ids, next] = await this.#run(keys, TAKE, [keys.due, keys.all, keys.ended], [by, share, lease, keys.prefix]) as [ids: string[], next: number]
-      return { ids, next: next === -1 ? Infinity : next }
+      const [ids, next, unknown] = await this.#run(keys, TAKE, [keys.due, keys.all, keys.ended], [
+        by, share, lease, keys.prefix, MAX_UNKNOWN, ...engines
+      ]) as [ids: string[], next: number, unknown: Array<[id: string, engine: string, overdue: number]>]
+      return { ids, next: next === -1 ? Infinity : next, unknown: unknown.map(([id, engine, overdue]) => ({ id, engine, overdue })) }
     }
     const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
     const ids = taken.flatMap(one => one.ids)
@@ -159,7 +161,9 @@ class RedisSessionStore implements SessionStore {
       taken[index] = more
     }
     const next = Math.min(...taken.map(one => one.next))
-    return { ids, next: next === Infinity ? undefined : next }
+    const told = { ids, next: next === Infinity ? undefined : next }
+    const unknown = taken.flatMap(one => one.unknown)
+    return unknown.length === 0 ? told : { ...told, unknown }
   }
 
   async renew (by: string, ids: readonly string[], lease: number): Promise<Renewed[]> {

@@ -1,6 +1,6 @@
 import { ENDED, type Head } from '../../model.ts'
 import { compareNewest, isWanted, type Place } from './session-order.ts'
-import { type Append, type ListQuery, type Renewed, type SessionStore } from '../../session-store.ts'
+import { type Append, type ListQuery, MAX_UNKNOWN, type Renewed, type Taken } from '../../session-store.ts'
 
 /** The data that a store keeps beside a session's log: its head (the summary that lists show) and its due time. */
 export interface IndexEntry {
@@ -38,13 +38,17 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
   }
 
   /** Lets replica `by` take over sessions whose due time is over; the replica drives them from now on. @see SessionStore.take */
-  take (by: string, limit: number, lease: number, now: number): Awaited<ReturnType<SessionStore['take']>> {
-    const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now)
-      .sort((a, b) => (a.due ?? 0) - (b.due ?? 0)).slice(0, limit)
-    for (const entry of due) this.put({ ...entry, head: { ...entry.head, driver: by }, due: now + lease })
+  take (by: string, limit: number, lease: number, now: number, engines?: ReadonlySet<string>): Taken {
+    const isKnown = ({ head }: E): boolean => engines?.has(head.engine) ?? true
+    const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now).sort((a, b) => (a.due ?? 0) - (b.due ?? 0))
+    const taken = due.filter(isKnown).slice(0, limit)
+    const unknown = due.filter(entry => !isKnown(entry)).slice(0, MAX_UNKNOWN)
+      .map(({ head: { id, engine }, due: at = now }) => ({ id, engine, overdue: now - at }))
+    for (const entry of taken) this.put({ ...entry, head: { ...entry.head, driver: by }, due: now + lease })
     let next = Infinity
-    for (const { due: at } of this.#entries.values()) if (at !== undefined && at < next) next = at
-    return { ids: due.map(({ head }) => head.id), next: next === Infinity ? undefined : Math.max(0, next - now) }
+    for (const entry of this.#entries.values()) if (entry.due !== undefined && entry.due < next && (entry.due > now || isKnown(entry))) next = entry.due
+    const told = { ids: taken.map(({ head }) => head.id), next: next === Infinity ? undefined : Math.max(0, next - now) }
+    return unknown.length === 0 ? told : { ...told, unknown }
   }
 
   /** Renews the lease (right to drive) that replica `by` has of a session, if it still has one; `undefined` for an unknown session. @see SessionStore.renew */

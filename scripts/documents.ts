@@ -6,7 +6,7 @@ import { configSchema } from '../src/config/config-schema.ts'
 import { byTopic } from './variable-groups.ts'
 import { LOG_FIELDS } from '../src/observe/log-fields.ts'
 import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
-import { addCacheMetrics, addRegistryMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'
+import { addCacheMetrics, addRegistryMetrics, addSessionMetrics, type WatchedRegistry } from '../src/observe/registry-metrics.ts'
 import { documentDiagnostics } from './document-diagnostics.ts'
 import { documentFunctions } from './document-functions.ts'
 import { documentPromptFields } from './document-prompts.ts'
@@ -72,6 +72,7 @@ function describeMetrics (): MetricDescription[] {
   // To be described they are not read, so there need not be a registry.
   addRegistryMetrics(metrics.registry, {} as WatchedRegistry, '')
   addCacheMetrics(metrics.registry, {})
+  addSessionMetrics(metrics.registry, { unknown: () => new Map() })
   return metrics.describe()
 }
 

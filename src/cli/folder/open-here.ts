@@ -39,7 +39,7 @@ export async function openHere (
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
   // Log lines about problems of entries and tools are dropped here, since the service also lists these problems (as notices).
-  const tell = (fields: object, message: string): void => { if (!('key' in fields) && !('tool' in fields)) warn(message) }
+  const tell = (fields: object, message: string): void => { if (!['key', 'tool', 'unusable'].some(field => field in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {
     const wanted = Object.fromEntries(Object.entries({ ...own, ...env }).filter(([name]) => isWanted(name)))

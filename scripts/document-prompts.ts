@@ -15,6 +15,9 @@ interface Schema {
   readonly maxLength?: number
 }
 
+/** The page tells of these by what they are, in a table of its own. */
+const PARTS = 'messages[].content'
+
 /** The table of a prompt's fields, in Markdown, from `jsonschema/prompt.json`. */
 export function documentPromptFields (): string {
   const { $defs: definitions } = JSON.parse(readFileSync('jsonschema/prompt.json', 'utf8')) as { $defs: Record<string, Schema> }
@@ -26,6 +29,7 @@ export function documentPromptFields (): string {
       const path = `${above}${name}`
       const needed = schema.required?.includes(name) === true ? ' **Required.**' : ''
       const row = `| \`${path}\` | ${typeOf(field)} | ${field.description ?? ''}${needed} |`
+      if (path === PARTS) return [row]
       return [row, ...rowsOf(field, `${path}.`), ...rowsOf(resolve(field.items ?? {}), `${path}[].`)]
     })
   }

@@ -6,9 +6,15 @@ type Documented = Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'ex
 
 const INTRODUCTION = `# Functions
 
-Both template languages have these functions. The value that a function works on is its last argument, which is where
-a Go pipeline puts it: \`{{ .variables.tags | join ", " }}\`. In Handlebars, a call within a call stands in parentheses:
-\`{{upper (join ", " variables.tags)}}\`. Null and nothing count as the empty text and the empty list.
+Both template languages have these functions. What a function works on is its last argument, where a Go pipeline puts it. Null and nothing count as the
+empty text and the empty list. Examples are in Handlebars, and end in what they give; each goes in Go, too:
+
+| Handlebars | Go |
+|---|---|
+| \`{{join ", " variables.tags}}\` | \`{{join ", " .variables.tags}}\`, or \`{{.variables.tags \\| join ", "}}\` |
+| \`{{upper (join ", " variables.tags)}}\` | \`{{.variables.tags \\| join ", " \\| upper}}\` |
+| \`{{#if (eq variables.mode "fast")}}…{{/if}}\` | \`{{if eq .variables.mode "fast"}}…{{end}}\` |
+| \`{{#each (split "," variables.files)}}{{this}}{{/each}}\` | \`{{range split "," .variables.files}}{{.}}{{end}}\` |
 
 In Handlebars, a function's name without arguments is a path like any other: \`{{date}}\` is the variable \`date\`.
 `
@@ -18,20 +24,16 @@ export function documentFunctions (): string {
   return [
     INTRODUCTION,
     '## Texts, lists, JSON and time\n',
-    ...Array.from(FUNCTIONS.values(), documentOne),
+    tableOf([...FUNCTIONS.values()]),
     '## Conditions, comparisons and access\n',
-    ...FORMS.map(documentOne)
+    tableOf(FORMS)
   ].join('\n')
 }
 
-function documentOne ({ name, parameters, summary, example }: Documented): string {
-  return [
-    `### \`${name} ${parameters}\`\n`,
-    `${summary}\n`,
-    `With \`${JSON.stringify(example.variables)}\`, both give \`${JSON.stringify(example.output)}\`:\n`,
-    '```',
-    example.go,
-    example.handlebars,
-    '```\n'
-  ].join('\n')
+function tableOf (functions: readonly Documented[]): string {
+  const rows = functions.map(({ name, parameters, summary, example }) => {
+    const cells = [`\`${name} ${parameters}\``, summary, `\`${JSON.stringify(example.variables)}\``, `\`${example.handlebars}\` → \`${JSON.stringify(example.output)}\``]
+    return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  })
+  return ['| function | what it gives | variables | example |', '|---|---|---|---|', ...rows, ''].join('\n')
 }

@@ -8,13 +8,13 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'default',
     parameters: 'fallback value',
-    summary: 'Gives the value, or the fallback if the value is absent, null, nothing or the empty text; 0 and false are values. The fallback is evaluated only if it is needed.',
+    summary: 'The value, or the fallback if that is absent, null, nothing or the empty text (not 0 or false); evaluated only if it is needed.',
     example: { go: '{{ .variables.tone | default "plain" }}', handlebars: '{{default "plain" variables.tone}}', variables: {}, output: 'plain' }
   },
   {
     name: 'and',
     parameters: 'value…',
-    summary: 'Gives the first value that is false, else the last one. Values after it are not evaluated.',
+    summary: 'The first value that is false, else the last one; values after it are not evaluated.',
     example: {
       go: '{{ if and .variables.code .variables.strict }}strict{{ else }}lax{{ end }}',
       handlebars: '{{#if (and variables.code variables.strict)}}strict{{else}}lax{{/if}}',
@@ -25,13 +25,13 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'or',
     parameters: 'value…',
-    summary: 'Gives the first value that is true, else the last one. Values after it are not evaluated.',
+    summary: 'The first value that is true, else the last one; values after it are not evaluated.',
     example: { go: '{{ or .variables.name "nobody" }}', handlebars: '{{or variables.name "nobody"}}', variables: { name: '' }, output: 'nobody' }
   },
   {
     name: 'not',
     parameters: 'value',
-    summary: 'Tells whether the value is false: false, 0, an empty text or list, null, nothing, absent; in Go syntax an empty object, too.',
+    summary: 'Whether the value is false: false, 0, an empty text or list, null, nothing, absent; in Go an empty object, too.',
     example: {
       go: '{{ if not .variables.files }}no files{{ end }}',
       handlebars: '{{#if (not variables.files)}}no files{{/if}}',
@@ -42,7 +42,7 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'eq',
     parameters: 'value other…',
-    summary: 'Tells whether the value equals one of the others. Texts, numbers and booleans can be compared; in Handlebars values of different types are unequal, in Go syntax they are an error.',
+    summary: 'Whether the text, number or boolean equals one of the others; different types are unequal in Handlebars, and an error in Go.',
     example: {
       go: '{{ if eq .variables.language "go" "rust" }}compiled{{ end }}',
       handlebars: '{{#if (eq variables.language "go" "rust")}}compiled{{/if}}',
@@ -53,7 +53,7 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'ne',
     parameters: 'value other',
-    summary: 'Tells whether the values differ.',
+    summary: 'Whether the values differ.',
     example: {
       go: '{{ if ne .variables.mode "fast" }}slow{{ end }}',
       handlebars: '{{#if (ne variables.mode "fast")}}slow{{/if}}',
@@ -68,13 +68,13 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'len',
     parameters: 'value',
-    summary: 'Gives how many elements a list, or members an object has, or how long a text is: in bytes in Go syntax, in UTF-16 units in Handlebars.',
+    summary: 'How many elements or members there are, or how long a text is: in bytes in Go, in UTF-16 units in Handlebars.',
     example: { go: '{{ len .variables.files }}', handlebars: '{{len variables.files}}', variables: { files: ['a', 'b'] }, output: '2' }
   },
   {
     name: 'index',
     parameters: 'holder key…',
-    summary: 'Gives the element of a list or the member of an object, and so on for further keys. In Handlebars, `lookup` is the same with one key. A key is one segment, whatever it contains.',
+    summary: 'The element or member at the key, and so on for further keys; a key is one segment, whatever it contains; `lookup` of Handlebars has one key.',
     example: {
       go: '{{ index .variables.files 1 "name" }}',
       handlebars: '{{index variables.files 1 "name"}}',
@@ -88,7 +88,7 @@ function order (name: string, words: string, count: number, bound: number): Arra
   return [{
     name,
     parameters: 'value other',
-    summary: `Tells whether the value is ${words} the other: two numbers, or two texts by code units.`,
+    summary: `Whether the value is ${words} the other: two numbers, or two texts by code units.`,
     example: {
       go: `{{ if ${name} .variables.count ${bound} }}yes{{ end }}`,
       handlebars: `{{#if (${name} variables.count ${bound})}}yes{{/if}}`,

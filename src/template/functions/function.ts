@@ -21,7 +21,7 @@ export interface TemplateFunction {
   /** The names of the arguments for the documentation; in Go the value before a `|` becomes the last one: `separator list`. */
   readonly parameters: string
   readonly summary: string
-  /** An example in each template language, which the tests run and the docs print. */
+  /** An example in each template language, which the tests run; the docs print that in Handlebars. */
   readonly example: { readonly go: string, readonly handlebars: string, readonly variables: Readonly<Record<string, unknown>>, readonly output: string }
   /** The least and the greatest number of arguments. */
   readonly arity: { readonly least: number, readonly most: number }

@@ -7,7 +7,7 @@ import { type FunctionContext, type TemplateFunction } from './function.ts'
 const first: TemplateFunction = {
   name: 'first',
   parameters: 'list',
-  summary: 'Gives the first element of the list, or nothing when it is empty.',
+  summary: 'The first element of the list, or nothing.',
   example: {
     go: '{{ .variables.files | first }}',
     handlebars: '{{first variables.files}}',
@@ -21,7 +21,7 @@ const first: TemplateFunction = {
 const last: TemplateFunction = {
   name: 'last',
   parameters: 'list',
-  summary: 'Gives the last element of the list, or nothing when it is empty.',
+  summary: 'The last element of the list, or nothing.',
   example: {
     go: '{{ .variables.files | last }}',
     handlebars: '{{last variables.files}}',
@@ -35,7 +35,7 @@ const last: TemplateFunction = {
 const sortBy: TemplateFunction = {
   name: 'sortBy',
   parameters: 'path list',
-  summary: 'Gives the list sorted by the member at `path` (`size`, `author.name`; `""` for the element itself): numbers, then texts by code units, then booleans, then elements without it. Equal ones keep their order.',
+  summary: 'The list sorted by the member at `path` (`size`, `author.name`; `""` for the element itself): numbers, texts by code units, booleans, then elements without it; equal ones keep their order.',
   example: {
     go: '{{ range .variables.files | sortBy "size" }}{{ .name }} {{ end }}',
     handlebars: '{{#each (sortBy "size" variables.files)}}{{name}} {{/each}}',
@@ -49,7 +49,7 @@ const sortBy: TemplateFunction = {
 const groupBy: TemplateFunction = {
   name: 'groupBy',
   parameters: 'path list',
-  summary: 'Gives a list of groups `{key, items}`, in order of appearance: elements with an equal member at `path` share one. Elements without it share the group whose key is null.',
+  summary: 'Groups `{key, items}` of the elements with an equal member at `path`, in order of appearance; the key of those without it is null.',
   example: {
     go: '{{ range .variables.files | groupBy "kind" }}{{ .key }}:{{ range .items }} {{ .name }}{{ end }};{{ end }}',
     handlebars: '{{#each (groupBy "kind" variables.files)}}{{key}}:{{#each items}} {{name}}{{/each}};{{/each}}',

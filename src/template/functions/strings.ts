@@ -11,7 +11,7 @@ const binary = { least: 2, most: 2 }
 const trim: TemplateFunction = {
   name: 'trim',
   parameters: 'text',
-  summary: 'Gives the text without white space at both ends.',
+  summary: 'The text without white space at both ends.',
   example: {
     go: '[{{ .variables.name | trim }}]',
     handlebars: '[{{trim variables.name}}]',
@@ -25,7 +25,7 @@ const trim: TemplateFunction = {
 const upper: TemplateFunction = {
   name: 'upper',
   parameters: 'text',
-  summary: 'Gives the text in upper case, letter by letter: `ß`, whose upper case would be two, stays.',
+  summary: 'The text in upper case, letter by letter: `ß`, whose upper case would be two, stays.',
   example: {
     go: '{{ .variables.level | upper }}',
     handlebars: '{{upper variables.level}}',
@@ -39,7 +39,7 @@ const upper: TemplateFunction = {
 const lower: TemplateFunction = {
   name: 'lower',
   parameters: 'text',
-  summary: 'Gives the text in lower case, letter by letter.',
+  summary: 'The text in lower case, letter by letter.',
   example: {
     go: '{{ .variables.language | lower }}',
     handlebars: '{{lower variables.language}}',
@@ -53,7 +53,7 @@ const lower: TemplateFunction = {
 const truncate: TemplateFunction = {
   name: 'truncate',
   parameters: 'length text',
-  summary: 'Gives the first `length` characters of the text, or all of a shorter one. No character is cut in two.',
+  summary: 'The first `length` characters of the text, none cut in two.',
   example: {
     go: '{{ .variables.log | truncate 5 }}',
     handlebars: '{{truncate 5 variables.log}}',
@@ -67,7 +67,7 @@ const truncate: TemplateFunction = {
 const replace: TemplateFunction = {
   name: 'replace',
   parameters: 'old new text',
-  summary: 'Gives the text with every `old` replaced by `new`. Both are plain texts, not patterns; an empty `old` is never found.',
+  summary: 'The text with every `old` replaced by `new`; both are plain texts, and an empty `old` is never found.',
   example: {
     go: '{{ .variables.path | replace "-" "_" }}',
     handlebars: '{{replace "-" "_" variables.path}}',
@@ -82,7 +82,7 @@ const replace: TemplateFunction = {
 const split: TemplateFunction = {
   name: 'split',
   parameters: 'separator text',
-  summary: 'Gives the list of the parts between separators. An empty text has no parts; an empty separator splits into characters.',
+  summary: 'The parts between separators; of an empty text none, with an empty separator the characters.',
   example: {
     go: '{{ range .variables.files | split "," }}<{{ . }}>{{ end }}',
     handlebars: '{{#each (split "," variables.files)}}<{{this}}>{{/each}}',
@@ -96,7 +96,7 @@ const split: TemplateFunction = {
 const join: TemplateFunction = {
   name: 'join',
   parameters: 'separator list',
-  summary: 'Gives the elements of the list as one text, the separator between them. Elements that are objects or lists appear as JSON.',
+  summary: 'The elements as one text, the separator between them, objects and lists as JSON.',
   example: {
     go: '{{ .variables.tags | join ", " }}',
     handlebars: '{{join ", " variables.tags}}',
@@ -110,7 +110,7 @@ const join: TemplateFunction = {
 const indent: TemplateFunction = {
   name: 'indent',
   parameters: 'width text',
-  summary: 'Gives the text with `width` spaces (at most 80) before every line that is not empty.',
+  summary: 'The text with `width` spaces (at most 80) before every line that is not empty.',
   example: {
     go: '{{ .variables.code | indent 2 }}',
     handlebars: '{{indent 2 variables.code}}',

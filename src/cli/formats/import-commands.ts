@@ -42,25 +42,31 @@ export function addImportCommands (program: Command, cli: Cli): void {
     .option('--overwrite', 'replace files that are there')
     .option('--publish', 'publish to the service, which numbers the versions itself')
     .action(async (paths: readonly string[], { output: folder, overwrite = false, publish = false }: ImportOptions, command: Command) => {
-      const [{ entriesOf, publishImported }, { readLangfuse }, { writeEntries }] = await Promise.all([
+      const [{ entriesOf, publishImported }, { readLangfuse, versionsIn }, { writeEntries }] = await Promise.all([
         import('./import-langfuse.ts'), import('./langfuse/langfuse-prompts.ts'), import('./write-files.ts')
       ])
       if ((folder === undefined) !== publish) throw usageError('expected either -o with a folder, or --publish')
       const { api, output } = publish ? cli.open(command) : { ...cli.open(command), api: undefined }
       const found = await Promise.all(paths.map(async path => {
-        const read = readLangfuse(await readJson(path, cli))
-        if (read === undefined) throw usageError(`${path}: expected a list of prompts, as Langfuse exports them`)
-        return read
+        const versions = versionsIn(await readJson(path, cli))
+        if (versions === undefined) throw usageError(`${path}: expected a list of prompts, as Langfuse exports them`)
+        return versions
       }))
-      const prompts = found.flatMap(each => each.prompts)
+      const { prompts, remarks, problems } = readLangfuse(found.flat())
+      if (problems.length > 0) {
+        for (const problem of problems) await output.words(problem)
+        throw new CliError(EXIT.NO, `nothing was imported: ${problems.length} ${problems.length === 1 ? 'problem' : 'problems'}`)
+      }
       if (folder !== undefined) await writeEntries(folder, prompts.flatMap(entriesOf), overwrite)
-      else if (api !== undefined) for (const prompt of prompts) await publishImported(api, prompt)
-      await output.rows(['id', 'versions', 'labels'], prompts.map(({ id, versions, labels }) => [
+      const rows = api === undefined
+        ? prompts.map(({ id, versions, labels }) => ({ id, labels, versions: versions.map(({ n }) => n) }))
+        : await publishImported(api, prompts)
+      await output.rows(['id', 'versions', 'labels'], rows.map(({ id, versions, labels }) => [
         id,
-        versions.map(({ n }) => n).join(','),
+        versions.join(','),
         Array.from(labels, ([label, n]) => `${label}=${n}`).join(',')
       ]))
-      for (const remark of found.flatMap(each => each.remarks)) await output.words(remark)
+      for (const remark of remarks) await output.words(remark)
     })
 }
 

@@ -1,12 +1,21 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
-import { isLabel, LATEST } from '../../../registry/kinds/release/release-record.ts'
+import { contentHash, isJsonObject, type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
+import { RejectedEntry } from '../../../registry/diagnostic/diagnostic.ts'
+import { mapTexts } from '../../../registry/kinds/prompt/message-parts.ts'
+import { parsePromptDefinition } from '../../../registry/kinds/prompt/prompt-definition.ts'
+import { isLabel, LATEST, MAX_LABELS } from '../../../registry/kinds/release/release-record.ts'
+import { checkPromptId, type PromptReference } from '../../../registry/link/prompt-reference.ts'
+import { siblingOf } from '../../../registry/link/references.ts'
+import { findUnstorable } from '../../../service/publish/check-entry.ts'
 import { listOf, objectOf, textOf } from '../../json-members.ts'
-import { templateFrom } from './langfuse-text.ts'
+import { type LangfuseReference, templateFrom } from './langfuse-text.ts'
 
 /** One version of a prompt that Langfuse has exported. */
 export interface ImportedVersion {
   readonly n: number
   readonly entry: JsonObject
+  /** The entry with other numbers in its references to versions, for a service that numbers versions itself. */
+  readonly renumbered: (numberOf: (id: string, n: number) => number) => JsonObject
+  readonly references: readonly PromptReference[]
   readonly at: string
   readonly by: string
   readonly note: string | undefined
@@ -20,14 +29,24 @@ export interface ImportedPrompt {
   readonly labels: ReadonlyMap<string, number>
 }
 
-/** The prompts of a Langfuse export, and remarks about what could not be imported. */
+/** The prompts of a Langfuse export. */
 export interface LangfuseImport {
   readonly prompts: readonly ImportedPrompt[]
-  /** The reasons why parts of the export were not imported, each as `name: reason`. */
+  /** What is other than in Langfuse, each as `name: remark`. */
   readonly remarks: readonly string[]
+  /** Why the export cannot be imported as it is, each as `name: problem`. */
+  readonly problems: readonly string[]
 }
 
-interface PromptInMaking { readonly versions: ImportedVersion[], readonly labels: Map<string, number> }
+/** All items of an export that have one name. */
+interface NamedItems {
+  readonly id: string
+  readonly name: string
+  readonly items: ReadonlyArray<{ readonly n: number, readonly item: JsonObject }>
+  readonly labels: ReadonlyMap<string, number>
+  /** The labels that have no place here, too: a reference can name one. */
+  readonly allLabels: ReadonlyMap<string, number>
+}
 
 /** The members of a Langfuse `config` that are settings of a model in OpenAI's API; all other members are for the user's own programs. */
 const SETTINGS: ReadonlySet<string> = new Set([
@@ -37,47 +56,67 @@ const SETTINGS: ReadonlySet<string> = new Set([
 
 const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
-/**
- * Reads a bulk export of Langfuse: a list of versions of prompts, or an object with such a list as `data` or `prompts`.
- * @returns `undefined` for a value that is no export
- */
-export function readLangfuse (value: Json): LangfuseImport | undefined {
-  const list = versionsIn(value)
-  if (list === undefined) return undefined
-  const remarks: string[] = []
-  const prompts = new Map<string, PromptInMaking>()
-  for (const item of list.map(objectOf)) {
-    const name = textOf(item['name'])
-    const id = idOf(name)
-    const n = Number(item['version'] ?? 1)
-    const remark = (reason: string) => { remarks.push(`${name === '' ? '(no name)' : name} version ${String(item['version'] ?? 1)}: ${reason}`) }
-    const entry = name === '' || !Number.isSafeInteger(n) || n < 1 ? undefined : entryFrom(item, remark)
-    if (entry === undefined) {
-      remark('left out: it has no name, no version or no prompt')
-      continue
-    }
-    const prompt: PromptInMaking = prompts.get(id) ?? { versions: [], labels: new Map() }
-    prompts.set(id, prompt)
-    if (prompt.versions.some(each => each.n === n)) {
-      remark(`left out: ${id} has that version already`)
-      continue
-    }
-    prompt.versions.push({ n, entry, at: timeOf(item), by: 'langfuse', note: textOf(item['commitMessage']) || undefined })
-    for (const label of listOf(item['labels']).map(textOf)) {
-      // In Langfuse as in this service, the label `latest` always means the version that was published last: nothing is to be set.
-      if (label === LATEST) continue
-      if (isLabel(label)) prompt.labels.set(label, n)
-      else remark(`the label "${label}" is left out: labels here are lower-case letters, digits, - and _`)
-    }
-  }
-  const read = Array.from(prompts, ([id, { versions, labels }]) => ({ id, labels, versions: versions.toSorted((one, other) => one.n - other.n) }))
-  return { prompts: read, remarks }
-}
+const LEFT_OUT = 'is left out: labels here are lower-case letters, digits, - and _'
 
-function versionsIn (value: Json): readonly Json[] | undefined {
+/** The longest note that a version can have. */
+const MAX_NOTE = 1000
+
+/** The versions in a bulk export of Langfuse, which is a list, or an object with a list as `data` or `prompts`; `undefined` for a value that is no export. */
+export function versionsIn (value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value as readonly Json[]
   if (!isJsonObject(value)) return undefined
   return [value['data'], value['prompts']].find(each => Array.isArray(each)) as readonly Json[] | undefined
+}
+
+/** Reads the versions of prompts that Langfuse has exported. */
+export function readLangfuse (versions: readonly Json[]): LangfuseImport {
+  const remarks: string[] = []
+  const problems: string[] = []
+  const named = sorted(versions.map(objectOf), remarks, problems)
+  const prompts = Array.from(named.values(), ({ id, name, items, labels }): ImportedPrompt => ({
+    id,
+    labels,
+    versions: items.flatMap(({ n, item }) => {
+      const about = (list: string[]) => (text: string) => { list.push(`${name} version ${n}: ${text}`) }
+      const version = versionFrom(id, n, item, named, about(remarks), about(problems))
+      return version === undefined ? [] : [version]
+    })
+  }))
+  return { prompts, remarks, problems }
+}
+
+/** Sorts the items of an export by their names, and each prompt's items by their numbers. */
+function sorted (items: readonly JsonObject[], remarks: string[], problems: string[]): ReadonlyMap<string, NamedItems> {
+  const named = new Map<string, { readonly name: string, readonly byNumber: Map<number, JsonObject> }>()
+  for (const item of items) {
+    const name = textOf(item['name'])
+    const n = Number(item['version'] ?? 1)
+    const id = idOf(name)
+    const problem = (text: string) => { problems.push(`${name === '' ? '(no name)' : name} version ${String(item['version'] ?? 1)}: ${text}`) }
+    const known = named.get(id) ?? { name, byNumber: new Map<number, JsonObject>() }
+    const twin = known.byNumber.get(n)
+    if (id === '' || !Number.isSafeInteger(n) || n < 1) problem('expected a name, and a version that is a number from 1 on')
+    else if (known.name !== name) problem(`its id would be ${id}, as that of ${known.name}; give one of them another name`)
+    else if (twin !== undefined && contentHash(twin) !== contentHash(item)) problem('is there twice, and the two differ')
+    else named.set(id, { name, byNumber: known.byNumber.set(n, item) })
+  }
+  return new Map(Array.from(named, ([id, { name, byNumber }]) => {
+    const ordered = Array.from(byNumber, ([n, item]) => ({ n, item })).sort((one, other) => one.n - other.n)
+    const allLabels = new Map<string, number>()
+    for (const { n, item } of ordered) {
+      for (const label of listOf(item['labels']).map(textOf)) {
+        const before = allLabels.get(label)
+        if (before !== undefined) remarks.push(`${name} version ${n}: takes the label "${label}" from version ${before}`)
+        // In Langfuse as in this service, the label `latest` always means the version that was published last: nothing is to be set.
+        if (label === LATEST) continue
+        allLabels.set(label, n)
+        if (!isLabel(label)) remarks.push(`${name} version ${n}: the label "${label}" ${LEFT_OUT}`)
+      }
+    }
+    const labels = new Map([...allLabels].filter(([label]) => isLabel(label)))
+    if (labels.size > MAX_LABELS) problems.push(`${name}: has ${labels.size} labels; at most ${MAX_LABELS} are allowed`)
+    return [id, { id, name, items: ordered, labels, allLabels }]
+  }))
 }
 
 /** The id that a Langfuse name becomes: `team/greet` is `team.greet`. */
@@ -85,10 +124,79 @@ function idOf (name: string): string {
   return name.replaceAll(/[/:\\.]+/g, '.').replace(/^\./, '').replace(/\.$/, '')
 }
 
-function entryFrom (item: JsonObject, remark: (reason: string) => void): JsonObject | undefined {
-  const { prompt, config, tags } = item
-  const text = textsFrom(prompt, remark)
-  if (text === undefined) return undefined
+function versionFrom (
+  id: string,
+  n: number,
+  item: JsonObject,
+  named: ReadonlyMap<string, NamedItems>,
+  remark: (text: string) => void,
+  problem: (text: string) => void
+): ImportedVersion | undefined {
+  const references: PromptReference[] = []
+  const asText: string[] = []
+  const refer = (reference: LangfuseReference) => {
+    const meant = meantBy(reference, id, named, remark, problem)
+    references.push(meant)
+    return `${meant.id}@${meant.label ?? meant.version ?? ''}`
+  }
+  const entry = entryFrom(item, text => templateFrom(text, refer, tag => asText.push(tag)), remark)
+  if (asText.length > 0) remark(`${[...new Set(asText)].slice(0, 5).join(', ')} ${asText.length === 1 ? 'is' : 'are'} text, as no variable has such a name`)
+  try {
+    checkPromptId(id)
+    parsePromptDefinition(entry)
+    const [unstorable] = findUnstorable(id, stringifyJson(entry))
+    if (unstorable !== undefined) throw new RejectedEntry([unstorable])
+  } catch (error) {
+    if (!(error instanceof RejectedEntry)) throw error
+    problem(error.message)
+    return undefined
+  }
+  const message = textOf(item['commitMessage'])
+  if (message.length > MAX_NOTE) remark(`the commit message is cut to ${MAX_NOTE} characters`)
+  return {
+    n,
+    entry,
+    renumbered: numberOf => entryFrom(item, text => templateFrom(text, reference => {
+      const meant = meantBy(reference, id, named)
+      return `${meant.id}@${meant.label ?? numberOf(meant.id, meant.version ?? 0)}`
+    })),
+    references,
+    at: timeOf(item),
+    by: 'langfuse',
+    note: message.slice(0, MAX_NOTE) || undefined
+  }
+}
+
+/** The prompt here that a reference of the prompt `from` means. A label that has no place here is replaced by the version that it means. */
+function meantBy (
+  { name, by, release }: LangfuseReference,
+  from: string,
+  named: ReadonlyMap<string, NamedItems>,
+  remark: (text: string) => void = () => undefined,
+  problem: (text: string) => void = remark
+): PromptReference {
+  const id = idOf(name)
+  const known = named.get(id)
+  const near = named.get(siblingOf(from, id))
+  if (near !== undefined && near.id !== id) {
+    problem(`refers to ${name}, and ${near.name} would be read in its place, as it stands in the same folder; give one of them another name`)
+  }
+  if (/["{}]/.test(id)) problem(`refers to ${name}, whose name no reference here can have; give it another one`)
+  if (by === 'version') {
+    const version = Number(release)
+    if (!Number.isSafeInteger(version) || version < 1) problem(`refers to ${name}, version ${release}; expected a number from 1 on`)
+    else if (known?.items.some(({ n }) => n === version) !== true) remark(`refers to ${name}, version ${version}, which the export does not have`)
+    return { id, version }
+  }
+  const version = known?.allLabels.get(release)
+  if (release !== LATEST && version === undefined) remark(`refers to ${name}, label "${release}", which the export does not have`)
+  if (release === LATEST || isLabel(release)) return { id, label: release }
+  if (version === undefined) problem(`refers to ${name}, label "${release}": labels here are lower-case letters, digits, - and _`)
+  else remark(`refers to ${name}, label "${release}", and to version ${version} here, as there is no such label`)
+  return { id, version: version ?? 0 }
+}
+
+function entryFrom ({ prompt, config, tags }: JsonObject, template: (text: string) => string, remark: (text: string) => void = () => undefined): JsonObject {
   const settings = Object.entries(objectOf(config))
   const defaults = Object.fromEntries(settings.filter(([name]) => SETTINGS.has(name)))
   const others = Object.fromEntries(settings.filter(([name]) => !SETTINGS.has(name)))
@@ -100,33 +208,42 @@ function entryFrom (item: JsonObject, remark: (reason: string) => void): JsonObj
   if (names.length > 0) remark(`config.${names.join(', config.')} ${names.length === 1 ? 'is' : 'are'} kept under x-langfuse`)
   return {
     syntax: 'handlebars',
-    ...text,
+    ...(Array.isArray(prompt)
+      ? { messages: messagesFrom(prompt as readonly Json[], template, remark) }
+      : { userPrompt: typeof prompt === 'string' ? template(prompt) : prompt ?? null }),
     ...(Object.keys(defaults).length === 0 ? {} : { defaults }),
     ...(Object.keys(rest).length === 0 ? {} : { 'x-langfuse': rest })
   }
 }
 
-function textsFrom (prompt: Json | undefined, remark: (reason: string) => void): JsonObject | undefined {
-  if (typeof prompt === 'string') return { userPrompt: templateFrom(prompt, idOf) }
-  const messages: JsonObject[] = []
-  for (const message of listOf(prompt).map(objectOf)) {
-    if (message['type'] !== 'placeholder') {
-      messages.push(messageFrom(message, remark))
-      continue
+function messagesFrom (given: readonly Json[], template: (text: string) => string, remark: (text: string) => void): Json[] {
+  const messages: Json[] = []
+  for (const message of given) {
+    if (!isJsonObject(message)) messages.push(message)
+    else if (message['type'] !== 'placeholder') messages.push(messageFrom(message, template, remark))
+    else {
+      const name = textOf(message['name'])
+      const isSecond = messages.some(each => isJsonObject(each) && each['placeholder'] !== undefined)
+      if (!isSecond) messages.push({ placeholder: 'history' })
+      if (isSecond) remark(`the placeholder "${name}" is left out: a prompt has one here`)
+      else if (name !== 'history') remark(`the placeholder "${name}" is where the messages of the caller go`)
     }
-    const name = textOf(message['name'])
-    const isSecond = messages.some(({ placeholder }) => placeholder !== undefined)
-    if (!isSecond) messages.push({ placeholder: 'history' })
-    if (isSecond) remark(`the placeholder "${name}" is left out: a prompt has one here`)
-    else if (name !== 'history') remark(`the placeholder "${name}" is where the messages of the caller go`)
   }
-  return messages.every(({ placeholder }) => placeholder !== undefined) ? undefined : { messages }
+  return messages
 }
 
-function messageFrom ({ role, content, name }: JsonObject, remark: (reason: string) => void): JsonObject {
+/** A message with its texts as templates. Its other members, such as the calls of tools, stay as they are, as in Langfuse. */
+function messageFrom (
+  { type: _type, role, content = null, ...rest }: JsonObject,
+  template: (text: string) => string,
+  remark: (text: string) => void
+): JsonObject {
   const isKnown = ROLES.has(textOf(role))
   if (!isKnown) remark(`the role "${textOf(role)}" is user here`)
-  return { role: isKnown ? textOf(role) : 'user', content: templateFrom(textOf(content), idOf), ...(typeof name === 'string' && name !== '' ? { name } : {}) }
+  const message = { role: isKnown ? textOf(role) : 'user', ...rest }
+  if (typeof content === 'string') return { ...message, content: template(content) }
+  if (!Array.isArray(content)) return { ...message, content: content === null && rest['tool_calls'] !== undefined ? '' : content }
+  return { ...message, content: (content as readonly Json[]).map(part => isJsonObject(part) ? mapTexts(part, text => template(text)) : part) }
 }
 
 function timeOf ({ createdAt, updatedAt }: JsonObject): string {

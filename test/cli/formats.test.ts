@@ -58,6 +58,42 @@ describe('aps import langfuse', () => {
     assert.equal((rendered['rendered_prompt'] as unknown as Array<{ content: string }>)[0]?.content, 'You are a kind movie critic.')
   })
 
+  it('publishes references behind what they mean, with the numbers of the service, and once, however often it runs', async t => {
+    const service = await startService(t, { 'templates:tone': 'mine' }, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
+    const environment = { APS_URL: await service.listen() }
+    const exported = JSON.stringify([
+      { name: 'answer', version: 1, prompt: 'a\n@@@langfusePrompt:name=tone|version=1@@@\nb @@@langfusePrompt:name=tone|label=production@@@ {{user-name}}', labels: ['production'] },
+      { name: 'tone', version: 1, prompt: 'Be kind.' },
+      { name: 'tone', version: 2, prompt: 'Be brief.' },
+      { name: 'tone', version: 3, prompt: 'Be brief.', labels: ['production'] },
+      { name: 'tone', version: 4, prompt: 'Be kind.', labels: ['staging'] }
+    ])
+    const runs = [1, 2].map(() => async () => await runAps(['import', 'langfuse', '-', '--publish'], environment, exported))
+    for (const run of runs) {
+      const { code, stdout, stderr } = await run()
+      assert.deepEqual([code, stderr, stdout], [0, '', 'answer\t1\tproduction=1\ntone\t2,3,4\tproduction=3,staging=4\n'])
+      const { json } = await service.get('/api/prompts/tone/versions')
+      assert.deepEqual((json['versions'] as unknown as Array<{ source?: string }>).map(({ source }) => source), ['langfuse:4', 'langfuse:2', 'langfuse:1', undefined])
+    }
+    const { json } = await service.post('/api/render/prompts/answer', { variables: { 'user-name': 'Ada' } })
+    assert.equal(json['rendered_prompt'], 'a\nBe kind.\nb Be brief. Ada')
+  })
+
+  it('publishes nothing of an export that cannot be imported whole', async t => {
+    const service = await startService(t, {}, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
+    const environment = { APS_URL: await service.listen() }
+    const fine = { name: 'fine', version: 1, prompt: 'x' }
+    for (const [items, reason] of [
+      [[fine, { name: 'a', version: 1, prompt: [{ role: 'user', content: 7 }] }], /^a version 1: messages\.0\.content must be .*\naps: nothing was imported: 1 problem\n$/],
+      [[fine, { name: 'a', version: 2, prompt: '@@@langfusePrompt:name=b|version=7@@@' }], /^aps: nothing was published: a version 2 refers to version 7 of b: expected it in the export/]
+    ] as const) {
+      const { code, stderr } = await runAps(['import', 'langfuse', '-', '--publish'], environment, JSON.stringify(items))
+      assert.equal(code, 1)
+      assert.match(stderr, reason)
+    }
+    assert.equal((await service.get('/api/prompts/fine')).status, 404)
+  })
+
   it('writes over nothing unless told to, and wants to know where to', async t => {
     const { folder } = await open(t)
     assert.equal((await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])).code, 0)
@@ -105,7 +141,7 @@ describe('aps export promptfoo', () => {
     assert.equal(code, 0, stderr)
     assert.deepEqual(parse(stdout), {
       description: `Prompts of ${url}`,
-      prompts: [{ raw: 'greet', label: 'greet' }],
+      prompts: [{ raw: 'greet\n', label: 'greet' }],
       providers: [{
         id: 'https',
         label: 'chat',
@@ -113,11 +149,11 @@ describe('aps export promptfoo', () => {
           url: `${url}/v1/chat/completions`,
           method: 'POST',
           headers: { 'content-type': 'application/json' },
-          body: { model: 'prompt:{{prompt}}', variables: { name: '{{name}}', list: '{{list}}' } },
+          body: { model: 'prompt:{{prompt | trim}}', variables: '{{variables | dump}}' },
           transformResponse: 'json.choices[0].message.content'
         }
       }],
-      tests: [{ vars: { name: '', list: '' }, prompts: ['greet'], providers: ['chat'] }]
+      tests: [{ vars: { variables: { name: '', list: '' } }, prompts: ['greet'], providers: ['chat'] }]
     })
   })
 
@@ -135,14 +171,28 @@ describe('aps export promptfoo', () => {
     const { providers, tests } = parse(stdout) as { providers: Array<{ label: string, config: { url: string, body: unknown } }>, tests: unknown }
     assert.deepEqual(providers.map(({ label, config }) => [label, config.url]), [
       ['chat', `${url}/v1/chat/completions`],
-      ['render', `${url}/api/render/prompts/{{prompt}}?tools=stub`],
-      ['render with tools', `${url}/api/render/prompts/{{prompt}}`]
+      ['render', `${url}/api/render/prompts/{{prompt | trim | urlencode}}?tools=stub`],
+      ['render with tools', `${url}/api/render/prompts/{{prompt | trim | urlencode}}`]
     ], stderr)
-    assert.deepEqual(providers[1]?.config.body, { variables: { name: '{{(name if name is string else name | dump) | safe}}' } })
+    assert.deepEqual(providers[1]?.config.body, { variables: '{{variables | dump}}' })
     assert.deepEqual(tests, [
-      { description: 'names', assert: [{ type: 'contains', value: 'Ada' }], vars: { name: 'Ada' }, prompts: ['greet'], providers: ['render'] },
-      { description: 'asks', assert: [{ type: 'icontains', value: 'hello' }], vars: { name: { first: 'Ada' } }, prompts: ['greet'], providers: ['chat'] },
-      { description: 'calls', assert: [{ type: 'regex', value: '^Hello' }], vars: { name: 'x' }, prompts: ['greet'], providers: ['render with tools'] }
+      { description: 'names', assert: [{ type: 'contains', value: 'Ada' }], vars: { variables: { name: 'Ada' } }, prompts: ['greet'], providers: ['render'] },
+      { description: 'asks', assert: [{ type: 'icontains', value: 'hello' }], vars: { variables: { name: { first: 'Ada' } } }, prompts: ['greet'], providers: ['chat'] },
+      { description: 'calls', assert: [{ type: 'regex', value: '^Hello' }], vars: { variables: { name: 'x' } }, prompts: ['greet'], providers: ['render with tools'] }
+    ])
+  })
+
+  it('gives variables as they are, and texts of assertions so that promptfoo renders them to what they are', async t => {
+    const vars = { list: ['a'], n: 5, text: '5', z: null, json: '{"a":1}', braces: '{{n}}', file: 'file://a.txt', 'user-name': 'Ada', prompt: 'mine' }
+    const values = ['{{n}} {% x {# y #}', 'file://a.txt', 'package:x', 'profile://a']
+    const assertions = [...values.map(value => ({ type: 'contains', value })), { type: 'equals', value: { a: '{{' } }]
+    const service = await startService(t, { 'templates:team:faq': '{{json variables}}', 'tests:team:faq': [{ vars, assert: assertions }] }, { LOG_LEVEL: 'silent' })
+    const { stdout, stderr } = await runAps(['export', 'promptfoo', 'team.faq'], { APS_URL: await service.listen() })
+    const { providers, prompts, tests } = parse(stdout) as { providers: Array<{ label: string }>, prompts: unknown, tests: Array<{ vars: unknown, assert: Array<{ value: unknown }> }> }
+    assert.deepEqual([providers.map(({ label }) => label), prompts], [['render'], [{ raw: 'team.faq\n', label: 'team.faq' }]], stderr)
+    assert.deepEqual(tests[0]?.vars, { variables: vars })
+    assert.deepEqual(tests[0]?.assert.map(({ value }) => value), [
+      "{{ '{{' }}n}} {{ '{%' }} x {{ '{#' }} y {{ '#}' }}", "{{ 'file' }}://a.txt", "{{ 'package' }}:x", 'profile://a', { a: '{{' }
     ])
   })
 })

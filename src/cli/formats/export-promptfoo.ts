@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command } from 'commander'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type Json, type JsonObject } from '../../base/json.ts'
 import { type ApiClient, apiPath } from '../api-client.ts'
 import { ApiError } from '../api-error.ts'
 import { type Cli } from '../cli.ts'
@@ -30,11 +30,17 @@ export function addExportCommands (program: Command, cli: Cli): void {
     })
 }
 
-/** The promptfoo providers that render a prompt without asking a model. */
-const RENDERS = [{ label: 'render', query: '?tools=stub' }, { label: 'render with tools', query: '' }]
-
 /** The JavaScript expression by which promptfoo takes the rendered prompt out of a reply. */
 const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)'
+
+const RENDER = '/api/render/prompts/{{prompt | trim | urlencode}}'
+
+/** The promptfoo providers: one asks a model, the others only render a prompt. */
+const PROVIDERS = [
+  { label: 'chat', path: '/v1/chat/completions', body: { model: 'prompt:{{prompt | trim}}' }, transformResponse: 'json.choices[0].message.content' },
+  { label: 'render', path: `${RENDER}?tools=stub`, body: {}, transformResponse: RENDERED },
+  { label: 'render with tools', path: RENDER, body: {}, transformResponse: RENDERED }
+]
 
 /** One test case of a prompt, as the service stores it. */
 interface Case {
@@ -62,36 +68,34 @@ async function storedCases (api: ApiClient, id: string): Promise<readonly JsonOb
   }
 }
 
+/**
+ * The configuration. The variables of a case are one object in one variable of promptfoo: at the top promptfoo would make cases of lists, read files
+ * for texts such as `file://a`, and fill in braces, and its templates cannot name `user-name`.
+ */
 function configuration (api: ApiClient, ids: readonly string[], label: string | undefined, cases: readonly Case[]): JsonObject {
-  const variables = variablesOf(cases)
   const suffix = label === undefined ? '' : `@${label}`
   const common = { method: 'POST', headers: { 'content-type': 'application/json', ...(api.hasToken ? { authorization: TOKEN } : {}) } }
   return {
     description: `Prompts of ${api.url}`,
-    // What promptfoo takes for the text of a prompt is only its id: the service has the text.
-    prompts: ids.map(id => ({ raw: `${id}${suffix}`, label: id })),
-    providers: [
-      {
-        id: 'https',
-        label: 'chat',
-        config: {
-          url: `${api.url}/v1/chat/completions`,
-          ...common,
-          body: { model: 'prompt:{{prompt}}', variables },
-          transformResponse: 'json.choices[0].message.content'
-        }
-      },
-      ...RENDERS.filter(({ label }) => cases.some(({ test }) => providerOf(test) === label)).map(({ label, query }) => ({
-        id: 'https',
-        label,
-        config: { url: `${api.url}/api/render/prompts/{{prompt}}${query}`, ...common, body: { variables }, transformResponse: RENDERED }
-      }))
-    ],
+    // What promptfoo takes for the text of a prompt is only its id: the service has the text. A text of one line, such as team.faq, may name a file.
+    prompts: ids.map(id => ({ raw: `${id}${suffix}\n`, label: id })),
+    providers: PROVIDERS.filter(({ label }) => cases.some(({ test }) => providerOf(test) === label)).map(({ label, path, body, transformResponse }) => ({
+      id: 'https',
+      label,
+      config: { url: `${api.url}${path}`, ...common, body: { ...body, variables: '{{variables | dump}}' }, transformResponse }
+    })),
     tests: cases.map(({ id, test, vars }) => {
-      const { vars: _vars, variables: _variables, run: _run, tools: _tools, ...rest } = test
-      return { ...rest, vars, prompts: [id], providers: [providerOf(test)] }
+      const { vars: _vars, variables: _variables, run: _run, tools: _tools, assert, ...rest } = test
+      const checks = assert === undefined ? {} : { assert: listOf(assert).map(plainText) }
+      return { ...rest, ...checks, vars: { variables: vars }, prompts: [id], providers: [providerOf(test)] }
     })
   }
+}
+
+/** An assertion whose text promptfoo, which takes it for a template, renders to what it is. */
+function plainText (assertion: Json): Json {
+  const { value } = objectOf(assertion)
+  return typeof value === 'string' ? { ...objectOf(assertion), value: value.replaceAll(/\{[{%#]|#\}|^(?:file|package)(?=:)/g, "{{ '$&' }}") } : assertion
 }
 
 /**
@@ -101,18 +105,4 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
 function providerOf ({ run, tools, ...test }: JsonObject): string {
   if (run === 'chat' || (run === undefined && tools === undefined && Object.keys(test).length === 0)) return 'chat'
   return tools === 'live' ? 'render with tools' : 'render'
-}
-
-/**
- * A placeholder for every variable of the cases, by name. A text is inserted as it is; anything else as JSON, which promptfoo parses again.
- */
-function variablesOf (cases: readonly Case[]): JsonObject {
-  const names = new Map<string, boolean>()
-  for (const { vars } of cases) for (const [name, value] of Object.entries(vars)) names.set(name, (names.get(name) ?? false) || isStructure(value))
-  const placeholder = (name: string, isJson: boolean) => isJson ? `{{(${name} if ${name} is string else ${name} | dump) | safe}}` : `{{${name}}}`
-  return Object.fromEntries(Array.from(names, ([name, isJson]) => [name, placeholder(name, isJson)]))
-}
-
-function isStructure (value: Json): boolean {
-  return Array.isArray(value) || isJsonObject(value)
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readDotprompt } from '../../src/store/dotprompt/read-dotprompt.ts'
 import { startService } from '../helpers/service.ts'
 
 const registrations = {
@@ -268,5 +269,52 @@ describe('POST /api/render/prompts/{id}', () => {
     assert.equal(status, 413)
     assert.equal(json['code'], 'BODY_TOO_LARGE')
     assert.match(String(json['message']), /larger than 2048 bytes, .* BODY_LIMIT_BYTES/)
+  })
+})
+
+describe('A prompt\'s names without `variables.` that it does not declare', () => {
+  const schema = { type: 'object', properties: { a: { type: 'string' } } }
+  const file = (text: string) => readDotprompt(text, 'a.prompt').prompt
+  const rows: ReadonlyArray<readonly [what: string, prompt: object, found: boolean]> = [
+    ['a declaration alone', { parameters: schema }, false],
+    ['additionalProperties: false', { parameters: { ...schema, additionalProperties: false, patternProperties: { '^x': {} } } }, false],
+    ['additionalProperties', { parameters: { ...schema, additionalProperties: true } }, true],
+    ['additionalProperties with a schema', { parameters: { ...schema, additionalProperties: { type: 'string' } } }, true],
+    ['patternProperties that match', { parameters: { ...schema, patternProperties: { '^o.*r$': { type: 'string' } } } }, true],
+    ['patternProperties that do not match', { parameters: { ...schema, patternProperties: { '^x': {} } } }, false]
+  ]
+  const files: ReadonlyArray<readonly [what: string, head: string]> = [
+    ['(*)', 'input: { schema: { a: string, (*): string } }'],
+    ['a JSON Schema', 'input: { schema: { type: object, properties: { a: { type: string } } } }'],
+    ['patternProperties', 'input: { schema: { type: object, properties: { a: { type: string } }, additionalProperties: false, patternProperties: { "^o": {} } } }'],
+    ['a default alone', 'input: { default: { b: 1 } }']
+  ]
+  const prompts: ReadonlyArray<{ readonly what: string, readonly found: boolean, readonly prompt: object }> = [
+    ...rows.flatMap(([what, prompt, found]) => [
+      { what: `${what}, in Handlebars`, found, prompt: { ...prompt, userPrompt: '{{a}}{{other}}' } },
+      { what: `${what}, in Go`, found, prompt: { ...prompt, userPrompt: '{{.a}}{{.other}}', syntax: 'go' } }
+    ]),
+    ...files.map(([what, head]) => ({ what: `${what}, in a .prompt file`, found: true, prompt: file(`---\n${head}\n---\n{{a}}{{other}}`) }))
+  ]
+  it('are found where the schema admits them, by renders and lint alike', async t => {
+    const { post } = await startService(t, Object.fromEntries(prompts.map(({ prompt }, index) => [`templates:p${index}`, prompt])))
+    for (const [index, { what, found, prompt }] of prompts.entries()) {
+      await t.test(`${found ? 'found' : 'not found'}: ${what}`, async () => {
+        const { json } = await post(`/api/render/prompts/p${index}`, { variables: { a: 'x', other: 'y' } })
+        assert.equal(String(json['rendered_prompt']) === 'xy', found, JSON.stringify(json))
+        const { json: linted } = await post('/api/lint', { prompt })
+        assert.equal(JSON.stringify(linted).includes('VARIABLE_UNSATISFIABLE'), !found, JSON.stringify(linted))
+      })
+    }
+  })
+})
+
+describe('A partial of Dotprompt', () => {
+  it('is refused when it begins a message', async t => {
+    const prompt = (text: string) => readDotprompt(text, 'a.prompt').prompt
+    const { post } = await startService(t, { 'templates:head': prompt('{{role "system"}}Be kind.'), 'templates:main': prompt('{{>head}}Hello') })
+    const { status, json } = await post('/api/render/prompts/main', {})
+    assert.equal(status, 400)
+    assert.match(JSON.stringify(json), /partial \\"head\\" begins a message by \{\{role\}\}/)
   })
 })

@@ -79,7 +79,7 @@ class PartialPrompt implements PromptPartial, PartialText {
 
   root (outer: LazyNode): LazyNode {
     const { parameters } = this.entry
-    return outer instanceof ScopeRoot ? outer.forPartial(parameters?.defaults ?? {}, parameters?.names) : outer
+    return outer instanceof ScopeRoot ? outer.forPartial(parameters?.defaults ?? {}, parameters?.bareNames) : outer
   }
 
   get #first (): LinkedText {
@@ -251,6 +251,10 @@ export class Linker {
     const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
     if (found === undefined) return undefined
     if (!isSound(found)) return `partial "${nameOf(found)}" is invalid`
+    // A role in a partial of Dotprompt would begin a message of the prompt, whose messages are cut when its own file is read.
+    if (found.definition.form === 'messages' && Object.hasOwn(found.definition.source, 'x-dotprompt')) {
+      return `partial "${nameOf(found)}" begins a message by {{role}}, {{history}} or {{media}}, which only the prompt itself can`
+    }
     if (found.definition.messages.length !== 1) return `partial "${nameOf(found)}" has more than one message`
     if (found.definition.messages[0]?.kind !== 'text') return `partial "${nameOf(found)}" is no text, but parts`
     includes.push({ entry: found, reference, where })

@@ -60,7 +60,7 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
  * `variables.`; each name once, at its first place.
  */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
-  const declared = prompt.entry.parameters?.names
+  const declared = prompt.entry.parameters?.bareNames
   // Dotprompt templates always name their variables without `variables.`.
   const isDotprompt = Object.hasOwn(prompt.entry.definition.source, 'x-dotprompt')
   const found = new Map<string, Diagnostic>()

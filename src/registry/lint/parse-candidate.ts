@@ -4,7 +4,7 @@ import { type Diagnostic, RejectedEntry } from '../diagnostic/diagnostic.ts'
 import { type ExtensionDefinition } from '../kinds/extension/extension-definition.ts'
 import { extensionParser } from '../kinds/extension/extension-entry.ts'
 import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
-import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
+import { bareNamesOf, type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
 import { type DefinitionKind } from '../kinds/kind.ts'
 import { type KindAccess } from '../kinds/kind-access.ts'
 import { extensionKind } from '../kinds/extension/extension-kind.ts'
@@ -45,7 +45,7 @@ export interface ParsedCandidate {
 /** A parsed prompt without its functions, as plain data that one process can send to another. Fields that are not listed here are dropped. */
 export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
-  readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom'> | undefined
+  readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom' | 'bareNames'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
@@ -91,7 +91,9 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   return {
     ...rest,
     compiled: { ...compiled, texts: compiled.texts.map(text => ({ ...text, template })) },
-    parameters: parameters === undefined ? undefined : { ...parameters, validate: () => [], missingFrom: () => [] },
+    parameters: parameters === undefined
+      ? undefined
+      : { ...parameters, bareNames: bareNamesOf(parameters.schema, parameters.names), validate: () => [], missingFrom: () => [] },
     chat: { fields: {}, fallbacks: undefined, maxInputTokens: undefined, toolLoop, answer: undefined }
   }
 }

@@ -99,7 +99,7 @@ export class NeedsWalk {
     const from = this.#startOf(visit, path)
     if (from === undefined) return undefined
     const whole = joined(from.path, path.slice(from.skipped))
-    return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.names, this.#environs)
+    return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.bareNames, this.#environs)
   }
 
   /**

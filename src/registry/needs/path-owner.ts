@@ -1,5 +1,5 @@
 import { type EnvironSource } from '../../template/run/environ-source.ts'
-import { KNOWN_MODULES, RESERVED_NAMES } from '../../template/run/scope.ts'
+import { type BareNames, KNOWN_MODULES, RESERVED_NAMES } from '../../template/run/scope.ts'
 
 /** Tells whether a name is published as a shared variable. */
 export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>
@@ -16,9 +16,9 @@ export interface OwnedPath {
 
 /**
  * Tells who gives the value of a path, by the same rules as a render.
- * @param declared the parameters that the prompt declares; `undefined` when it declares none
+ * @param declared the names that are read from the variables without `variables.`; `undefined` for every name
  */
-export function ownerOf (path: string, declared: ReadonlySet<string> | undefined, environs: EnvironNames): OwnedPath {
+export function ownerOf (path: string, declared: BareNames | undefined, environs: EnvironNames): OwnedPath {
   const head = firstSegment(path)
   const rest = path.slice(head.length)
   if (head === 'variables' || head === 'args') return { owner: 'variables', path: `variables${rest}`, isBare: false }

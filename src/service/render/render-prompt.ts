@@ -98,7 +98,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const trace = onExplained === undefined ? undefined : new Trace()
     const options = new RenderOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
     const run = new Run(options)
-    const declared = prompt.entry.parameters?.names
+    const declared = prompt.entry.parameters?.bareNames
     const root = trace === undefined
       ? new ScopeRoot(run, variables, caller.facts, declared)
       : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))

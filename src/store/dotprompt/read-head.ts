@@ -64,10 +64,11 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
   // An optional variable that is not given is simply absent in Dotprompt. Here it would be a missing value, which is an error, so it gets the default null.
   const optional = Object.entries(properties).filter(([name, property]) => !required.has(name) && isNullable(property))
   const given = [...optional.map(([name]): [string, Json] => [name, null]), ...Object.entries(isJsonObject(defaults) ? defaults : {})]
-  if (given.length === 0) return declared
   const schemaOfName = (name: string) => Object.hasOwn(properties, name) ? properties[name] as JsonObject : {}
   const filled = given.map(([name, value]): [string, JsonObject] => [name, { ...schemaOfName(name), default: value }])
-  return { type: 'object', ...declared, properties: { ...properties, ...Object.fromEntries(filled) } }
+  if (declared === undefined && filled.length === 0) return undefined
+  // Dotprompt finds every variable that was sent; only a schema may refuse those that it does not name.
+  return { type: 'object', additionalProperties: true, ...declared, properties: { ...properties, ...Object.fromEntries(filled) } }
 }
 
 /** Whether the schema of a property allows null, as Picoschema does for every optional property. */

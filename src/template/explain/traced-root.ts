@@ -1,5 +1,5 @@
 import { type Run } from '../run/run.ts'
-import { RESERVED_NAMES, ScopeRoot } from '../run/scope.ts'
+import { type BareNames, RESERVED_NAMES, ScopeRoot } from '../run/scope.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { Absent, LazyNode, PENDING, type Pending, type Value } from '../value.ts'
 import { type Origin } from './origin.ts'
@@ -23,7 +23,7 @@ export class TracedRoot extends ScopeRoot implements Source {
     trace: Trace,
     variables: JsonObject,
     caller: JsonObject,
-    declared: ReadonlySet<string> | undefined,
+    declared: BareNames | undefined,
     filled: ReadonlySet<string> = NONE
   ) {
     super(run, variables, caller, declared)
@@ -51,7 +51,7 @@ export class TracedRoot extends ScopeRoot implements Source {
     run: Run,
     variables: JsonObject,
     caller: JsonObject,
-    declared: ReadonlySet<string> | undefined,
+    declared: BareNames | undefined,
     leftOut: readonly string[]
   ): ScopeRoot {
     const filled = leftOut.length === 0 ? this.#filled : new Set([...this.#filled, ...leftOut])

@@ -19,6 +19,9 @@ export function isRootName (name: string, { environs }: Run): boolean {
   return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
 }
 
+/** The names of variables that a prompt reads without `variables.` in front. */
+export type BareNames = Pick<ReadonlySet<string>, 'has'>
+
 const MAX_KEYS_READ = 1000
 /** The cost of each value that is put into a new object, such as the object of all shared variables below a name, in visits (units of a render's work). */
 const VISITS_PER_KEY_READ = 10
@@ -33,15 +36,15 @@ export class ScopeRoot extends LazyNode {
   readonly #run: Run
   readonly #variables: JsonObject
   readonly #caller: JsonObject
-  readonly #declared: ReadonlySet<string> | undefined
+  readonly #declared: BareNames | undefined
   /** The branches of the modules that the template has read. They are kept, so that a loop asks the index of shared variables only once for each module. */
   #branches: Map<string, EnvironBranch> | undefined
 
   /**
-   * @param declared the parameters that the prompt declares: only these can be read without `variables.` in front of them; `undefined` when the
-   * prompt declares none, so that all variables can be read in this way
+   * @param declared the names of variables that can be read without `variables.` in front of them, which are the parameters of the prompt; `undefined`
+   * when the prompt declares none or allows any others, so that all variables can be read in this way
    */
-  constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined) {
+  constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined) {
     super()
     this.#run = run
     this.#variables = variables
@@ -55,7 +58,7 @@ export class ScopeRoot extends LazyNode {
   }
 
   /** The scope root for a partial: with the parameters that the partial declares, and their defaults for variables that are missing. */
-  forPartial (defaults: JsonObject, declared: ReadonlySet<string> | undefined): ScopeRoot {
+  forPartial (defaults: JsonObject, declared: BareNames | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
     if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
     this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
@@ -63,7 +66,7 @@ export class ScopeRoot extends LazyNode {
   }
 
   /** Makes a scope root of the same class. @param _leftOut the names of the variables that were filled with defaults */
-  protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: ReadonlySet<string> | undefined, _leftOut: readonly string[]): ScopeRoot {
+  protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, _leftOut: readonly string[]): ScopeRoot {
     return new ScopeRoot(run, variables, caller, declared)
   }
 

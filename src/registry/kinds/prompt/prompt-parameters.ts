@@ -1,5 +1,8 @@
+import { RE2JS } from 're2js'
 import { type Json, type JsonObject } from '../../../base/json.ts'
+import { type BareNames } from '../../../template/run/scope.ts'
 import { isObject } from '../../../template/value.ts'
+import { toLinearPattern } from '../../../tool/schema/ecma-pattern.ts'
 import { parseParameters, violationsOfDefaults } from '../../../tool/schema/parameters.ts'
 import { SchemaError } from '../../../tool/schema/schema.ts'
 import { type Violation } from '../../../base/errors.ts'
@@ -8,6 +11,11 @@ import { ofPart, RejectedEntry } from '../../diagnostic/diagnostic.ts'
 /** The variables that a prompt declares: their names, JSON Schema and defaults. */
 export interface PromptParameters {
   readonly names: ReadonlySet<string>
+  /**
+   * The names that are read from the variables without `variables.` in front: those that are declared, and those that the schema admits besides by
+   * `patternProperties`; `undefined` for every name, as with `additionalProperties`.
+   */
+  readonly bareNames: BareNames | undefined
   /** The JSON Schema of the object that holds all variables. */
   readonly schema: JsonObject
   readonly defaults: JsonObject
@@ -33,6 +41,7 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
     let wrong: readonly Violation[] | undefined
     return {
       names: new Set(names),
+      bareNames: bareNamesOf(schema, new Set(names)),
       schema,
       defaults,
       required: new Set(requiredOf(schema)),
@@ -45,6 +54,32 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
   } catch (error) {
     if (!(error instanceof SchemaError)) throw error
     throw new RejectedEntry([ofPart(['parameters'], { severity: 'error', code: 'PARAMETERS_INVALID', message: `parameters: ${error.message}` })])
+  }
+}
+
+const MAX_MATCHED = 1000
+
+/** The names that a prompt with these parameters reads from the variables without `variables.` in front. */
+export function bareNamesOf (schema: JsonObject, names: ReadonlySet<string>): BareNames | undefined {
+  const others = Object.hasOwn(schema, 'additionalProperties') ? schema['additionalProperties'] : false
+  if (others !== false) return undefined
+  const sources = Object.keys(objectAt(schema, 'patternProperties') ?? {})
+  if (sources.length === 0) return names
+  let patterns: readonly RE2JS[] | undefined
+  const matched = new Map<string, boolean>()
+  return {
+    has (name) {
+      if (names.has(name)) return true
+      let isMatch = matched.get(name)
+      if (isMatch === undefined) {
+        // Compiling the schema has found that the patterns can be run in linear time, and are within their bounds.
+        patterns ??= sources.map(source => RE2JS.compile(toLinearPattern(source)))
+        isMatch = patterns.some(pattern => pattern.test(name))
+        if (matched.size >= MAX_MATCHED) matched.clear()
+        matched.set(name, isMatch)
+      }
+      return isMatch
+    }
   }
 }
 

@@ -105,6 +105,14 @@ function describeMiss (miss: MissingPath): string {
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
 
+/** The most names that an error lists of those that are offered. */
+const MAX_OFFERED = 20
+
+function nearOrOffered (near: readonly string[], offered: readonly string[]): string {
+  if (near.length > 0) return `; near matches: ${quoted(near)}`
+  return offered.length === 0 ? '' : `; offered are ${quoted(offered.slice(0, MAX_OFFERED))}`
+}
+
 function notFound<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, near: readonly string[]) => `${kind} "${id}" not found${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
@@ -222,8 +230,8 @@ export const versionNotFound = define('VERSION_NOT_FOUND', 404,
 
 // Errors about sessions
 export const targetNotFound = define('TARGET_NOT_FOUND', 404,
-  (name: string, near: readonly string[]) => `There is no target "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
-  (name, near) => ({ name, near }))
+  (name: string, near: readonly string[], offered: readonly string[] = []) => `There is no target "${name}"${nearOrOffered(near, offered)}`,
+  (name: string, near: readonly string[], offered: readonly string[] = []) => ({ name, near, offered: offered.slice(0, MAX_OFFERED) }))
 export const targetsNotOffered = define('TARGETS_NOT_OFFERED', 400,
   (name: string) => `There is no target "${name}": the operator of this service offers none to you; "manual" leaves commands to the user`)
 export const terminalUnsupported = define('TERMINAL_UNSUPPORTED', 409,
@@ -276,9 +284,9 @@ export const tooManyStreams = define('TOO_MANY_STREAMS', 503, (bound: string) =>
 export const tooManySockets = define('TOO_MANY_SOCKETS', 503, (most: number) => `There are too many sockets: one caller may have ${most}`)
 export const forkImpossible = define('FORK_IMPOSSIBLE', 409, (id: string) => `Session "${id}" cannot be forked: it never waited for its user`, id => ({ id }))
 export const workspaceNotFound = define('WORKSPACE_NOT_FOUND', 404,
-  (name: string, near: readonly string[]) =>
-    `The operator of this service offers no workspace "${name}"${near.length > 0 ? `; near matches: ${quoted(near)}` : ''}`,
-  (name, near) => ({ id: name, near }))
+  (name: string, near: readonly string[], offered: readonly string[] = []) =>
+    `The operator of this service offers no workspace "${name}"${nearOrOffered(near, offered)}`,
+  (name: string, near: readonly string[], offered: readonly string[] = []) => ({ id: name, near, offered: offered.slice(0, MAX_OFFERED) }))
 export const memoryUnusable = define('MEMORY_UNUSABLE', 409, (reason: string) => `What is to be remembered cannot be read or written: ${reason}`)
 export const sessionsUnavailable = define('SESSIONS_UNAVAILABLE', 503, (reason: string) => `Sessions cannot be kept now: ${reason}`)
 
@@ -389,8 +397,6 @@ export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
 export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
 // Errors of calls to models: their input, the model's API, and the answer
-/** The greatest number of offered models that an error lists. */
-const MAX_OFFERED = 20
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503,
   () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
 export const modelNotFound = define('MODEL_NOT_FOUND', 404,

@@ -1,6 +1,7 @@
+import { targetNotFound } from '../base/errors.ts'
 import { isJsonObject, type JsonObject, parseJson } from '../base/json.ts'
 import { CliError, EXIT } from './exit-codes.ts'
-import { objectOf, textOf } from './json-members.ts'
+import { listOf, objectOf, textOf } from './json-members.ts'
 
 /** The error codes which say that the command's input is wrong. After most other errors with a status of 4xx, `aps` ends with the exit code `NO`. */
 const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
@@ -33,7 +34,7 @@ export function apiError (status: number, body: string, requestId: string | unde
   const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
   // The routes of skills give errors without codes: 400 for wrong input, 404 for what does not exist.
   const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
-  const words = message === '' ? `the service answered with status ${status}` : message
+  const words = message === '' ? `the service answered with status ${status}` : withNames(message, code, details)
   return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
@@ -42,6 +43,14 @@ export function exitCodeOf (status: number, code: string): number {
   if (status === 401 || status === 403) return EXIT.TOKEN
   if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE
   return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
+}
+
+/** The message with the names that were perhaps meant: the routes of skills have them in the details only. */
+function withNames (message: string, code: string, details: JsonObject): string {
+  const [near, offered] = [listOf(details['near']).map(textOf), listOf(details['offered']).map(textOf)]
+  if (code === targetNotFound.code && textOf(details['name']) !== '') return targetNotFound(textOf(details['name']), near, offered).message
+  const names = near.map(name => `"${name}"`)
+  return names.length === 0 || names.some(name => message.includes(name)) ? message : `${message}; near matches: ${names.join(', ')}`
 }
 
 function wordsOf (body: string): { readonly message: string, readonly code: string, readonly details: JsonObject } {

@@ -1,6 +1,6 @@
 import { type Caller } from '../access/caller.ts'
-import { operatorFor } from '../access/operator-view.ts'
-import { memoryUnusable, requestInvalid, workspaceNotFound } from '../base/errors.ts'
+import { operatorFor, unknownWorkspace } from '../access/operator-view.ts'
+import { memoryUnusable, requestInvalid } from '../base/errors.ts'
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type OperatorFile } from '../config/operator.ts'
 import { FileRefusal } from '../files/file-refusal.ts'
@@ -57,6 +57,7 @@ export class Memories {
   }
 
   #requireOffered (caller: Caller, workspace: string | undefined): void {
-    if (workspace !== undefined && !operatorFor(this.#operator, caller).workspaces.has(workspace)) throw workspaceNotFound(workspace, [])
+    const offered = operatorFor(this.#operator, caller)
+    if (workspace !== undefined && !offered.workspaces.has(workspace)) throw unknownWorkspace(offered, workspace)
   }
 }

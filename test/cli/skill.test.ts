@@ -146,6 +146,16 @@ describe('aps skill run, with commands on a target', () => {
     }
   })
 
+  it('tells which targets there are in place of one that is not', async t => {
+    for (const environment of await both(t)) {
+      for (const [target, names] of [['her', 'near matches: "here"'], ['nowhere', 'offered are "here"']]) {
+        const { code, stderr } = await runAps([...WALKING, '--target', target as string], environment, '')
+        assert.equal(code, 1, stderr)
+        assert.ok(stderr.includes(`There is no target "${target}"; ${names}`), stderr)
+      }
+    }
+  })
+
   it('runs what its user makes of it', async t => {
     for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
   })

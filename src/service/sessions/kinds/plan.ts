@@ -1,14 +1,13 @@
-import { requestInvalid, workspaceNotFound } from '../../../base/errors.ts'
+import { requestInvalid } from '../../../base/errors.ts'
 import { type JsonObject } from '../../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../../base/published-schema.ts'
-import { operatorFor } from '../../../access/operator-view.ts'
+import { operatorFor, unknownWorkspace } from '../../../access/operator-view.ts'
 import { type Config } from '../../../config/config.ts'
 import { type OperatorFile, type Workspace } from '../../../config/operator.ts'
 import { DEFAULT_LIMITS, type PlanLimits, type PlanSetting } from '../../../engine/plan/plan-setting.ts'
 import { PLAN } from '../../../engine/plan/plan-key.ts'
 import { type PlanMode } from '../../../engine/plan/route-mode.ts'
 import { DEFAULT_WHITELIST, widened } from '../../../files/path-rules.ts'
-import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { PLAN_CONFIRMS, PLAN_LIMITS, type PlanConfirm, planKind, type PlanProfile } from '../../../registry/kinds/plan/plan-kind.ts'
 import { startWith } from '../../../session/engine.ts'
@@ -51,9 +50,9 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
     start (request, { caller, generation, session, recorded }) {
       const { goal = '', workspace: name, mode, profile: wanted = config.PAPAYU_PROFILE, report = '', fix, confirm } = request
       if (goal.trim() === '' && fix === undefined) throw requestInvalid('body: goal: expected words, got none', { part: 'body' })
-      const { workspaces } = operatorFor(operator, caller)
-      const workspace = workspaces.get(name)
-      if (workspace === undefined) throw workspaceNotFound(name, nearMatches(name, workspaces.keys()))
+      const offered = operatorFor(operator, caller)
+      const workspace = offered.workspaces.get(name)
+      if (workspace === undefined) throw unknownWorkspace(offered, name)
       refuseUnknownCheck(fix, workspace)
       const { id, profile, revision } = recorded?.kind === 'plans' ? recorded : seekProfile(generation, toPath(wanted)) ?? profileOf(generation, wanted)
       return {

@@ -1,12 +1,11 @@
 import { type Caller } from '../../../access/caller.ts'
-import { operatorFor } from '../../../access/operator-view.ts'
-import { requestInvalid, targetNotFound, targetsNotOffered } from '../../../base/errors.ts'
+import { operatorFor, unknownTarget } from '../../../access/operator-view.ts'
+import { requestInvalid, targetsNotOffered } from '../../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../../base/json.ts'
 import { type Config } from '../../../config/config.ts'
 import { type OperatorFile, type Target } from '../../../config/operator.ts'
 import { MAX_CALLS } from '../../../engine/skill/parse-skill-calls.ts'
 import { SKILL, type SkillSetting } from '../../../engine/skill/skill-state.ts'
-import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type Generation } from '../../../registry/generation/generation.ts'
 import { skillKind, type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
 import { type Execution, type SkillOptions } from '../../../registry/kinds/skill/skill-options.ts'
@@ -167,8 +166,8 @@ function placeOf (target: Target | undefined, terminal: string | undefined, exec
 }
 
 /** The error for a target (a machine) that the caller is not allowed to use, or that does not exist. */
-function missingTarget ({ targets }: OperatorFile, name: string): Error {
-  return targets.size === 0 ? targetsNotOffered(name) : targetNotFound(name, nearMatches(name, targets.keys()))
+function missingTarget (offered: OperatorFile, name: string): Error {
+  return offered.targets.size === 0 ? targetsNotOffered(name) : unknownTarget(offered, name)
 }
 
 /**

@@ -1,8 +1,6 @@
 import { type Caller } from '../../../access/caller.ts'
-import { operatorFor } from '../../../access/operator-view.ts'
-import { targetNotFound } from '../../../base/errors.ts'
+import { operatorFor, unknownTarget } from '../../../access/operator-view.ts'
 import { type OperatorFile, type Target, type Workspace } from '../../../config/operator.ts'
-import { nearMatches } from '../../../registry/diagnostic/near-matches.ts'
 import { type SkillDefinition } from '../../../registry/kinds/skill/skill-kind.ts'
 import { type ForeignSkillList, type ForeignSkills, placeOfSkills } from './foreign-skills.ts'
 import { isForeignPath, type SkillSource, sourceOfPath } from './skill-places.ts'
@@ -35,7 +33,7 @@ export class Offers {
     const target = placeOfSkills(offered, name)
     if (target !== undefined) return await this.#foreignSkills.list(target, caller)
     if (name === undefined) return { skills: [], problems: [] }
-    throw targetNotFound(name, nearMatches(name, offered.targets.keys()))
+    throw unknownTarget(offered, name)
   }
 
   /**

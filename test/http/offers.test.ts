@@ -11,7 +11,7 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicK
 const SKILL = '---\nname: deploy\ndescription: Deploys.\nparams: [{ name: version, required: true }]\n---\nDeploy.'
 
 /** A service whose operator offers a folder with a skill, another one, and a machine. */
-async function start (t: TestContext, tokens = ''): Promise<Service> {
+async function start (t: TestContext, tokens = '', environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/.kosmos-panel/skills/ops/deploy/SKILL.md', SKILL)
@@ -27,7 +27,7 @@ async function start (t: TestContext, tokens = ''): Promise<Service> {
     }
   }))
   return await startService(t, { 'skills:walk': '---\ndescription: Walks.\n---\nWalk.' }, {
-    LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', LOG_LEVEL: 'silent', OPERATOR_FILE: join(folder.path, 'operator.json'), ...(tokens === '' ? {} : { API_TOKENS: tokens })
+    LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', LOG_LEVEL: 'silent', OPERATOR_FILE: join(folder.path, 'operator.json'), ...(tokens === '' ? {} : { API_TOKENS: tokens }), ...environment
   })
 }
 
@@ -42,6 +42,11 @@ describe('What the operator offers', () => {
     assert.deepEqual((await get('/api/targets', bearer('bob'))).json, [shop, { ...web, host: 'web.example', port: 22, user: 'deploy' }, { ...gone, host: '127.0.0.1', port: 1, user: 'deploy' }])
     assert.deepEqual((await get('/api/workspaces', bearer('ann'))).json, [{ name: 'shop', skills: true, checks: ['test'], logs: ['app'] }, { name: 'docs', skills: false, checks: [], logs: [] }])
     for (const url of ['/api/targets', '/api/workspaces', '/api/targets/shop/skills']) assert.deepEqual([(await get(url, bearer('eve'))).status, (await get(url)).status], [403, 401])
+  })
+
+  it('is told at the start when it runs no commands, because the service is root', { skip: process.getuid?.() !== 0 && 'only root is told' }, async t => {
+    const told = async (allowed: string) => (await start(t, '', { ALLOW_ROOT: allowed, LOG_LEVEL: 'warn' })).log.filter(({ msg }) => String(msg).startsWith('this service runs as root')).length
+    assert.deepEqual([await told('false'), await told('true')], [1, 0])
   })
 
   it('is what the patterns of a token allow', async t => {

@@ -4,7 +4,7 @@ import { visibleEnvirons } from '../../access/environ-view.ts'
 import { findPrompt } from '../../service/render/render-prompt.ts'
 import { demandRole, inProtocol } from './mcp-errors.ts'
 import { propertyOf } from './prompt-arguments.ts'
-import { runnablePrompts } from './prompts.ts'
+import { runnablePrompts } from '../../registry/generation/offered.ts'
 import { ENVIRON_TEMPLATE, PROMPT_TEMPLATE } from './resources.ts'
 import { type McpUses, type Visit } from './visit.ts'
 

@@ -7,7 +7,7 @@ import { refusalBy } from '../../access/rights-watch.ts'
 import { type Environs } from '../../registry/kinds/environ/environs.ts'
 import { type Generation } from '../../registry/generation/generation.ts'
 import { argumentsOf } from './prompt-arguments.ts'
-import { runnablePrompts } from './prompts.ts'
+import { runnablePrompts } from '../../registry/generation/offered.ts'
 import { callableTools } from './tools.ts'
 
 /** The shortest time between two `list_changed` notices that one client gets, in ms. */

@@ -1,6 +1,7 @@
 import { type GetPromptResult, type Prompt as McpPrompt, type Server } from '@modelcontextprotocol/server'
 import { visibleEnvirons } from '../../access/environ-view.ts'
-import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
+import { runnablePrompts } from '../../registry/generation/offered.ts'
 import { argumentsOf, variablesFrom } from './prompt-arguments.ts'
 import { inProtocol } from './mcp-errors.ts'
 import { promptMessages } from './prompt-messages.ts'
@@ -42,11 +43,6 @@ export function offerPrompts (server: Server, visit: Visit, { renderPrompt, choo
     })
     return { ...described(prompt), messages: messages.flatMap(promptMessages) }
   }))
-}
-
-/** The prompts that can be rendered now, sorted by id. */
-export function runnablePrompts ({ prompts }: Generation): Prompt[] {
-  return [...prompts.values()].filter(({ state }) => state === 'valid').sort((a, b) => a.id < b.id ? -1 : 1)
 }
 
 function described ({ entry }: Prompt): { description?: string } {

@@ -11,7 +11,7 @@ import { closed } from '../base/closed-requests.ts'
 import { oneOf } from '../base/schemas.ts'
 import { checkOf } from '../openapi/schema-controller.ts'
 import { MAX_MESSAGES, SPEAKERS } from '../prompts/prompt-body.ts'
-import { runnablePrompts } from './prompts.ts'
+import { runnablePrompts } from '../../registry/generation/offered.ts'
 import { type McpUses, type Visit } from './visit.ts'
 
 /** The most ids that one call of `list_prompts` gives. */

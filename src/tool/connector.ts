@@ -25,6 +25,8 @@ export interface Attempt {
   /** The id and the trace context of the HTTP request to this service that led to the call. The tool receives both if its protocol can carry them. */
   readonly requestId: string
   readonly traceparent: string | undefined
+  /** Names the call: equal for every attempt, so that a tool that changes things can tell that it was asked before. */
+  readonly idempotencyKey: string
 }
 
 /** Makes the headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */

@@ -52,3 +52,24 @@ describe('the request\'s id and the trace context', () => {
     assert.equal(server.requests[0]?.headers['x-request-id'], 'fixed')
   })
 })
+
+describe('the name of a call that changes things', () => {
+  it('is the same for each attempt of a call, and another one for the next call', async test => {
+    const server = await startRestfulToolServer(test)
+    const room = createToolRoom(test)
+    const tool = room.register({ restful: { url: `${server.origin}/503`, method: 'POST' }, idempotent: true, retries: 1 })
+    await room.call(tool)
+    await room.call(tool)
+    const keys = server.requests.map(({ headers }) => String(headers['idempotency-key']))
+    assert.deepEqual([keys.length, new Set(keys).size, keys[0] === keys[1], keys[2] === keys[3]], [4, 2, true, true])
+    assert.match(keys[0] ?? '', /^[0-9a-f-]{36}$/)
+  })
+
+  it('does not go to a GET, and gives way to that of a registration', async test => {
+    const server = await startRestfulToolServer(test)
+    const room = createToolRoom(test)
+    await room.call(room.register({ restful: { url: `${server.origin}/echo`, method: 'GET' } }))
+    await room.call(room.register({ restful: { url: `${server.origin}/echo`, method: 'PUT' }, headers: { 'Idempotency-Key': 'fixed' } }))
+    assert.deepEqual(server.requests.map(({ headers }) => headers['idempotency-key']), [undefined, 'fixed'])
+  })
+})

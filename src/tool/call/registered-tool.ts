@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Log } from '../../base/log.ts'
 import { type Activity } from '../../runtime/activity.ts'
 import { describeViolations } from '../../base/errors.ts'
@@ -38,6 +39,8 @@ export interface CallOptions {
   readonly time?: CallerTime
   /** The id of the HTTP request to this service that led to the call, for the log and for the tool. */
   readonly requestId: string
+  /** The name of the call, by which a tool can tell that it was asked before. A call that is made again after a crash has the same. @default a new one */
+  readonly idempotencyKey?: string
   /** The observer of the request, which records the call for metrics and traces. */
   readonly activity?: Activity | undefined
 }
@@ -68,7 +71,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   /** Gets the checked result of a call, from the cache or from the tool. Arguments with a cached result are not checked again. */
   async function obtain (
     values: JsonObject,
-    { signal, requestId, time }: CallOptions,
+    { signal, requestId, time, idempotencyKey = randomUUID() }: CallOptions,
     traceparent: string | undefined
   ): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
     const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
@@ -76,7 +79,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     if (known !== undefined) return { ...known, outcome: 'cached' }
     const wrong = checkArguments(parameters, values)
     if (wrong.length > 0) throw new ToolError('ARGUMENTS_INVALID', describeViolations(wrong))
-    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent }), signal, time)
+    const value = await guard.run((inner, ends) => attempt(values, ends, { signal: inner, requestId, traceparent, idempotencyKey }), signal, time)
     checkReturns(value, requestId)
     markToolResult(value)
     const result = { value, size: stringifyJson(value).length }

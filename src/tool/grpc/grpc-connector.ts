@@ -55,7 +55,7 @@ export function createGrpcConnector (definition: GrpcDefinition, { baseUrls, sec
     const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, `${target.host}:${target.port}`)
     const { Metadata } = await loadGrpc()
     const metadata = new Metadata()
-    for (const [name, value] of Object.entries({ ...identify(attempt), ...headers })) metadata.set(name, value)
+    for (const [name, value] of Object.entries({ ...identify(attempt), 'idempotency-key': attempt.idempotencyKey, ...headers })) metadata.set(name, value)
     const deadline = timeLeft === undefined ? undefined : new Date(Date.now() + timeLeft)
     try {
       const bytes = await callUnary(await server.client(), described.path, message, metadata, deadline, signal)

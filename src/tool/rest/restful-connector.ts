@@ -25,7 +25,8 @@ export function createRestfulConnector (definition: RestfulDefinition, agent: Ht
     const base = await baseOf(definition, baseUrls, signal)
     const request = describeRequest(definition, base, values)
     const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, base.host)
-    return { value: await send(request, { ...identify(attempt), ...headers }, used, signal), secrets: used }
+    const identity = definition.method === 'GET' ? identify(attempt) : { ...identify(attempt), 'idempotency-key': attempt.idempotencyKey }
+    return { value: await send(request, { ...identity, ...headers }, used, signal), secrets: used }
   }
 
   async function send (request: Request, headers: ResolvedHeaders['headers'], used: readonly string[], signal: AbortSignal) {

@@ -53,4 +53,11 @@ describe('a call that a session makes', () => {
     const { kind } = await call(t, { restful: { url: 'http://127.0.0.1:1/', method: 'POST' } })
     assert.equal(kind, 'failure')
   })
+
+  it('has the same Idempotency-Key when it is made again', async t => {
+    const { origin, requests } = await startRestfulToolServer(t)
+    await call(t, { restful: { url: `${origin}/echo`, method: 'POST' } })
+    await call(t, { restful: { url: `${origin}/echo`, method: 'POST' } })
+    assert.deepEqual(requests.map(({ headers }) => headers['idempotency-key']), ['s1:2.0', 's1:2.0'])
+  })
 })

@@ -62,11 +62,11 @@ function parseLine (line: string, number: number, defaults: CallerLimits): { dig
   const [name = '', roleNames = '', digest = '', ...extras] = line.split(':')
   const isShown = name.length <= LONGEST_SHOWN && isName(name) && !name.startsWith('aps_')
   const fail = (reason: string): never => { throw new Error(`entry ${number}${isShown ? ` ("${name}")` : ''}: ${reason}`) }
-  if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npx aps token prints below it is meant')
+  if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npx ai-prompt-shell token prints below it is meant')
   if (!isName(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
   const roles = roleNames.split('+')
   if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
-  if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npx aps token makes one')
+  if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npx ai-prompt-shell token makes one')
   const given = parseExtras(extras, fail)
   const patterns = (extra: 'prompts' | 'environs' | 'runs' | 'targets') => {
     try {

@@ -27,7 +27,7 @@ export const configSchema = Type.Object({
   REPLICA_URL: optional({ description: 'Address of this process, told to whoever asks another replica for a terminal that is here.' }),
   WORKERS: Type.Union([Type.Literal('auto'), Type.Integer({ minimum: 1, maximum: 1024 })], { default: 1, description: 'Processes that share the port; `auto` is one for every core.' }),
   WARM_UP_MS: Type.Integer({ default: 0, minimum: 0, maximum: 10_000, description: 'How long the service runs its own code hot before it listens; 300 in the image and the chart.' }),
-  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n]`; `npx aps token ROLE...` makes one.', writeOnly: true }),
+  API_TOKENS: optional({ description: 'Who may call: one token a line, or several with commas between them, `name:role+role:sha256[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern][:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=n][:tokens=n]`; `npx ai-prompt-shell token ROLE...` makes one.', writeOnly: true }),
   API_TOKENS_FILE: optional({ description: 'File with the same, in place of `API_TOKENS`, read again when it changes.' }),
   AUTH: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'Without tokens, `on` keeps the service on loopback addresses, and `off` lets in everyone who can reach it.' }),
   ALLOWED_HOSTS: optional({ description: 'Names that the service may be called by without tokens, separated by commas; addresses and `localhost` always may.' }),

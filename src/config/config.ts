@@ -44,7 +44,7 @@ function checkAccess (config: Config): void {
   }
   if (asksForTokens(config) || AUTH === 'off' || isLoopback(HOST)) return
   throw new ConfigError(
-    `HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npx aps token makes a token), or AUTH=off to let in everyone who can reach it`
+    `HOST: without API_TOKENS expected a loopback address such as 127.0.0.1, got "${HOST}"; set API_TOKENS or API_TOKENS_FILE (npx ai-prompt-shell token makes a token), or AUTH=off to let in everyone who can reach it`
   )
 }
 

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 interface Step { readonly uses?: string, readonly run?: string, readonly with?: Readonly<Record<string, unknown>> }
 interface Job {
@@ -61,6 +65,17 @@ describe('the workflow of a release', () => {
     const run = runOf(jobs.package)
     assert.ok(run.indexOf('bash .ci/run') < run.indexOf('npm run --silent pack'))
     assert.match(run, /npm publish \S+\.tgz --provenance/)
+  })
+
+  it('names its repository in the package before it packs it, without which there is no provenance', async t => {
+    const { steps } = jobs.package
+    const at = steps.findIndex(({ run = '' }) => run.startsWith('npm pkg set'))
+    assert.ok(steps.findIndex(({ run }) => run === 'bash .ci/run') < at && at < steps.findIndex(({ run }) => run === 'npm run --silent pack'))
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('package.json', '{}')
+    execFileSync('bash', ['-c', steps[at]?.run ?? ''], { cwd: folder.path, env: { PATH: process.env['PATH'], GITHUB_SERVER_URL: 'https://github.com', GITHUB_REPOSITORY: 'owner/name' } })
+    assert.deepEqual(JSON.parse(await readFile(join(folder.path, 'package.json'), 'utf8')), { repository: { type: 'git', url: 'git+https://github.com/owner/name.git' } })
   })
 
   it('publishes the image after the package, for both processors, with a bill of materials and a signature', () => {

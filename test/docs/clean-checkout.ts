@@ -83,7 +83,7 @@ async function createCheckout (t: AtEnd, ports: ExamplePorts): Promise<Temporary
 /** npx takes a second for each call, and the service and its Redis have ports of their own. */
 const PROGRAMS: Readonly<Record<string, string>> = {
   npx: `#!/bin/bash
-[ "$1" = aps ] || exit 127
+[ "$1" = aps ] || [ "$1" = ai-prompt-shell ] || exit 127
 case "$2" in agent|skill|plan) ;; *) export APS_URL="\${APS_URL-$SERVICE_URL}" ;; esac
 exec ${process.execPath} dist/cli/aps.js "\${@:2}"
 `,

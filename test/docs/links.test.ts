@@ -16,6 +16,17 @@ const OTHER_PATHS = [/^\/docs(\/|$)/, /^\/openapi\.json$/, /^\/mcp$/, /^\/consol
 /** Variables of other programs, of the command line, of the scripts, and those that an operator names; and what plans do. */
 const OTHER_VARIABLES = [/^OTEL_/, /^TOOL_SECRET_/, /^EXAMPLE_/, /^GF_/, /^NODE_ENV$/, /^APS_/, /^(?:CREATE|UPDATE|EDIT|DELETE)_(?:FILE|DIR)$/]
 
+const consolePages = readdirSync('console', { recursive: true }).map(String).filter(file => file.endsWith('.tsx')).map(file => `console/${file}`)
+const starters = readdirSync('examples/starters').map(name => `examples/starters/${name}/README.md`).filter(file => existsSync(file))
+
+describe('npx aps', () => {
+  it('is shown only by pages that say where it is not the package of a stranger', () => {
+    const shown = [...pages.filter(page => page !== 'README.md'), ...consolePages, ...starters].filter(page => readFileSync(page, 'utf8').includes('npx aps'))
+    assert.deepEqual(shown.filter(page => !/where that is installed, and in a checkout/.test(readFileSync(page, 'utf8'))), [])
+    assert.deepEqual(shown, ['docs/command-line.md'])
+  })
+})
+
 describe('the pages', () => {
   for (const page of pages) {
     const text = readFileSync(page, 'utf8')

@@ -31,7 +31,7 @@ export function StartAgent ({ id }: { readonly id: string }) {
     return (session as { readonly id: string }).id
   })
   const lines = [
-    ['aps', `npx aps agent ${quoted(id)} --url ${location.origin}`],
+    ['aps', `npx ai-prompt-shell agent ${quoted(id)} --url ${location.origin}`],
     ['curl', `curl -X POST ${location.origin}/api/agents/${encodeURIComponent(id)}/sessions`]
   ] as const
   return (

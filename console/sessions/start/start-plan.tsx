@@ -27,7 +27,7 @@ export function StartPlan ({ profile: given }: { readonly profile: string }) {
   })
   if (workspaces.data?.length === 0) return <p className='note'>{t.noWorkspaces}</p>
   const lines = [
-    ['aps', `npx aps plan ${quoted(`plan: ${goal}`)} --workspace ${quoted(workspace)} --url ${location.origin}`],
+    ['aps', `npx ai-prompt-shell plan ${quoted(`plan: ${goal}`)} --workspace ${quoted(workspace)} --url ${location.origin}`],
     ['curl', `curl ${location.origin}/api/plans -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`]
   ] as const
   return (

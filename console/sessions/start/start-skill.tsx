@@ -43,7 +43,7 @@ function SkillForm ({ id, skill }: { readonly id: string, readonly skill: Skill 
     return data.skillSessionId
   })
   const lines = [
-    ['aps', `npx aps skill run ${quoted(id)}${target === '' ? '' : ` --target ${quoted(target)}`} --url ${location.origin}`],
+    ['aps', `npx ai-prompt-shell skill run ${quoted(id)}${target === '' ? '' : ` --target ${quoted(target)}`} --url ${location.origin}`],
     ['curl', `curl ${location.origin}/api/skills/start -H 'content-type: application/json' -d ${quoted(JSON.stringify(body))}`]
   ] as const
   const aside = (

@@ -69,7 +69,7 @@ describe('aps token', () => {
   for (const rest of ['', ':render+chat', `:render:${digest}`]) {
     it(`makes a token that is not shown when it is taken for its line, with "${rest}" behind it`, async () => {
       const { token } = await make('render', 'chat')
-      assert.throws(() => parseTokens(`${token}${rest}`, NO_LIMITS), { message: 'entry 1: this is a token, which is for its caller; the line that npx aps token prints below it is meant' })
+      assert.throws(() => parseTokens(`${token}${rest}`, NO_LIMITS), { message: 'entry 1: this is a token, which is for its caller; the line that npx ai-prompt-shell token prints below it is meant' })
     })
   }
 

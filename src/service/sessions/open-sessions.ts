@@ -218,7 +218,7 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   const files = ownFilesOf(config, { sessions: place.kind === 'directory' ? place.path : undefined, operator, agent })
   refuseOwnFilesIn(operator, files)
   if (operator.workspaces.size > 0 && !config.ALLOW_ROOT && process.getuid?.() === 0) {
-    log.warn({}, 'this service runs as root, and so runs no command and no check of OPERATOR_FILE on this machine: run it as another user, or set ALLOW_ROOT=true')
+    log.warn({}, 'this service runs as root, and so runs no command or check of OPERATOR_FILE here: run it as another user, or set ALLOW_ROOT=true')
   }
   const secrets = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
   return new Executors({ operator, environment: process.env, secrets, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })

@@ -1,8 +1,8 @@
-import { constants } from 'node:fs'
-import { access, copyFile, mkdir, readdir } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Command, Option } from 'commander'
+import { parseEnv } from 'node:util'
+import { type Command, InvalidArgumentError } from 'commander'
 import { withoutEnd } from '../base/text.ts'
 import { type Cli } from './cli.ts'
 import { CliError, EXIT } from './exit-codes.ts'
@@ -15,52 +15,75 @@ type StarterPart = typeof PARTS[number]
 /** Files that get a dot before their name only when they are copied. npm leaves a `.gitignore`, and the files that it names (`.env`), out of a package. */
 const DOT_FILES: ReadonlyMap<string, string> = new Map([['env', '.env'], ['gitignore', '.gitignore']])
 
-/** Adds `aps init [folder]`, which writes an example folder that can be served at once. */
+/** Adds `aps init [folder]`, which writes an example folder that can be served at once, or adds to one that is there. */
 export function addInitCommand (program: Command, cli: Cli): void {
   program.command('init').description('write a folder with a prompt, a shared variable and a scripted model, ready to be served')
     .argument('[folder]', 'the folder, made where it is not there', '.')
-    .addOption(new Option('--with <part>', 'with one of these, too').choices(PARTS))
-    .action(async (folder: string, options: { readonly with?: StarterPart }, command: Command) => {
+    .option('--with <part>', `with one of these, too: ${PARTS.join(', ')}; several times, or with commas between`, partsIn, [])
+    .action(async (folder: string, options: { readonly with: readonly StarterPart[] }, command: Command) => {
       const { output } = cli.open(command)
-      const files = await writeStarter(folder, options.with)
-      if (output.wantsJson) return await output.json(files)
-      await output.text(`wrote ${files.length} files in ${folder === '.' ? 'this folder' : `${withoutEnd(folder, '/')}/`}`)
-      for (const file of files) await output.text(`  ${file}`)
+      const { written, left, lacking } = await writeStarter(folder, options.with)
+      const here = folder === '.' ? 'this folder' : `${withoutEnd(folder, '/')}/`
+      if (left.length > 0) await output.words(`left as they are in ${here}: ${left.join(', ')}`)
+      if (lacking.length > 0) await output.words(`.env lacks what these parts want: ${lacking.map(line => line.join('=')).join(' ')}`)
+      if (output.wantsJson) return await output.json(written)
+      await output.text(`wrote ${written.length} files in ${here}`)
+      for (const file of written) await output.text(`  ${file}`)
       await output.text(`next: ${folder === '.' ? '' : `cd ${folder} && `}npx ai-prompt-shell serve`)
     })
 }
 
+function partsIn (text: string, sofar: readonly StarterPart[]): readonly StarterPart[] {
+  const names = text.split(',').map(name => name.trim())
+  const wrong = names.find(name => !isPart(name))
+  if (wrong !== undefined) throw new InvalidArgumentError(`Expected ${PARTS.join(', ')}, got "${wrong}".`)
+  return [...sofar, ...names.filter(isPart)]
+}
+
+function isPart (name: string): name is StarterPart {
+  return PARTS.some(part => part === name)
+}
+
 /**
- * Writes the files of a new folder. Nothing is overwritten: if one of the files exists, none is written.
- * @param part what the folder gets beside a prompt
- * @returns the paths of the files, relative to the folder
- * @throws CliError that names the files that exist
+ * Writes the files of a prompt and of parts. What is there already stays as it is.
+ * @returns the paths, relative to the folder, of the files that were written, and of those that were left; and the variables of these parts that the `.env`
+ * which was left has not
+ * @throws CliError if every file is there
  */
-async function writeStarter (folder: string, part: StarterPart | undefined): Promise<readonly string[]> {
-  // The files of a part replace those of the prompt that have the same path: a part has its own model script and configuration.
-  const files = new Map([...await filesOf('prompt'), ...part === undefined ? [] : await filesOf(part)])
-  const paths = [...files.keys()].toSorted()
-  const present = (await Promise.all(paths.map(async path => await isThere(join(folder, path)) ? [path] : []))).flat()
-  if (present.length > 0) throw new CliError(EXIT.NO, `nothing was written: ${folder === '.' ? 'this folder' : folder} has ${present.join(', ')} already`)
-  for (const [path, source] of files) {
-    const target = join(folder, path)
-    await mkdir(dirname(target), { recursive: true })
-    await copyFile(source, target, constants.COPYFILE_EXCL)
+async function writeStarter (folder: string, parts: readonly StarterPart[]) {
+  const files = new Map<string, string>()
+  for (const starter of ['prompt', ...new Set(parts)] as const) {
+    // `.env` is the one file that several have: theirs is joined.
+    for (const [path, content] of await filesOf(starter)) files.set(path, `${files.get(path) ?? ''}${content}`)
   }
-  return paths
+  const written: string[] = []
+  const left: string[] = []
+  for (const path of [...files.keys()].toSorted()) (await writeNew(join(folder, path), files.get(path) as string) ? written : left).push(path)
+  if (written.length === 0) throw new CliError(EXIT.NO, `nothing was written: ${folder === '.' ? 'this folder' : folder} has ${left.join(', ')} already`)
+  const own = left.includes('.env') ? parseEnv(await readFile(join(folder, '.env'), 'utf8')) : undefined
+  const lacking = own === undefined ? [] : Object.entries(parseEnv(files.get('.env') as string)).filter(([name]) => !Object.hasOwn(own, name))
+  return { written, left, lacking }
+}
+
+/** @returns whether the file was not there */
+async function writeNew (path: string, content: string): Promise<boolean> {
+  await mkdir(dirname(path), { recursive: true })
+  try {
+    await writeFile(path, content, { flag: 'wx' })
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    return false
+  }
 }
 
 /** The files of an example in this package, by the path that each gets in the user's folder. */
-async function filesOf (starter: 'prompt' | StarterPart): Promise<ReadonlyMap<string, string>> {
+async function filesOf (starter: 'prompt' | StarterPart): Promise<ReadonlyArray<readonly [string, string]>> {
   const root = fileURLToPath(new URL(`../../examples/starters/${starter}`, import.meta.url))
   const entries = await readdir(root, { recursive: true, withFileTypes: true })
-  return new Map(entries.filter(entry => entry.isFile()).map(entry => {
+  return await Promise.all(entries.filter(entry => entry.isFile()).map(async entry => {
     const source = join(entry.parentPath, entry.name)
     const path = relative(root, source)
-    return [DOT_FILES.get(path) ?? path, source]
+    return [DOT_FILES.get(path) ?? path, await readFile(source, 'utf8')] as const
   }))
-}
-
-async function isThere (path: string): Promise<boolean> {
-  return await access(path).then(() => true, () => false)
 }

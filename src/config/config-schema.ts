@@ -44,7 +44,7 @@ export const configSchema = Type.Object({
   AI_MODEL: optional({ fromFolder: true, description: 'Model that carries out skills; by default `LLM_MODEL`, and `CHEAP` at `AI_KOSMOS_MODEL_BASE_URL`.' }),
   LLM_FALLBACKS: optional({ fromFolder: true, description: 'Models to ask, in this order, when the first one fails, separated by commas.' }),
   LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several APIs, chosen by the model\'s name, in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
-  LLM_SCRIPT_FILE: optional({ description: 'YAML file with the replies of `builtin:script`, in the form of `jsonschema/replies.json`.' }),
+  LLM_SCRIPT_FILE: optional({ description: 'YAML file, or folder of several, with the replies of `builtin:script`, in the form of `jsonschema/replies.json`.' }),
   LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, fromFolder: true, description: 'Time for a connection to a model\'s API.' }),
   LLM_FIRST_BYTE_TIMEOUT_MS: milliseconds({ default: 120_000, fromFolder: true, description: 'Time from a request to the first byte of the model\'s answer, or the first event of its stream.' }),
   LLM_IDLE_TIMEOUT_MS: milliseconds({ default: 60_000, fromFolder: true, description: 'Longest pause within a model\'s answer, or between two events of its stream.' }),

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { ConfigError, loadConfig } from '../../src/config/config.ts'
+import { readScript } from '../../src/llm/builtin/read-script.ts'
 import { createModels, modelOfSkills } from '../../src/service/chat/create-models.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
@@ -63,6 +65,16 @@ describe('createModels', () => {
     const start = (path: string) => createModels(loadConfig({ STORE_DIR: 'x', LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: path }), {}, log)
     await assert.rejects(start(file), { name: 'ConfigError', message: `LLM_SCRIPT_FILE: ${file}: line 2: rules[0].reply must be string` })
     await assert.rejects(start('/nowhere.yaml'), { name: 'ConfigError', message: /^LLM_SCRIPT_FILE: ENOENT.*nowhere\.yaml/ })
+  })
+
+  it('reads the replies of a folder by name, and refuses links in it', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    await folder.write('replies/b.yaml', '- reply: two')
+    await folder.write('replies/a.json', '[{ "reply": "one" }]')
+    assert.deepEqual(readScript(join(folder.path, 'replies')), [{ reply: 'one' }, { reply: 'two' }])
+    await symlink(join(folder.path, 'replies/b.yaml'), join(folder.path, 'replies/c.yaml'))
+    assert.throws(() => readScript(join(folder.path, 'replies')), { name: 'ScriptError', message: /c\.yaml: expected a file, got a link or a folder$/ })
   })
 
   it('gives providers of a file the replies of builtin:script', async t => {

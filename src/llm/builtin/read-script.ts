@@ -1,4 +1,5 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Json } from '../../base/json.ts'
 import { readPublishedSchema } from '../../base/published-schema.ts'
 import { parseCheckedYaml } from '../../tool/schema/checked-yaml.ts'
@@ -13,10 +14,21 @@ export class ScriptError extends Error {
 }
 
 /**
- * Reads the rules of the builtin model `builtin:script` from a YAML or JSON file of at most 1 MiB and 1000 rules.
+ * Reads the rules of the builtin model `builtin:script` from a YAML or JSON file, or from all of those of a folder, one after the other by name: each of
+ * at most 1 MiB and 1000 rules.
  * @throws ScriptError, or what the file system throws
  */
 export function readScript (path: string): ReplyRule[] {
+  if (!statSync(path).isDirectory()) return readRules(path)
+  const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => /^[^.].*\.(?:ya?ml|json)$/.test(name))
+  // A folder of somebody else's is read only as far as it reaches.
+  const link = entries.find(entry => !entry.isFile())
+  if (link !== undefined) throw new ScriptError(`${join(path, link.name)}: expected a file, got a link or a folder`)
+  if (entries.length === 0) throw new ScriptError(`${path}: expected files of replies (.yaml, .yml or .json), got none`)
+  return entries.map(({ name }) => join(path, name)).toSorted().flatMap(readRules)
+}
+
+function readRules (path: string): ReplyRule[] {
   const { size } = statSync(path)
   if (size > MAX_BYTES) throw new ScriptError(`${path}: expected at most ${MAX_BYTES} bytes, got ${size}`)
   try {

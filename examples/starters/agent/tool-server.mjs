@@ -1,4 +1,4 @@
-// node tool-server.js: a REST service with one call, GET /owners/{part}, which the tool team.find makes.
+// node tool-server.mjs: a REST service with one call, GET /owners/{part}, which the tool team.find makes.
 import { createServer } from 'node:http'
 
 const OWNERS = new Map([['billing', ['Ada']], ['search', ['Grace', 'Alan']]])

@@ -26,10 +26,28 @@ export function installPackages () {
   const release = takeTurn()
   if (!isInstalled()) {
     console.log('Installing packages ...')
-    // Also where NODE_ENV=production or an npm that omits what is optional would leave out what builds the service.
-    run('npm', ['ci', '--include=dev', '--include=optional', '--no-fund', '--no-audit', '--loglevel=error'])
+    install()
   }
   release()
+}
+
+/** What npm says where no registry can be reached. */
+const NO_NETWORK = /\b(?:EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT)\b/
+
+/** Without a network npm would try hundreds of packages several times each: it is asked once first, and then takes what it has kept. */
+function install () {
+  const [unreachable] = NO_NETWORK.exec(npm(['ping', '--fetch-retries=0', '--fetch-timeout=10000', '--loglevel=error']).stderr) ?? []
+  // Also where NODE_ENV=production or an npm that omits what is optional would leave out what builds the service.
+  const args = ['ci', '--include=dev', '--include=optional', '--no-fund', '--no-audit', '--loglevel=error']
+  const { status, error, stderr } = npm(unreachable === undefined ? args : [...args, '--offline'], 'inherit')
+  if (status === 0) return
+  console.error(unreachable === undefined ? error?.message ?? stderr : `The packages cannot be installed: the registry of npm cannot be reached (${unreachable}), which is needed once`)
+  process.exit(status ?? 1)
+}
+
+function npm (args, stdout = 'ignore') {
+  const ended = spawnSync('npm', args, { stdio: ['inherit', stdout, 'pipe'], encoding: 'utf8', shell: process.platform === 'win32' })
+  return { ...ended, stderr: ended.stderr ?? '' }
 }
 
 /** What esbuild is on this machine: npm calls it optional, since each platform has a package of its own, but nothing is built without it. */

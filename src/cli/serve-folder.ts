@@ -1,16 +1,25 @@
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { extname } from 'node:path'
 import { chdir, env, loadEnvFile } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseEnv } from 'node:util'
 import { nodeHttp } from '../base/node-http.ts'
+import { configSchema } from '../config/config-schema.ts'
+import { isNearly } from '../registry/diagnostic/near-matches.ts'
 import { CliError, EXIT, usageError } from './exit-codes.ts'
 import { type Output } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 
 /** The names of the folders that hold entries, one for each kind but tests of prompts. A folder can be served if it has at least one of them. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
+
+/** A command that shows what the examples do, at an address. */
+const TRY = 'try: curl -s URL/api/render/prompts/greet -H "content-type: application/json" -d \'{"variables":{"name":"Ada"}}\''
+
+/** Variables that a `.env` has for others: this command line, OpenTelemetry, and the secrets of tools, which the operator names. */
+const OTHERS = /^(?:APS_|OTEL_|TOOL_SECRET_)/
 
 /** The longest time, in ms, that the service can take to become ready. */
 const PATIENCE = 15_000
@@ -26,7 +35,10 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
   // File names in `.env` are relative to the folder, so it becomes the working directory.
   chdir(folder)
-  if (existsSync('.env')) loadEnvFile('.env')
+  if (existsSync('.env')) {
+    loadEnvFile('.env')
+    for (const line of misspelt(Object.keys(parseEnv(readFileSync('.env', 'utf8'))))) await output.words(line)
+  }
   if (!env['STORE_DIR'] && !env['REDIS_URL']) {
     const hasKind = KINDS.some(kind => existsSync(kind))
     if (!hasKind) throw usageError(`${folder}: expected one of the folders ${KINDS.join(', ')}; npx ai-prompt-shell init writes an example`)
@@ -34,16 +46,18 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   }
   env['LOG_LEVEL'] ||= 'warn'
   const host = env['HOST'] ||= '127.0.0.1'
-  // A free port is chosen here rather than by the service, so that the address can be printed.
-  const port = env['PORT'] = env['PORT'] === '0' ? await freePort(host) : env['PORT'] || '8080'
+  const port = env['PORT'] = await freePort(host, env['PORT'] || '8080')
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  if (await isReady(url)) throw new CliError(EXIT.NO, `something answers at ${url} already: stop it, or choose another PORT`)
   await import(new URL(`../main${extname(import.meta.url)}`, import.meta.url).href)
-  if (!await becomesReady(url)) return undefined
+  if (!await becomesReady(url)) {
+    await output.words(`not ready yet at ${url}: the log says why, and the service goes on trying`)
+    return undefined
+  }
   await output.text(`serves ${env['STORE_DIR'] || 'Redis'} at ${url}`)
   if (env['CONSOLE'] !== 'off') await output.text(`console: ${url}/console/`)
   await output.text(`API: ${url}/docs`)
   await output.text(modelLine())
+  if (env['STORE_DIR'] === 'examples' && existsSync('examples/templates/greet.yaml')) await output.text(TRY.replace('URL', url))
   return url
 }
 
@@ -60,12 +74,31 @@ async function becomesReady (url: string): Promise<boolean> {
   return false
 }
 
-async function freePort (host: string): Promise<string> {
-  const server = createServer().listen(0, host)
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return String(port)
+/** Lines about variables of `.env` that are none of the service, and look like one of its. */
+function misspelt (names: readonly string[]): readonly string[] {
+  const known = Object.keys(configSchema.properties)
+  return names.filter(name => !known.includes(name) && !OTHERS.test(name)).flatMap(name => {
+    const meant = known.filter(each => isNearly(name, each))
+    return meant.length === 0 ? [] : [`.env: ${name} is no variable of the service: perhaps ${meant.join(' or ')} is meant`]
+  })
+}
+
+/**
+ * The port, or a free one for 0, so that the address can be printed. What listens there already is found before the service opens anything; other reasons
+ * not to listen are the service's to tell.
+ * @throws CliError
+ */
+async function freePort (host: string, wanted: string): Promise<string> {
+  const server = createServer()
+  try {
+    await once(server.listen(Number(wanted), host), 'listening')
+    return String((server.address() as AddressInfo).port)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return wanted
+    throw new CliError(EXIT.NO, `something listens at ${host}:${wanted} already: stop it, or choose another PORT`)
+  } finally {
+    server.close()
+  }
 }
 
 /** Whether a service at the address is ready. It is asked without the proxy of the environment, which `fetch` might use. */

@@ -31,7 +31,7 @@ describe('serve', () => {
     const { url, lines } = await serve(t)
     const { stdout } = await runAps(['prompt', 'render', 'team.greet', '-p', 'name=Ada'], { APS_URL: url })
     assert.equal(stdout, 'Say hello to Ada in one sentence, in a friendly tone.\n')
-    await waitFor('the model', () => lines.includes('the model is a SCRIPT: demo.yaml') || undefined)
+    await waitFor('the model', () => lines.includes('the model is a SCRIPT: demo') || undefined)
   })
 
   it('serves an edit at once', async t => {
@@ -54,6 +54,18 @@ describe('serve', () => {
     assert.deepEqual(await once(child, 'exit'), [0, null])
   })
 
+  it('tells of variables in .env that look like those of the service', async t => {
+    const { path, remove, write } = await createTemporaryFolder()
+    t.after(remove)
+    await write('.env', 'API_TOKEN=x\nPROT=1\nAPS_URL=http://127.0.0.1:1\nTOOL_SECRET_A=x\nTEAM=x\n')
+    const { stderr } = await runAps(['serve'], AT_ANY_PORT, undefined, path)
+    assert.deepEqual(stderr.split('\n').slice(0, 2), [
+      '.env: API_TOKEN is no variable of the service: perhaps API_TOKENS is meant',
+      '.env: PROT is no variable of the service: perhaps PORT is meant'
+    ])
+    assert.match(stderr.split('\n')[2] ?? '', /^aps: \.: expected one of the folders/)
+  })
+
   it('refuses a folder without registrations', async t => {
     const { path, remove } = await createTemporaryFolder()
     t.after(remove)
@@ -62,7 +74,7 @@ describe('serve', () => {
     assert.match(stderr, /^aps: \.: expected one of the folders extensions, templates, .*npx ai-prompt-shell init writes an example\n$/)
   })
 
-  it('refuses an address at which another service answers', async t => {
+  it('refuses a port at which something listens', async t => {
     const server = createServer((_request, reply) => { reply.end() }).listen(0, '127.0.0.1')
     await once(server, 'listening')
     t.after(() => { server.close() })
@@ -71,6 +83,6 @@ describe('serve', () => {
     t.after(remove)
     await write('templates/greet.yaml', 'userPrompt: Hi')
     const { code, stderr } = await runAps(['serve'], { PORT: String(port) }, undefined, path)
-    assert.deepEqual([code, stderr], [1, `aps: something answers at http://127.0.0.1:${port} already: stop it, or choose another PORT\n`])
+    assert.deepEqual([code, stderr], [1, `aps: something listens at 127.0.0.1:${port} already: stop it, or choose another PORT\n`])
   })
 })

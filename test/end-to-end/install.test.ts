@@ -37,24 +37,30 @@ describe('the installation of packages', () => {
     })
   }
 
+  it('says in one line that there is no network, after a try with what npm has kept', async t => {
+    const { stdout, stderr, status } = await runUninstalled(t, 'start.js', '#!/bin/sh\n[ "$1" = ping ] || echo "npm $*"\necho "npm error code EAI_AGAIN" >&2\nexit 1\n')
+    assert.match(stdout, /^Installing packages \.\.\.\nnpm ci .*--offline\n$/)
+    assert.deepEqual([stderr, status], ['The packages cannot be installed: the registry of npm cannot be reached (EAI_AGAIN), which is needed once\n', 1])
+  })
+
   for (const script of ['start.js', 'test.js', 'example-tools.js']) {
     it(`comes before scripts/${script} loads a package`, async t => {
-      assert.deepEqual(await runUninstalled(t, script), ['Installing packages ...', 'npm ci'])
+      const { stdout } = await runUninstalled(t, script, '#!/bin/sh\necho "npm $1"\nexit 1\n')
+      assert.equal(stdout, 'Installing packages ...\nnpm ci\n')
     })
   }
 })
 
-/** Runs a script in a clean checkout with an npm that fails; gives the lines that it printed. */
-async function runUninstalled (t: TestContext, script: string): Promise<string[]> {
+/** Runs a script in a clean checkout with an npm that fails. */
+async function runUninstalled (t: TestContext, script: string, npm: string): Promise<{ readonly stdout: string, readonly stderr: string, readonly status: number | null }> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await cp('scripts', join(folder.path, 'scripts'), { recursive: true })
   await folder.write('package.json', '{ "type": "module" }')
   await folder.write('package-lock.json', JSON.stringify(LOCK))
-  await folder.write('bin/npm', '#!/bin/sh\necho "npm $1"\nexit 1\n')
+  await folder.write('bin/npm', npm)
   await chmod(join(folder.path, 'bin', 'npm'), 0o755)
-  const { stdout } = spawnSync(process.execPath, [join(folder.path, 'scripts', script)], { env: pathOf(folder.path), encoding: 'utf8' })
-  return stdout.trimEnd().split('\n')
+  return spawnSync(process.execPath, [join(folder.path, 'scripts', script)], { env: pathOf(folder.path), encoding: 'utf8' })
 }
 
 function pathOf (folder: string): NodeJS.ProcessEnv {

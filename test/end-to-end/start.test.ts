@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, mkdir, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, it, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import type OpenAI from 'openai'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -14,6 +15,19 @@ describe('npm start', () => {
     const { lineWith } = await start(t)
     const [, url = ''] = /at (http:\/\/127\.0\.0\.1:[1-9]\d*)$/.exec(await lineWith('serves examples at')) ?? []
     assert.equal((await fetch(`${url}/api/prompts/greet`)).status, 200)
+  })
+
+  it('prints a command to try, which works', async t => {
+    const { lineWith } = await start(t)
+    const { stdout } = await promisify(execFile)('sh', ['-c', (await lineWith('try: ')).replace('try: ', '')])
+    assert.deepEqual(JSON.parse(stdout), { rendered_prompt: 'Say hello to Ada in one sentence.', status: 'success' })
+  })
+
+  it('goes by .env, and serves no examples where it names a store', async t => {
+    const { lineWith, lines } = await start(t, { '.env': 'STORE_DIR=mine\n', 'mine/templates/a.yaml': 'userPrompt: Hi\n' })
+    await lineWith('serves mine at')
+    await lineWith('the model is a SCRIPT')
+    assert.deepEqual(lines.filter(line => line.startsWith('try:')), [])
   })
 
   it('answers chats from the script of the examples', async t => {
@@ -41,12 +55,13 @@ describe('npm start', () => {
 
 interface Started {
   readonly process: ChildProcess
+  readonly lines: readonly string[]
   /** The first line, also of those that have come, that holds a text. */
   lineWith (text: string): Promise<string>
 }
 
 /** The script where everything is installed and built already: it would build anew under the tests that run beside this one. */
-async function start (t: TestContext): Promise<Started> {
+async function start (t: TestContext, files: Readonly<Record<string, string>> = {}): Promise<Started> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('package-lock.json', '{}')
@@ -56,6 +71,7 @@ async function start (t: TestContext): Promise<Started> {
   for (const script of ['start.js', 'install.js']) await copyFile(join('scripts', script), join(folder.path, 'scripts', script))
   for (const built of ['dist', 'examples']) await symlink(resolve(built), join(folder.path, built))
 
+  for (const [path, content] of Object.entries(files)) await folder.write(path, content)
   const child = spawn(process.execPath, ['scripts/start.js'], {
     cwd: folder.path,
     env: { PATH: process.env['PATH'], PORT: '0', LOG_LEVEL: 'info', DRAIN_DELAY_MS: '0' },
@@ -69,6 +85,7 @@ async function start (t: TestContext): Promise<Started> {
   const lines: string[] = []
   createInterface({ input: child.stdout }).on('line', line => { lines.push(line) })
   return {
+    lines,
     process: child,
     lineWith: text => waitFor(`a line with "${text}"`, () => lines.find(line => line.includes(text)))
   }

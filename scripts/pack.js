@@ -12,7 +12,7 @@ process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 // npm would take a shrinkwrap in this checkout in place of the lock file.
 const stage = mkdtempSync(join(tmpdir(), 'ai-prompt-shell-pack-'))
 try {
-  for (const path of ['package.json', 'README.md', 'LICENSE', 'dist', 'jsonschema', 'prompts.json', 'examples']) cpSync(path, join(stage, path), { recursive: true })
+  for (const path of ['package.json', 'README.md', 'LICENSE', 'dist', 'jsonschema', 'prompts.json', 'examples', 'docs', 'CONTRIBUTING.md', 'SECURITY.md']) cpSync(path, join(stage, path), { recursive: true })
   writeFileSync(join(stage, 'npm-shrinkwrap.json'), `${JSON.stringify(shippedTree(), null, 2)}\n`)
   const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', destination]
   console.log(execFileSync('npm', args, { cwd: stage, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], shell: process.platform === 'win32' }))

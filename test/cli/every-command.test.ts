@@ -113,7 +113,7 @@ describe('Every command of aps', () => {
   })
 
   it('is on a page', async () => {
-    const pages = [...PAGES, 'README.md'].map(page => readFileSync(page, 'utf8')).join('\n')
+    const pages = PAGES.map(page => readFileSync(page, 'utf8')).join('\n')
     const isTold = (name: string) => {
       const [last = '', ...above] = name.split(' ').reverse()
       return new RegExp(`\\b(?:aps|ai-prompt-shell) ${above.map(word => `${word} `).join('')}(?:[a-z-]+\\|)*${last}\\b|\`${last}\\b`).test(pages)

@@ -28,6 +28,10 @@ describe('npx aps', () => {
 })
 
 describe('the pages', () => {
+  it('begin with a README of at most 120 lines', () => {
+    assert.ok(readFileSync('README.md', 'utf8').trimEnd().split('\n').length <= 120)
+  })
+
   for (const page of pages) {
     const text = readFileSync(page, 'utf8')
 

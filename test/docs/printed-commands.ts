@@ -16,8 +16,8 @@ export interface PrintedCommands {
 /** A file that a page tells its reader to write: a block of YAML, and above it the name in a line that ends with `:`. */
 export interface PrintedFile { readonly line: number, readonly path: string, readonly content: string }
 
-/** Where readers find commands to paste, but for the README: its commands begin in an empty folder. */
-export const PAGES: readonly string[] = readdirSync('docs').filter(file => file.endsWith('.md')).sort().map(file => `docs/${file}`)
+/** Where readers find commands to paste. The README's edit an example that other pages show as it is. */
+export const PAGES: readonly string[] = [...readdirSync('docs').filter(file => file.endsWith('.md')).sort().map(file => `docs/${file}`), 'README.md']
 
 const COMMANDS = /(?:^<!-- not run: ([^\n]+) -->\n)?^```sh\n(.*?)^```\n(?:\n```(json|diff|)(?: \w+)?\n(.*?)^```$)?/gms
 

@@ -25,15 +25,15 @@ describe('the package', () => {
   let packed: Packed
   before(async () => { packed = (JSON.parse((await run(process.execPath, ['scripts/pack.js', folder.path])).stdout) as Packed[])[0] as Packed })
 
-  it('is made of what a service needs, and of examples', () => {
+  it('is made of what a service needs, of its pages, and of examples', () => {
     const tops = new Set(packed.files.map(({ path }) => path.split('/', 1)[0]))
-    assert.deepEqual([...tops].toSorted(), ['LICENSE', 'README.md', 'dist', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
+    assert.deepEqual([...tops].toSorted(), ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'dist', 'docs', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 360 files, 2.2 MB packed and 8 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 360, `${packed.entryCount} files`)
-    assert.ok(packed.size <= 2_200_000, `${packed.size} bytes`)
-    assert.ok(packed.unpackedSize <= 8_000_000, `${packed.unpackedSize} bytes`)
+  it('stays within 400 files, 2.5 MB packed and 8.5 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 400, `${packed.entryCount} files`)
+    assert.ok(packed.size <= 2_500_000, `${packed.size} bytes`)
+    assert.ok(packed.unpackedSize <= 8_500_000, `${packed.unpackedSize} bytes`)
   })
 
   it('installs the tree of the lock file, without a warning, in at most 130 MB', async t => {

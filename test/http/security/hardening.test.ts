@@ -66,7 +66,7 @@ describe('requests that are not as they should be', () => {
     ['a number that no double can hold', body('{"variables":{"name":1e400}}'), 400, 'REQUEST_INVALID'],
     ['a key that aims at prototypes', body('{"variables": {"__proto__": {"a": 1}}}'), 400, 'REQUEST_INVALID'],
     ['the same key in escapes', body('{"variables": {"\\u005f_proto__": {"a": 1}}}'), 400, 'REQUEST_INVALID'],
-    ['a path at /docs that no file can have', 'GET /docs/static/%00 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 404, 'ROUTE_NOT_FOUND'],
+    ['a path at /docs that no file can have', 'GET /docs/static/%00 HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],
     ['a part of a file at /docs that it does not have', 'GET /docs/static/index.css HTTP/1.1\r\nhost: localhost\r\nrange: bytes=999999999-\r\nconnection: close\r\n\r\n', 400, 'REQUEST_INVALID'],
     ['a method that no route has', 'PATCH /api/prompts HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 405, 'METHOD_NOT_ALLOWED'],
     ['a method that asks for a body, and has none', 'QUERY /api/prompts HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n', 405, 'METHOD_NOT_ALLOWED']

@@ -109,7 +109,7 @@ describe('An answer of a form', () => {
   it('is none yet while the model calls tools', async () => {
     const { outcome } = await ask([answerWith({ content: null, tool_calls: [{ id: '1' }] }) as JsonObject], { live: false, returns })
     assert.ok(outcome.kind === 'result')
-    assert.deepEqual(Object.keys(outcome.result as JsonObject), ['choices'])
+    assert.deepEqual(Object.keys(outcome.result as JsonObject), ['read', 'choices'])
   })
 })
 

@@ -30,8 +30,8 @@ describe('the package', () => {
     assert.deepEqual([...tops].toSorted(), ['CONTRIBUTING.md', 'LICENSE', 'README.md', 'SECURITY.md', 'dist', 'docs', 'examples', 'jsonschema', 'npm-shrinkwrap.json', 'package.json', 'prompts.json'])
   })
 
-  it('stays within 400 files, 2.5 MB packed and 8.5 MB unpacked', () => {
-    assert.ok(packed.entryCount <= 400, `${packed.entryCount} files`)
+  it('stays within 420 files, 2.5 MB packed and 8.5 MB unpacked', () => {
+    assert.ok(packed.entryCount <= 420, `${packed.entryCount} files`)
     assert.ok(packed.size <= 2_500_000, `${packed.size} bytes`)
     assert.ok(packed.unpackedSize <= 8_500_000, `${packed.unpackedSize} bytes`)
   })

@@ -21,7 +21,7 @@ interface CounterState { readonly most: number, readonly strokes: number }
 /** A made-up engine: with each input it calls a tool, until it has done so often enough. */
 const COUNTER: EngineKey<Strokes, Counted> = { name: 'counter/1' }
 
-const OTHER: EngineKey<Strokes, Counted> = { name: 'counter/2' }
+const OTHER: EngineKey<Strokes, Counted> = { name: 'meter/1' }
 
 const counterEngine: Engine<Strokes, CounterState, Counted> = {
   ...COUNTER,
@@ -75,7 +75,7 @@ describe('an engine that is added from outside', () => {
   it('is not read by the key of another', async t => {
     const { door } = counting(t)
     const { session } = await door.start(BELLS, VISIT, NOTHING, { most: 1 })
-    assert.throws(() => resultOf(session, OTHER), /a session of counter\/1 has no result of counter\/2/)
-    assert.throws(() => startedAs(session.start, OTHER), /a session of counter\/1 did not start as one of counter\/2/)
+    assert.throws(() => resultOf(session, OTHER), /a session of counter\/1 has no result of meter\/1/)
+    assert.throws(() => startedAs(session.start, OTHER), /a session of counter\/1 did not start as one of meter\/1/)
   })
 })

@@ -11,6 +11,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly required?: readonly string[]
+  readonly additionalProperties?: Schema | boolean
   readonly items?: Schema
   readonly minimum?: number
   readonly maximum?: number
@@ -78,22 +79,22 @@ function requestOf (method: string, path: string, operation: Operation, vocabula
   const isWrite = method === 'PUT' || method === 'DELETE'
   const [, named] = Object.entries(vocabulary.below).find(([prefix]) => path.startsWith(prefix)) ?? []
   const ids = named !== undefined ? named : path.includes('{model}') ? vocabulary.models : isWrite ? vocabulary.writableIds : [...vocabulary.ids, ...vocabulary.writableIds]
-  const id = fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: text.filter(each => !vocabulary.ids.includes(each.replaceAll(':', '.')) && !NO_SEGMENTS.has(each)) })
+  const id = fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: text.filter(each => !vocabulary.ids.includes(each.replaceAll(':', '.')) && !NO_SEGMENTS.has(each)) })
   const all = (place: Parameter['in']) => fc.record(
     Object.fromEntries(parameters.filter(parameter => parameter.in === place).map(({ name, schema, example }) => [name, fc.oneof({ weight: 4, arbitrary: example === undefined ? valueOf(schema).map(String) : fc.constant(example) }, { weight: 1, arbitrary: text })])),
     { requiredKeys: [] }
   )
-  const of = (place: Parameter['in']) => fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: all(place) })
+  const of = (place: Parameter['in']) => fc.oneof({ weight: 5, arbitrary: fc.constant({}) }, { weight: 1, arbitrary: all(place) })
   const content = operation.requestBody?.content ?? {}
   const body = content['application/json'] === undefined
     ? method === 'GET' ? fc.constant(undefined) : fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: text })
     : fc.oneof(
       { weight: 4, arbitrary: broken(valueOf(content['application/json'].schema)).map(value => JSON.stringify(value)) },
-      { weight: 10, arbitrary: fc.constantFrom(...(vocabulary.bodies[operation.operationId] ?? [{}])).map(value => JSON.stringify(value)) },
+      { weight: 16, arbitrary: fc.constantFrom(...(vocabulary.bodies[operation.operationId] ?? [{}])).map(value => JSON.stringify(value)) },
       { weight: 1, arbitrary: text },
       { weight: 1, arbitrary: fc.constantFrom(undefined, '', '{', '{"__proto__": {"x": 1}}', '['.repeat(200), '{"a": 1e999}') }
     )
-  const type = fc.oneof({ weight: 8, arbitrary: fc.constant('application/json') }, { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/xml', 'application/json; charset=latin1', 'x') })
+  const type = fc.oneof({ weight: 16, arbitrary: fc.constant('application/json') }, { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/xml', 'application/json; charset=latin1', 'x') })
   const [, ...others] = parameters.filter(parameter => parameter.in === 'path')
   const further = fc.tuple(...others.map(({ schema, example = '' }) => fc.oneof({ weight: 4, arbitrary: fc.constant(String(example)) }, { weight: 1, arbitrary: valueOf(schema).map(String) }, { weight: 1, arbitrary: text.filter(each => !NO_SEGMENTS.has(each)) })))
   return fc.record({ id, further, query: of('query'), headers: of('header'), payload: body, type }).map(({ id, further, query, headers, payload, type }) => ({
@@ -129,8 +130,9 @@ function valueOf (schema: Schema): Arbitrary<unknown> {
   }
 }
 
-function objectOf ({ properties = {}, required = [] }: Schema): Arbitrary<object> {
+function objectOf ({ properties = {}, required = [], additionalProperties }: Schema): Arbitrary<object> {
   const known = fc.record(Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, valueOf(schema)])), { requiredKeys: [...required] })
+  if (additionalProperties === false) return known
   const more = fc.dictionary(text, anything, { maxKeys: 2 })
   return fc.oneof({ weight: 3, arbitrary: known }, { weight: 1, arbitrary: fc.tuple(known, more).map(([one, other]) => ({ ...other, ...one })) })
 }

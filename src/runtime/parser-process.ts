@@ -9,6 +9,9 @@ const IDLE_MILLISECONDS = 60_000
 /** The greatest size of the process's heap, in MiB. */
 const MAX_MEGABYTES = 256
 
+/** Idle children of services of this process that are closed, by the module that they run: the next service that asks goes on with one of them. */
+const spares = new Map<string, ChildProcess>()
+
 /** A child process that parses texts from strangers, one at a time. */
 export interface ParserProcess<Question, Answer> {
   /** Asks a question and gives the answer of the process; `undefined` when the process takes too long, crashes or is closed. */
@@ -42,7 +45,7 @@ export function createParserProcess<Question extends object, Answer> ({ entry, b
   async function answer (question: Question): Promise<Answer | undefined> {
     clearTimeout(idle)
     if (isClosed) return undefined
-    if (child?.connected !== true) child = await start(file)
+    if (child?.connected !== true) child = takeSpare(file) ?? await start(file)
     const answered = await ask<Answer>(child, question, timeout)
     if (answered === undefined) await end()
     else idle = setTimeout(() => { void end() }, IDLE_MILLISECONDS).unref()
@@ -64,9 +67,18 @@ export function createParserProcess<Question extends object, Answer> ({ entry, b
     async close () {
       isClosed = true
       clearTimeout(idle)
-      await end()
+      const isIdle = child?.connected === true && oneAtATime.activeCount === 0
+      if (!isIdle || spares.has(file)) return await end()
+      // It ends with this process, whose channel it reads.
+      spares.set(file, child as ChildProcess)
     }
   }
+}
+
+function takeSpare (file: string): ChildProcess | undefined {
+  const spare = spares.get(file)
+  spares.delete(file)
+  return spare?.connected === true ? spare : undefined
 }
 
 async function start (file: string): Promise<ChildProcess> {

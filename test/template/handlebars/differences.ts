@@ -63,7 +63,7 @@ export const DIFFERENCES: readonly Difference[] = [
     ours: '[]'
   },
   {
-    about: 'What is below null is absent rather than null.',
+    about: 'What is below null, 0 and false is absent, not null.',
     text: '{{> show value=none.deeper}}',
     data: { none: null },
     partials: { show: '{{this}}' },
@@ -86,7 +86,7 @@ export const DIFFERENCES: readonly Difference[] = [
     ours: 'Ann'
   },
   {
-    about: 'What is below 0 and false is absent also for `@root`.',
+    about: 'What is below null, 0 and false is absent, also for `@root`.',
     text: '[{{@root.zero.deeper}}]',
     data: { zero: 0 },
     package: '[0]',

@@ -50,8 +50,8 @@ describe('the examples with their tool server', () => {
   it('render with the registered defaults while it does not run, and with results once it does', async t => {
     const ports = await freeExamplePorts()
     const { url } = await startProcess(t, { STORE_DIR: await examplesFor(t, ports), RENDER_TIMEOUT_MS: '20000' })
-    const explain = () => post(url, '/api/render/prompts/symbols.explain', '{"variables":{"symbol":"CreateOrder"}}')
-    assert.equal(await explain(), '{"rendered_prompt":"Explain CreateOrder of the project payments.\\nIt is not known where it is used: nothing names it, or npm run example:tools is not running.","status":"success"}')
+    const explain = () => post(url, '/api/render/prompts/symbols.explain', '{"variables":{"symbol":"NewBook"}}')
+    assert.equal(await explain(), '{"rendered_prompt":"Explain NewBook of the project payments.\\nIt is not known where it is used: nothing names it, or npm run example:tools is not running.","status":"success"}')
     assert.equal(await post(url, '/api/render/prompts/review.file', '{"variables":{"file":"ledger/book.go"}}'),
       '{"rendered_prompt":"Review ledger/book.go. Its owners: unknown without npm run example:tools.\\nWhat it declares is not known: there is no such file, or npm run example:tools is not running.\\n","status":"success"}')
     await startExampleTools(t, ports)

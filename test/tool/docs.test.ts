@@ -21,7 +21,7 @@ describe('docs/tools.md', () => {
 
   it('names every field of the policy', () => {
     for (const field of ['timeout', 'retries', 'idempotent', 'cacheTtl', 'breaker', 'concurrency', 'default', 'onError', 'strictReturns']) {
-      assert.match(page, new RegExp(`^\\| \`${field}\` \\|`, 'm'))
+      assert.match(page, new RegExp(`^- \`${field}\` \\(`, 'm'))
     }
   })
 

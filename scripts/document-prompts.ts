@@ -15,10 +15,10 @@ interface Schema {
   readonly maxLength?: number
 }
 
-/** The page tells of these by what they are, in a table of its own. */
+/** The page tells of these by what they are, in a list of its own. */
 const PARTS = 'messages[].content'
 
-/** The table of a prompt's fields, in Markdown, from `jsonschema/prompt.json`. */
+/** The list of a prompt's fields, in Markdown, from `jsonschema/prompt.json`. */
 export function documentPromptFields (): string {
   const { $defs: definitions } = JSON.parse(readFileSync('jsonschema/prompt.json', 'utf8')) as { $defs: Record<string, Schema> }
   const resolve = (schema: Schema): Schema => schema.$ref === undefined ? schema : definitions[schema.$ref.split('/').at(-1) as string] as Schema
@@ -28,13 +28,13 @@ export function documentPromptFields (): string {
       const field = resolve(reference)
       const path = `${above}${name}`
       const needed = schema.required?.includes(name) === true ? ' **Required.**' : ''
-      const row = `| \`${path}\` | ${typeOf(field)} | ${field.description ?? ''}${needed} |`
+      const row = `- \`${path}\` (${typeOf(field)}): ${field.description ?? ''}${needed}`
       if (path === PARTS) return [row]
       return [row, ...rowsOf(field, `${path}.`), ...rowsOf(resolve(field.items ?? {}), `${path}[].`)]
     })
   }
 
-  return ['| field | value | what it does |', '|---|---|---|', ...rowsOf(definitions['prompt'] as Schema, '')].join('\n')
+  return rowsOf(definitions['prompt'] as Schema, '').join('\n')
 }
 
 function typeOf (schema: Schema): string {

@@ -7,16 +7,13 @@ type Documented = Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'ex
 const INTRODUCTION = `# Functions
 
 Both template languages have these functions. What a function works on is its last argument, where a Go pipeline puts it. Null and nothing count as the
-empty text and the empty list. Examples are in Handlebars, and end in what they give; each goes in Go, too:
+empty text and the empty list. Examples are in Handlebars, with their variables and what they give; each goes in Go, too:
 
-| Handlebars | Go |
-|---|---|
-| \`{{join ", " variables.tags}}\` | \`{{join ", " .variables.tags}}\`, or \`{{.variables.tags \\| join ", "}}\` |
-| \`{{upper (join ", " variables.tags)}}\` | \`{{.variables.tags \\| join ", " \\| upper}}\` |
-| \`{{#if (eq variables.mode "fast")}}…{{/if}}\` | \`{{if eq .variables.mode "fast"}}…{{end}}\` |
-| \`{{#each (split "," variables.files)}}{{this}}{{/each}}\` | \`{{range split "," .variables.files}}{{.}}{{end}}\` |
+- \`{{upper (join ", " variables.tags)}}\`: \`{{upper (join ", " .variables.tags)}}\`, or \`{{.variables.tags | join ", " | upper}}\`
+- \`{{#if (eq variables.mode "fast")}}…{{/if}}\`: \`{{if eq .variables.mode "fast"}}…{{end}}\`
+- \`{{#each (split "," variables.files)}}{{this}}{{/each}}\`: \`{{range split "," .variables.files}}{{.}}{{end}}\`
 
-In Handlebars, a function's name without arguments is a path like any other: \`{{date}}\` is the variable \`date\`.
+In Handlebars, a function's name without arguments is a variable: \`{{date}}\`.
 `
 
 /** The reference of all functions, as Markdown. */
@@ -24,16 +21,14 @@ export function documentFunctions (): string {
   return [
     INTRODUCTION,
     '## Texts, lists, JSON and time\n',
-    tableOf([...FUNCTIONS.values()]),
+    listOf([...FUNCTIONS.values()]),
     '## Conditions, comparisons and access\n',
-    tableOf(FORMS)
+    listOf(FORMS)
   ].join('\n')
 }
 
-function tableOf (functions: readonly Documented[]): string {
-  const rows = functions.map(({ name, parameters, summary, example }) => {
-    const cells = [`\`${name} ${parameters}\``, summary, `\`${JSON.stringify(example.variables)}\``, `\`${example.handlebars}\` → \`${JSON.stringify(example.output)}\``]
-    return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
-  })
-  return ['| function | what it gives | variables | example |', '|---|---|---|---|', ...rows, ''].join('\n')
+function listOf (functions: readonly Documented[]): string {
+  const points = functions.map(({ name, parameters, summary, example }) =>
+    `- \`${name} ${parameters}\`: ${summary} \`${example.handlebars}\` \`${JSON.stringify(example.variables)}\` → \`${JSON.stringify(example.output)}\``)
+  return [...points, ''].join('\n')
 }

@@ -35,7 +35,7 @@ const ISO = /^(\d{4}-\d{2}-(\d{2}))(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z
 const date: TemplateFunction = {
   name: 'date',
   parameters: 'format value?',
-  summary: 'A time as text, in UTC; the value is an ISO 8601 text or milliseconds since 1970, or else the time of the render. ' +
+  summary: 'A time in UTC; the value is an ISO 8601 text or milliseconds since 1970, else the time of the render. ' +
     'The format may hold `YYYY`, `MMMM` (January), `MMM` (Jan), `MM`, `DD`, `dddd` (Sunday), `ddd` (Sun), `HH`, `mm`, `ss`, `SSS`; text in `[brackets]` stands for itself.',
   example: {
     go: '{{ .variables.changed | date "YYYY-MM-DD [at] HH:mm" }}',

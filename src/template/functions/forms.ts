@@ -14,7 +14,7 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'and',
     parameters: 'value…',
-    summary: 'The first value that is false, else the last one; values after it are not evaluated.',
+    summary: 'The first value that is false, else the last one; those after it are not evaluated.',
     example: {
       go: '{{ if and .variables.code .variables.strict }}strict{{ else }}lax{{ end }}',
       handlebars: '{{#if (and variables.code variables.strict)}}strict{{else}}lax{{/if}}',
@@ -25,13 +25,13 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'or',
     parameters: 'value…',
-    summary: 'The first value that is true, else the last one; values after it are not evaluated.',
+    summary: 'The first value that is true, likewise.',
     example: { go: '{{ or .variables.name "nobody" }}', handlebars: '{{or variables.name "nobody"}}', variables: { name: '' }, output: 'nobody' }
   },
   {
     name: 'not',
     parameters: 'value',
-    summary: 'Whether the value is false: false, 0, an empty text or list, null, nothing, absent; in Go an empty object, too.',
+    summary: 'Whether the value is [false](templates.md#conditions-and-loops).',
     example: {
       go: '{{ if not .variables.files }}no files{{ end }}',
       handlebars: '{{#if (not variables.files)}}no files{{/if}}',
@@ -68,13 +68,13 @@ export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' |
   {
     name: 'len',
     parameters: 'value',
-    summary: 'How many elements or members there are, or how long a text is: in bytes in Go, in UTF-16 units in Handlebars.',
+    summary: 'How many elements or members there are, or how long a text is: bytes in Go, UTF-16 units in Handlebars.',
     example: { go: '{{ len .variables.files }}', handlebars: '{{len variables.files}}', variables: { files: ['a', 'b'] }, output: '2' }
   },
   {
     name: 'index',
     parameters: 'holder key…',
-    summary: 'The element or member at the key, and so on for further keys; a key is one segment, whatever it contains; `lookup` of Handlebars has one key.',
+    summary: 'The element or member at the key, and so on; a key is one segment, whatever it contains.',
     example: {
       go: '{{ index .variables.files 1 "name" }}',
       handlebars: '{{index variables.files 1 "name"}}',

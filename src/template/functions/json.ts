@@ -7,7 +7,7 @@ import { type TemplateFunction } from './function.ts'
 const json: TemplateFunction = {
   name: 'json',
   parameters: 'indent? value',
-  summary: 'The value as JSON on one line, or with `indent` spaces (at most 10) a level; integers keep all their digits, nothing is `null`.',
+  summary: 'The value as JSON on one line, or with `indent` spaces (at most 10) a level; nothing is `null`.',
   example: {
     go: '{{ .variables.file | json }}',
     handlebars: '{{json variables.file}}',

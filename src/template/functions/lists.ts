@@ -7,7 +7,7 @@ import { type FunctionContext, type TemplateFunction } from './function.ts'
 const first: TemplateFunction = {
   name: 'first',
   parameters: 'list',
-  summary: 'The first element of the list, or nothing.',
+  summary: 'The first element, or nothing.',
   example: {
     go: '{{ .variables.files | first }}',
     handlebars: '{{first variables.files}}',
@@ -21,7 +21,7 @@ const first: TemplateFunction = {
 const last: TemplateFunction = {
   name: 'last',
   parameters: 'list',
-  summary: 'The last element of the list, or nothing.',
+  summary: 'The last element, or nothing.',
   example: {
     go: '{{ .variables.files | last }}',
     handlebars: '{{last variables.files}}',
@@ -35,7 +35,7 @@ const last: TemplateFunction = {
 const sortBy: TemplateFunction = {
   name: 'sortBy',
   parameters: 'path list',
-  summary: 'The list sorted by the member at `path` (`size`, `author.name`; `""` for the element itself): numbers, texts by code units, booleans, then elements without it; equal ones keep their order.',
+  summary: 'Sorted by the member at `path` (`author.name`; `""`: the element itself): numbers, texts by code units, booleans, those without it; equal ones keep their order.',
   example: {
     go: '{{ range .variables.files | sortBy "size" }}{{ .name }} {{ end }}',
     handlebars: '{{#each (sortBy "size" variables.files)}}{{name}} {{/each}}',
@@ -49,7 +49,7 @@ const sortBy: TemplateFunction = {
 const groupBy: TemplateFunction = {
   name: 'groupBy',
   parameters: 'path list',
-  summary: 'Groups `{key, items}` of the elements with an equal member at `path`, in order of appearance; the key of those without it is null.',
+  summary: 'Groups `{key, items}` by the member at `path`, in order of appearance; without it the key is null.',
   example: {
     go: '{{ range .variables.files | groupBy "kind" }}{{ .key }}:{{ range .items }} {{ .name }}{{ end }};{{ end }}',
     handlebars: '{{#each (groupBy "kind" variables.files)}}{{key}}:{{#each items}} {{name}}{{/each}};{{/each}}',

@@ -39,7 +39,7 @@ const upper: TemplateFunction = {
 const lower: TemplateFunction = {
   name: 'lower',
   parameters: 'text',
-  summary: 'The text in lower case, letter by letter.',
+  summary: 'The text in lower case.',
   example: {
     go: '{{ .variables.language | lower }}',
     handlebars: '{{lower variables.language}}',
@@ -96,7 +96,7 @@ const split: TemplateFunction = {
 const join: TemplateFunction = {
   name: 'join',
   parameters: 'separator list',
-  summary: 'The elements as one text, the separator between them, objects and lists as JSON.',
+  summary: 'The elements as one text, objects and lists as JSON.',
   example: {
     go: '{{ .variables.tags | join ", " }}',
     handlebars: '{{join ", " variables.tags}}',
@@ -110,7 +110,7 @@ const join: TemplateFunction = {
 const indent: TemplateFunction = {
   name: 'indent',
   parameters: 'width text',
-  summary: 'The text with `width` spaces (at most 80) before every line that is not empty.',
+  summary: '`width` spaces (at most 80) before every line that is not empty.',
   example: {
     go: '{{ .variables.code | indent 2 }}',
     handlebars: '{{indent 2 variables.code}}',

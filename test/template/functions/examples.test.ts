@@ -20,8 +20,8 @@ describe('the functions of the templates', () => {
   }
 
   it('are each documented once', () => {
-    const rows = Array.from(documentFunctions().matchAll(/^\| `(\w+) /gm), ([, name]) => name)
-    assert.deepEqual(rows, [...new Set(documented.map(({ name }) => name))])
+    const names = Array.from(documentFunctions().matchAll(/^- `(\w+) /gm), ([, name]) => name)
+    assert.deepEqual(names, [...new Set(documented.map(({ name }) => name))])
   })
 
   it('are all called as they are registered', () => {

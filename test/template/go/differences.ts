@@ -4,7 +4,7 @@ import { SAMPLE_TOOLS } from './sample-tools.ts'
 /** A class of places where this engine differs from Go on purpose. */
 export interface DifferenceClass {
   readonly name: string
-  /** How docs/templates.md begins to say it: the first words of a row of its table, or of a point of the list below that. */
+  /** How docs/templates.md begins to say it: the first words of a point of its list. */
   readonly says: string
   /** Whether the class explains what differs. */
   explains (verdict: Pick<Verdict, 'vector' | 'expected' | 'got'>): boolean

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 
 describe('docs/errors.md', () => {
   it('has every code that the service answers with, under its status, and no other', () => {
-    const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^\| `([A-Z_]+)` \| (\d+) \|/gm)
+    const rows = readFileSync('docs/errors.md', 'utf8').matchAll(/^- `([A-Z_]+)` (\d+): /gm)
     assert.deepEqual(Array.from(rows, ([, code, status]) => `${code} ${status}`).sort(), codesInSource())
   })
 })

@@ -41,25 +41,25 @@ function environmentExample (): string {
   return `# Every variable of the service, with its default. Made by npm run docs.\n\n${groups.join('\n')}`
 }
 
-/** The page with its table of variables renewed, between two comments. */
+/** The page with its lists of variables renewed, between two comments. */
 function withVariables (page: string): string {
-  const tables = byTopic(variables()).map(([title, own]) => {
-    const rows = own.map(({ name, fallback, description }) => `| \`${name}\` | ${fallback === '' ? '' : `\`${fallback}\``} | ${description} |`)
-    return [`## ${title}`, '', '| variable | default | what it is for |', '|---|---|---|', ...rows].join('\n')
+  const lists = byTopic(variables()).map(([title, own]) => {
+    const items = own.map(({ name, fallback, description }) => `- \`${name}\`${fallback === '' ? '' : ` (\`${fallback}\`)`}: ${description}`)
+    return [`## ${title}`, '', ...items].join('\n')
   })
-  return withSection(page, 'variables', tables.join('\n\n'))
+  return withSection(page, 'variables', lists.join('\n\n'))
 }
 
-/** Every field of the log, those of one meaning in one row, and every metric. */
+/** Every field of the log, those of one meaning in one item, and every metric. */
 function withObservability (page: string): string {
   const fields = LOG_FIELDS.map(([title, descriptions]) => {
-    const rows = Array.from(new Set(Object.values(descriptions)), description =>
-      `| ${Object.keys(descriptions).filter(name => descriptions[name] === description).map(name => `\`${name}\``).join(', ')} | ${description} |`)
-    return [`**${title}**`, '', '| field | what it holds |', '|---|---|', ...rows].join('\n')
+    const items = Array.from(new Set(Object.values(descriptions)), description =>
+      `- ${Object.keys(descriptions).filter(name => descriptions[name] === description).map(name => `\`${name}\``).join(', ')}: ${description}`)
+    return [`**${title}**`, '', ...items].join('\n')
   })
-  const rows = describeMetrics().map(({ name, type, labels, help }) => `| \`${name}\` | ${type} | ${labels.map(label => `\`${label}\``).join(' ')} | ${help} |`)
-  const table = ['| metric | type | labels | what it tells |', '|---|---|---|---|', ...rows].join('\n')
-  return withSection(withSection(page, 'log fields', fields.join('\n\n')), 'metrics', table)
+  const metrics = describeMetrics().map(({ name, type, labels, help }) =>
+    `- \`${name}\` (${type}${labels.length === 0 ? '' : ` by ${labels.map(label => `\`${label}\``).join(' ')}`}): ${help}`)
+  return withSection(withSection(page, 'log fields', fields.join('\n\n')), 'metrics', metrics.join('\n'))
 }
 
 /** A page with what stands between two of its comments renewed. */

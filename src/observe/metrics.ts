@@ -38,35 +38,35 @@ export class Metrics {
 
   readonly requests = new Histogram(this.registry, {
     name: 'prompt_shell_http_request_duration_seconds',
-    help: 'Time from a request to the last byte of its answer; status 499 when the client left',
+    help: 'Time from a request to the last byte of its answer; 499 when the client left',
     labels: ['method', 'route', 'status'],
     buckets: DURATIONS
   })
 
   readonly overhead = new Histogram(this.registry, {
     name: 'prompt_shell_overhead_seconds',
-    help: 'What this service adds to requests that rendered, called a tool or asked a model: their time without waits for tools and models',
+    help: 'Time of requests that rendered, called a tool or asked a model, without waits for tools and models',
     labels: ['route'],
     buckets: OVERHEADS
   })
 
   readonly inFlight = new Gauge({
     name: 'prompt_shell_http_requests_in_flight',
-    help: 'Requests that are not answered in full yet',
+    help: 'Requests not answered in full yet',
     registers: [this.registry],
     collect: () => { this.inFlight.set(this.requestsInFlight) }
   })
 
   readonly refused = new Counter({
     name: 'prompt_shell_http_requests_refused_total',
-    help: 'Requests that were refused with 503 OVERLOADED; no other metric counts them',
+    help: 'Requests refused with 503 OVERLOADED; no other metric counts them',
     registers: [this.registry]
   })
 
   /** The number of renders, by prompt, version and outcome. */
   readonly renders = countersOf(new Counter({
     name: 'prompt_shell_renders_total',
-    help: 'Renders; the version is empty for content that is none, the outcome ok or the error code, a prompt that is not registered (unknown)',
+    help: 'Renders; the version is empty for unrecorded content, the outcome ok or the error code, an unregistered prompt (unknown)',
     labelNames: ['prompt', 'version', 'outcome'],
     registers: [this.registry]
   }))
@@ -80,42 +80,42 @@ export class Metrics {
 
   readonly passes = new Histogram(this.registry, {
     name: 'prompt_shell_render_passes',
-    help: 'Passes that a successful render took: 1 without tools and with every shared variable in memory',
+    help: 'Passes of a successful render: 1 without tools and with all shared variables in memory',
     labels: [],
     buckets: [1, 2, 3, 4, 5, 7, 10, 20, 50, 101]
   })
 
   readonly toolCalls = new Histogram(this.registry, {
     name: 'prompt_shell_tool_call_duration_seconds',
-    help: 'Time of a call of a tool, retries included; the outcome is ok, cached or failed',
+    help: 'Time of a call of a tool, with retries; the outcome is ok, cached or failed',
     labels: ['tool', 'outcome'],
     buckets: DURATIONS
   })
 
   readonly toolFailures = new Counter({
     name: 'prompt_shell_tool_failures_total',
-    help: 'Failed calls of tools, by code: TIMEOUT, UNREACHABLE, BREAKER_OPEN, ...',
+    help: 'Failed calls of tools: TIMEOUT, UNREACHABLE, BREAKER_OPEN, ...',
     labelNames: ['tool', 'code'],
     registers: [this.registry]
   })
 
   readonly modelCalls = new Histogram(this.registry, {
     name: 'prompt_shell_model_call_duration_seconds',
-    help: 'Time of a call of a provider up to the last byte, with waits and retries; the outcome is ok, LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
+    help: 'Time of a call of a provider to the last byte, with waits and retries; the outcome is ok, LLM_UPSTREAM, LLM_RATE_LIMITED, LLM_AUTH, LLM_BUSY, REFUSED (a 4xx that is the caller\'s), CUT (a stream that failed after its first event) or CLIENT_CLOSED',
     labels: ['provider', 'model', 'operation', 'outcome'],
     buckets: DURATIONS
   })
 
   readonly firstEvents = new Histogram(this.registry, {
     name: 'prompt_shell_model_first_event_seconds',
-    help: 'Time from asking a provider for a stream to its first event',
+    help: 'Time to the first event of a provider\'s stream',
     labels: ['provider', 'model'],
     buckets: DURATIONS
   })
 
   readonly modelRetries = new Counter({
     name: 'prompt_shell_model_retries_total',
-    help: 'Attempts at a provider beyond the first of a call',
+    help: 'Attempts beyond the first of a call',
     labelNames: ['provider', 'model'],
     registers: [this.registry]
   })
@@ -123,7 +123,7 @@ export class Metrics {
   /** The number of model tokens, by provider, model, version of the prompt, and direction (input or output). */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
-    help: 'Tokens, by direction (input, output) and version of the prompt, such as review.short@7; estimated where the provider tells none',
+    help: 'Tokens (input, output) by version, such as review.short@7; estimated where the provider tells none',
     labelNames: ['provider', 'model', 'version', 'direction'],
     registers: [this.registry]
   }))
@@ -137,42 +137,42 @@ export class Metrics {
 
   readonly labelFallbacks = new Counter({
     name: 'prompt_shell_label_fallbacks_total',
-    help: 'Requests with a default label that their prompt does not have, which were served the latest content',
+    help: 'Requests served the latest content, since their prompt lacks the default label',
     labelNames: ['label'],
     registers: [this.registry]
   })
 
   readonly sessionEffects = new Histogram(this.registry, {
     name: 'prompt_shell_session_effect_duration_seconds',
-    help: 'Time of what sessions have begun, by kind (llm, tool); the outcome is ok or the error code',
+    help: 'Time of what sessions have begun (llm, tool); the outcome is ok or the error code',
     labels: ['kind', 'outcome'],
     buckets: DURATIONS
   })
 
   readonly sessionToolsHeld = new Counter({
     name: 'prompt_shell_session_tool_held_total',
-    help: 'Calls of tools by sessions that had to wait for an approval',
+    help: 'Calls by sessions that waited for an approval',
     labelNames: ['tool'],
     registers: [this.registry]
   })
 
   readonly sessionToolsRefused = new Counter({
     name: 'prompt_shell_session_tool_refused_total',
-    help: 'Calls of tools by sessions that were refused, by person, policy or budget',
+    help: 'Calls by sessions that a person, policy or budget refused',
     labelNames: ['tool', 'by'],
     registers: [this.registry]
   })
 
   readonly sessionsEnded = new Counter({
     name: 'prompt_shell_sessions_ended_total',
-    help: 'Sessions that have ended, by engine and status: completed, failed, cancelled or expired',
+    help: 'Ended sessions: completed, failed, cancelled or expired',
     labelNames: ['engine', 'status'],
     registers: [this.registry]
   })
 
   readonly writeToServed = new Histogram(this.registry, {
     name: 'prompt_shell_registry_write_to_served_seconds',
-    help: 'Time from the store\'s word of a change to a generation that serves it',
+    help: 'Time from the store\'s word of a change until it is served',
     labels: [],
     buckets: DURATIONS
   })

@@ -43,24 +43,24 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
       entries.set({ kind: kind.name }, kind.reading === 'lazy' ? registry.environs.index.size : offeredOf(registry.generation, kind).size)
     }
   })
-  gauge('rejected_entries', 'Keys that are not served as they are stored; GET /api/status/entries has the reasons', ['kind'], rejected => {
+  gauge('rejected_entries', 'Keys not served as they are stored; GET /api/status/entries has the reasons', ['kind'], rejected => {
     const problems = registry.problems()
     for (const kind of registry.kinds) {
       const prefix = kindPrefix(keyPrefix, kind.key)
       rejected.set({ kind: kind.key }, problems.filter(({ key }) => key.startsWith(prefix)).length)
     }
   })
-  gauge('held_kinds', 'Kinds that are held because the store suddenly shows none', [], held => { held.set(registry.status().held.length) })
-  gauge('held_nodes', 'Nodes of the store that suddenly show no key, and whose keys are held', [], held => { held.set(registry.status().heldNodes.length) })
-  gauge('generation', 'Number of the generation in force, counted by this process', [], generation => {
+  gauge('held_kinds', 'Kinds that are held, since the store suddenly shows none', [], held => { held.set(registry.status().held.length) })
+  gauge('held_nodes', 'Nodes of the store whose keys are held, since they suddenly show none', [], held => { held.set(registry.status().heldNodes.length) })
+  gauge('generation', 'Generation in force, counted by this process', [], generation => {
     generation.set(registry.generation.number)
   })
   gauge('age_seconds', 'Time since all was last verified against the store; infinite before', [], age => {
     const { verifiedAt } = registry.status()
     age.set(verifiedAt === undefined ? Infinity : (Date.now() - verifiedAt.getTime()) / 1000)
   })
-  gauge('store_connected', 'Whether the store can be reached: 1 or 0', [], connected => { connected.set(registry.status().store.connected ? 1 : 0) })
-  gauge('changes_pushed', '1 while the store tells of changes by itself, 0 while the service asks for them', [], pushed => {
+  gauge('store_connected', '1 while the store can be reached, else 0', [], connected => { connected.set(registry.status().store.connected ? 1 : 0) })
+  gauge('changes_pushed', '1 while the store tells of changes, 0 while it is asked for them', [], pushed => {
     pushed.set(registry.status().store.changes === 'pushed' ? 1 : 0)
   })
 }
@@ -92,17 +92,17 @@ export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): vo
     })
   }
 
-  counter('hits_total', 'Look-ups that found what they wanted, by cache', ({ hits }) => hits)
-  counter('misses_total', 'Look-ups in vain, by cache', ({ misses }) => misses)
+  counter('hits_total', 'Look-ups that found what they wanted', ({ hits }) => hits)
+  counter('misses_total', 'Look-ups in vain', ({ misses }) => misses)
   gauge('entries', 'What a cache holds now', ({ entries }) => entries)
-  gauge('bytes', 'How much that is, as the cache counts it', ({ bytes }) => bytes)
+  gauge('bytes', 'Its size, as the cache counts it', ({ bytes }) => bytes)
 }
 
 /** Adds the metric of the sessions that wait for another version of the service. Every process sees the same sessions. */
 export function addSessionMetrics (target: PrometheusRegistry, sessions: { unknown (): ReadonlyMap<string, number> }): void {
   const created: Gauge = new Gauge({
     name: 'prompt_shell_sessions_engine_unknown',
-    help: 'Sessions that wait for an engine that no process has, by engine',
+    help: 'Sessions that wait for an engine that no process has',
     labelNames: ['engine'],
     aggregator: 'max',
     registers: [target],

@@ -7,7 +7,7 @@ import { startService } from '../helpers/service.ts'
 interface Panel { readonly title: string, readonly targets?: ReadonlyArray<{ readonly expr: string }> }
 
 const dashboard = JSON.parse(readFileSync('deploy/grafana/ai-prompt-shell.json', 'utf8')) as { readonly panels: readonly Panel[] }
-const described = Array.from(readFileSync('docs/observability.md', 'utf8').matchAll(/^\| `(prompt_shell_\w+)` \| (\w+) \| (.*?) \|/gm), ([, name, type, labels]) => ({ name: name as string, type: type as string, labels: labels as string }))
+const described = Array.from(readFileSync('docs/observability.md', 'utf8').matchAll(/^- `(prompt_shell_\w+)` \((\w+)(?: by (.*?))?\): /gm), ([, name, type, labels = '']) => ({ name: name as string, type: type as string, labels }))
 
 describe('deploy/grafana/ai-prompt-shell.json', () => {
   it('uses only metrics and labels that /metrics has', async t => {

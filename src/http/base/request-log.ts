@@ -7,18 +7,18 @@ import { type RequestObserver } from './request-observer.ts'
 export const REQUEST_FIELDS = {
   traceId: 'W3C trace id, where the caller sent one or traces are exported',
   method: 'of HTTP',
-  route: 'the pattern that matched; missing for a path that leads nowhere',
-  id: 'the id in the path, as it was asked for; missing where `prompt` says it',
+  route: 'the pattern that matched, if any',
+  id: 'in the path; missing where `prompt` says it',
   prompt: 'id of the registered prompt',
   promptRevision: 'its revision',
-  promptVersion: 'which version of it, where it is one',
-  promptLabel: 'the label that it was served under, if any',
-  status: 'of HTTP; 499 when the client left before its answer was complete',
-  revision: 'of the registry\'s generation that answered',
-  milliseconds: 'from the request\'s arrival to the last byte of its answer',
-  renderMs: 'of them, rendering, with the tools that were called',
-  toolsMs: 'of them, at least one tool was being called',
-  modelMs: 'of them, a model was being asked, waits and retries included',
+  promptVersion: 'its version, if recorded',
+  promptLabel: 'the label it was served under, if any',
+  status: 'of HTTP; 499 when the client left early',
+  revision: 'of the registry that answered',
+  milliseconds: 'from its arrival to the last byte of the answer',
+  renderMs: 'of them, rendering, with tools',
+  toolsMs: 'of them, while a tool was called',
+  modelMs: 'of them, asking a model, with waits and retries',
   body: 'the request\'s body, cut at 16 KiB; with `LOG_VALUES=true` only'
 } as const
 

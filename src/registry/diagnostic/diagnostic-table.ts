@@ -12,13 +12,13 @@ export interface DiagnosticMeaning {
 /** The explanation of every code that a diagnostic can have, when an entry is registered or checked. */
 export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(Object.entries({
   // Values and keys
-  VALUE_INVALID: { severity: 'error', meaning: 'The stored value is broken JSON or YAML, of a wrong type in the store, too large, or not UTF-8.', hint: 'store valid JSON, or in a file JSON or YAML, as UTF-8 text without a byte order mark' },
+  VALUE_INVALID: { severity: 'error', meaning: 'The value is broken JSON or YAML, of a wrong type in the store, too large, or not UTF-8.', hint: 'store valid JSON, or in a file JSON or YAML, as UTF-8 text without a byte order mark' },
   VALUE_NOT_JSON: { severity: 'warning', meaning: 'A shared variable that is no JSON, or a prompt that looks like YAML, is taken as text.', hint: 'write a JSON string, with quotes' },
-  KEY_INVALID: { severity: 'error', meaning: 'A key or an id has an empty or too many segments, a dot inside a segment, a control character, or no id.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
-  KEY_TAKEN: { severity: 'error or warning', meaning: 'Two keys of prompts or extensions differ in "." and ":" only, so that both have one id.', hint: 'remove one of the two keys' },
-  NAME_RESERVED: { severity: 'warning', meaning: 'The key of a shared variable begins with a name of every template: variables, args or caller.', hint: 'rename the key' },
-  VALUE_SHADOWED: { severity: 'warning', meaning: 'A shared variable is no object, and templates find the keys below it in its place.', hint: 'store an object, or rename one of the keys' },
-  SCHEMA: { severity: 'error or warning', meaning: 'An entry breaks the schema of its kind, or its fields contradict each other; a warning in front matter of a skill.', hint: 'validate it against the schema of its kind in jsonschema/' },
+  KEY_INVALID: { severity: 'error', meaning: 'A key or id has an empty segment or too many, a dot inside one, a control character, or no id.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
+  KEY_TAKEN: { severity: 'error or warning', meaning: 'Two keys of prompts or extensions differ in "." and ":" only, and make one id.', hint: 'remove one of the two keys' },
+  NAME_RESERVED: { severity: 'warning', meaning: 'The key of a shared variable begins with variables, args or caller, which every template has.', hint: 'rename the key' },
+  VALUE_SHADOWED: { severity: 'warning', meaning: 'A shared variable is no object, and keys below it hide it.', hint: 'store an object, or rename one of the keys' },
+  SCHEMA: { severity: 'error or warning', meaning: 'An entry breaks the schema of its kind, or its fields contradict each other; a warning in a skill\'s front matter.', hint: 'validate it against the schema of its kind in jsonschema/' },
   FIELD_UNKNOWN: { severity: 'warning', meaning: 'A member is spelt nearly like a field, and is not looked at.', hint: 'write the field as the schema in jsonschema/ has it' },
   DEFINITION_UNKNOWN: { severity: 'error or warning', meaning: 'An agent refers to an agent, a skill or a plan profile that is not registered; a warning when it is published.', hint: 'register it, or correct the name' },
   FIELD_UNUSED: { severity: 'warning', meaning: 'A field of an agent does nothing beside another one.', hint: 'leave one of them out' },
@@ -28,35 +28,35 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   // Templates
   SYNTAX: { severity: 'error', meaning: 'The template breaks the rules of its language, or is too large or too deep.', hint: 'correct the template at that place' },
   SYNTAX_MIXED: { severity: 'error', meaning: 'The texts have forms of both languages, and the prompt does not say which it is in.', hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt' },
-  SYNTAX_FOREIGN: { severity: 'warning', meaning: 'A prompt that is said to be in Handlebars has a form of Go, which is taken for a path or a name.', hint: 'write it in Handlebars, or say "syntax": "go"' },
-  TOO_COMPLEX: { severity: 'error or warning', meaning: 'A lint gave up: parsing took too long or too much memory, or there are too many names.', hint: 'split it into smaller prompts' },
-  FUNCTION_UNKNOWN: { severity: 'error', meaning: 'A function is no builtin and no registered tool.', hint: 'register the tool, or correct the name' },
+  SYNTAX_FOREIGN: { severity: 'warning', meaning: 'A prompt declared as Handlebars has a form of Go, which is taken for a path or name.', hint: 'write it in Handlebars, or say "syntax": "go"' },
+  TOO_COMPLEX: { severity: 'error or warning', meaning: 'A lint gave up: parsing took too much time or memory, or names are too many.', hint: 'split it into smaller prompts' },
+  FUNCTION_UNKNOWN: { severity: 'error', meaning: 'A function is neither builtin nor a registered tool.', hint: 'register the tool, or correct the name' },
   PARTIAL_UNKNOWN: { severity: 'error', meaning: 'A partial is not registered, is invalid, or has more than one message.', hint: 'register a prompt of that id with one text' },
   PARTIAL_CYCLE: { severity: 'error', meaning: 'Partials include each other without a condition, so that a render never ends.', hint: 'put a condition around the inner call, or remove it' },
   ROLE_NESTED: { severity: 'error', meaning: 'A `.prompt` file begins a message, or a part of one, inside a block.', hint: 'write it outside of all blocks' },
   NAME_DIFFERS: { severity: 'warning', meaning: 'A `.prompt` file names another prompt than its path, which decides.', hint: 'rename the file, or leave the name out' },
   MESSAGE_EMPTY: { severity: 'warning', meaning: 'A message has no content.', hint: 'give the message a content, or remove it' },
-  UNREACHABLE: { severity: 'warning', meaning: 'A part of the template can never run, for a constant condition, or after a break or continue.', hint: 'remove the part, or make the condition depend on a value' },
+  UNREACHABLE: { severity: 'warning', meaning: 'A part of the template never runs: a constant condition, or after break or continue.', hint: 'remove the part, or make the condition depend on a value' },
   ALWAYS_FAILS: { severity: 'warning', meaning: 'An expression in Go syntax always fails: a function has too few or many arguments, or a value has any.', hint: 'correct the expression' },
 
   // Names in templates
   BARE_VARIABLE: { severity: 'hint', meaning: 'A variable is read without "variables."; a shared variable of that name would hide it.', hint: 'write "variables." in front of the name, unless a partial is given it' },
   VARIABLE_UNSATISFIABLE: { severity: 'warning', meaning: 'No shared variable and no declared parameter can give the value.', hint: 'correct the name, publish the shared variable, or declare the parameter' },
-  PARAMETER_UNDECLARED: { severity: 'warning', meaning: 'The prompt declares parameters, and reads a variable that is not among them.', hint: 'add it to the parameters, or correct the name' },
-  PARAMETER_UNUSED: { severity: 'warning', meaning: 'Neither the prompt nor its partials use a declared parameter.', hint: 'use the parameter, or remove it' },
-  PARAMETER_DEFAULT: { severity: 'warning', meaning: 'A parameter\'s default is no value of it: every render that leaves it out is refused.', hint: 'correct the default, or what the parameter declares' },
+  PARAMETER_UNDECLARED: { severity: 'warning', meaning: 'The prompt reads a variable that is not among its declared parameters.', hint: 'add it to the parameters, or correct the name' },
+  PARAMETER_UNUSED: { severity: 'warning', meaning: 'Neither prompt nor partials use a declared parameter.', hint: 'use the parameter, or remove it' },
+  PARAMETER_DEFAULT: { severity: 'warning', meaning: 'A parameter\'s default is no value of it: renders that leave it out are refused.', hint: 'correct the default, or what the parameter declares' },
   PARAMETERS_INVALID: { severity: 'error', meaning: 'The declared parameters are no list, no usable JSON Schema and no map of properties.', hint: 'declare them as a list of { name, type }, or as a JSON Schema' },
   RETURNS_INVALID: { severity: 'error', meaning: 'The prompt asks for structured answers, and "returns" is no usable JSON Schema.', hint: 'describe the answer in "returns", or remove "structured"' },
 
   // Extensions, and prompts in relation to other entries
   VERSION_MISSING: { severity: 'error', meaning: 'A label means a version that is not there; what it meant before is served, if this process has had it.', hint: 'move the label to a version that is there, or store the version again' },
   VERSION_INVALID: { severity: 'warning', meaning: 'The version of an extension is no semantic version.', hint: 'write x.y.z' },
-  ENGINE_INCOMPATIBLE: { severity: 'error', meaning: 'The extension asks for another engine, or another version of this one.', hint: 'correct "engines", or publish for this engine' },
-  DEPENDENCE_MISSING: { severity: 'error or warning', meaning: 'An extension that this one depends on is not registered; an error when it says "abort".', hint: 'register the other extension, or remove the dependence' },
+  ENGINE_INCOMPATIBLE: { severity: 'error', meaning: 'The extension asks for another engine or version of it.', hint: 'correct "engines", or publish for this engine' },
+  DEPENDENCE_MISSING: { severity: 'error or warning', meaning: 'An extension that this one needs is not registered; an error with "abort".', hint: 'register the other extension, or remove the dependence' },
   DEFINITION_SHADOWED: { severity: 'warning', meaning: 'An entry of an extension that is no prompt gives way to another one of its kind and id.', hint: 'rename it, or remove the other' },
   PROMPT_SHADOWED: { severity: 'warning', meaning: 'A prompt of an extension gives way to another prompt of its id.', hint: 'rename the prompt, or remove the other' },
 
-  PROMPT_UNKNOWN: { severity: 'warning', meaning: 'Tests are registered of a prompt that is not there.', hint: 'give the tests the id of their prompt, or register it' },
+  PROMPT_UNKNOWN: { severity: 'warning', meaning: 'The prompt of registered tests is not there.', hint: 'give the tests the id of their prompt, or register it' },
 
   // Tools
   PARAMETER_UNKNOWN: { severity: 'error or warning', meaning: 'An agent gives a tool an undeclared parameter; a warning when it is published.', hint: 'correct the name, or what the tool declares' },

@@ -42,7 +42,7 @@ const CASES: ReadonlyArray<readonly [alert: string, firing: Readonly<Record<stri
 
 describe('the alerting rules', () => {
   it('are explained in docs/operations.md, each under its name and severity', () => {
-    const rows = readFileSync('docs/operations.md', 'utf8').matchAll(/^\| `(PromptShell\w+)` \((\w+)\) \|/gm)
+    const rows = readFileSync('docs/operations.md', 'utf8').matchAll(/^- `(PromptShell\w+)` \((\w+)\): /gm)
     assert.deepEqual(Array.from(rows, ([, alert, severity]) => [alert, severity]), rules.map(({ alert, labels }) => [alert, labels.severity]))
   })
 

@@ -1,4 +1,4 @@
-// npm run compare: this product beside LangGraph.js and Aider, each as its users run it, with one scripted model. The tables
+// npm run compare: this product beside LangGraph.js and Aider, each as its users run it, with one scripted model. The figures
 // are those of docs/compare.md. --only dialogues|repairs runs one half; --without-peers leaves the peers out.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

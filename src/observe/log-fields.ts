@@ -1,4 +1,5 @@
 import { KINDS } from '../registry/kind-table.ts'
+import { testsKind } from '../registry/kinds/tests/tests-kind.ts'
 import { REQUEST_FIELDS } from '../http/base/request-log.ts'
 
 /** The fields that every log line has, each with its meaning. */
@@ -31,7 +32,6 @@ const EVENT_FIELDS = {
   fallback: 'the model asked instead',
   generation: 'number of the published generation',
   key: 'the key in the store',
-  kind: 'as in lines `audit`',
   lines: 'dropped lines',
   model: 'the model that failed',
   offered: 'a tool of an MCP server',
@@ -59,17 +59,23 @@ const EVENT_FIELDS = {
   workers: 'how many listen'
 } as const
 
-/** The fields of the line that reports a change of a registered entry over HTTP. */
+/** What a line about a preview or a test has beside the fields of a change. */
+const OF_TRIAL = 'of a preview or test'
+
+/** The fields of the line that reports a change of a registered entry over HTTP, or that one was tried. */
 const AUDIT_FIELDS = {
-  action: 'publish, withdraw, freeze, restore, move label, remove label, remove version',
-  kind: KINDS.map(({ key }) => key).join(', '),
+  action: 'publish, withdraw, freeze, restore, move label, remove label, remove version, preview, test',
+  kind: [...KINDS.map(({ key }) => key), testsKind.key].join(', '),
   id: 'of what has changed',
   version: 'its version',
   label: 'the label that was moved',
   from: 'versions that it meant',
   to: 'versions that it means now',
   note: 'why, in the words of whoever did it',
-  by: 'the token\'s name; empty without tokens'
+  by: 'the token\'s name; empty without tokens',
+  run: OF_TRIAL,
+  tools: OF_TRIAL,
+  outcome: OF_TRIAL
 } as const
 
 /**
@@ -79,7 +85,7 @@ const AUDIT_FIELDS = {
 export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
   ['Every line', COMMON_FIELDS],
   ['Lines `request`', REQUEST_FIELDS],
-  ['Lines `audit`, of a change', AUDIT_FIELDS],
+  ['Lines `audit`', AUDIT_FIELDS],
   ['Other lines', sorted({ ...EVENT_FIELDS, ...COUNTS })]
 ]
 

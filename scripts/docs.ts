@@ -1,5 +1,12 @@
-// npm run docs: renews every file that is made from the code. A test fails while one of them is out of date.
-import { writeFileSync } from 'node:fs'
+// npm run docs: renews every file that is made from the code. `npm run docs -- --check` says which are out of date.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { generateDocuments } from './documents.ts'
 
-for (const [path, text] of await generateDocuments()) writeFileSync(path, text)
+const isCheck = process.argv.includes('--check')
+for (const [path, text] of await generateDocuments()) {
+  if (!isCheck) writeFileSync(path, text)
+  else if (readFileSync(path, 'utf8') !== text) {
+    console.error(`${path} is out of date: npm run docs renews it`)
+    process.exitCode = 1
+  }
+}

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { ALONE, OWN } from './groups.ts'
+import { ALONE, OWN, SYSTEM } from './groups.ts'
 
 const GUARD = new URL('helpers/group-guard.ts', import.meta.url)
 
@@ -14,7 +14,7 @@ function guarded (code: string): string {
 }
 
 describe('The lists of tests that have a process of their own, or run alone', () => {
-  for (const [name, list] of Object.entries({ OWN, ALONE })) {
+  for (const [name, list] of Object.entries({ SYSTEM, OWN, ALONE })) {
     it(`${name} has files that are there, sorted and each once`, () => {
       assert.deepEqual(list.filter(file => !existsSync(new URL(file, import.meta.url))), [])
       assert.deepEqual(list, [...new Set(list)].sort())
@@ -23,6 +23,10 @@ describe('The lists of tests that have a process of their own, or run alone', ()
 
   it('have no file in common', () => {
     assert.deepEqual(OWN.filter(file => ALONE.includes(file)), [])
+  })
+
+  it('have nothing alone that `npm test` runs, which asserts no time', () => {
+    assert.deepEqual(ALONE.filter(file => !SYSTEM.includes(file)), [])
   })
 })
 

@@ -13,6 +13,9 @@ const AT_A_TIME = availableParallelism() + 1
 /** The longest time for one process, in ms: a bound against a test that waits for ever, not a measurement. */
 const MOST = 30 * 60_000
 
+/** Where each command of tests leaves what it has counted, for the one count at the end (scripts/testing/total.js). */
+export const COUNTS = '.build/counts'
+
 /**
  * Sorts files of tests into lanes.
  * @param {readonly string[]} files paths below test/: `config.test.ts`
@@ -34,25 +37,31 @@ export function lanesOf (files, { OWN, ALONE }) {
 
 /**
  * Runs all lanes, also after one that fails.
- * @param {Promise<boolean>} linted whether the lint that runs beside them found nothing; what runs alone waits for it
- * @returns {Promise<boolean>} whether none failed, and the lint did not
+ * @param {string} command whose tests they are
+ * @returns {boolean} whether none failed
  */
-export async function runLanes (lanes, linted = Promise.resolve(true)) {
+export function runLanes (command, lanes) {
   const started = performance.now()
-  const outcomes = []
-  for (const lane of lanes) {
-    if (lane.atATime === 1) await linted
-    outcomes.push(runLane(lane))
-  }
+  const outcomes = lanes.map(runLane)
   const failed = outcomes.flatMap(outcome => outcome.failed)
   const lost = lanes.filter((_, index) => outcomes[index].status !== 0).map(({ name }) => name)
-  if (failed.length > 0) console.log(`\n✖ failing tests of all lanes:\n${failed.map(({ name, file }) => `✖ ${name} (${file})`).join('\n')}`)
-  if (lost.length > 0) console.log(`\nlanes that failed: ${lost.join(', ')}`)
-  console.log('\nall lanes')
-  for (const name of COUNTED) console.log(`ℹ ${name} ${outcomes.reduce((sum, { counts }) => sum + (counts[name] ?? 0), 0)}`)
-  console.log(`ℹ duration_ms ${Math.round(performance.now() - started)}`)
-  if (!(await linted)) console.log('\nthe lint failed: see above')
-  return lost.length === 0 && await linted
+  const counts = { ...Object.fromEntries(COUNTED.map(name => [name, sum(outcomes.map(outcome => outcome.counts[name] ?? 0))])), duration_ms: Math.round(performance.now() - started) }
+  mkdirSync(COUNTS, { recursive: true })
+  writeFileSync(`${COUNTS}/${command}.json`, JSON.stringify({ counts, failed, lost }))
+  printCounts(`all tests of ${command}`, { counts, failed, lost })
+  return lost.length === 0
+}
+
+/** What was counted, in the words of node's runner, and what failed, above it. */
+export function printCounts (title, { counts, failed, lost }) {
+  if (failed.length > 0) console.log(`\n✖ failing tests:\n${failed.map(({ name, file }) => `✖ ${name} (${file})`).join('\n')}`)
+  if (lost.length > 0) console.log(`\nfailed: ${lost.join(', ')}`)
+  console.log(`\n${title}`)
+  for (const [name, count] of Object.entries(counts)) console.log(`ℹ ${name} ${count}`)
+}
+
+export function sum (numbers) {
+  return numbers.reduce((total, number) => total + number, 0)
 }
 
 function runLane ({ name, files, atATime }) {

@@ -15,6 +15,10 @@ export function changedFiles () {
  * @returns {string[]} those of the tests that reach one of them
  */
 export function nearTests (tests, changed) {
+  for (const path of changed) {
+    texts.delete(path)
+    imports.delete(path)
+  }
   const isCode = path => /\.[jt]s$/.test(path)
   const code = new Set(changed.filter(isCode))
   // A schema or a case is read, not imported: whoever reads it names it. Of pages, comments in the code have names, too.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { oddities, odditiesOf } from '../../console/parts/oddities.ts'
+import { cpuTimeOf } from '../helpers/cpu-time.ts'
 
 describe('What in a text could deceive', () => {
   it('is what cannot be seen, and words of two alphabets', () => {
@@ -12,12 +13,12 @@ describe('What in a text could deceive', () => {
   })
 
   it('is found in long words as fast as in short ones', () => {
-    const began = performance.now()
-    for (const word of ['x'.repeat(200_000), '1'.repeat(200_000)]) {
-      assert.deepEqual(oddities(`${word} \u043f`), { hidden: 0, mixed: [] })
-      assert.equal(oddities(`${word}x\u043f`).mixed.length, 1)
-    }
-    const took = performance.now() - began
+    const took = cpuTimeOf(() => {
+      for (const word of ['x'.repeat(200_000), '1'.repeat(200_000)]) {
+        assert.deepEqual(oddities(`${word} \u043f`), { hidden: 0, mixed: [] })
+        assert.equal(oddities(`${word}x\u043f`).mixed.length, 1)
+      }
+    })
     // It took hours with one expression for all.
     assert.ok(took < 5000, `${took} ms`)
   })

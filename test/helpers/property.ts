@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it, type TestContext, type TestOptions } from 'node:test'
 import fc from 'fast-check'
 
-/** What of the full number of runs is made: a tenth in `npm test`, all in continuous integration, more in `npm run test:long`. */
+/** What of the full number of runs is made: a tenth in `npm test`, all in `npm run test:system`, more in `npm run test:long`. */
 const FACTOR = Number(process.env['PROPERTY_FACTOR'] ?? 1)
 
 /** Every run makes the same values, so that a change is judged by itself; the long tests look for new ones. */

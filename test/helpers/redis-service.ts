@@ -39,7 +39,7 @@ export interface Renders {
 
 /** Starts the service in this process, closed after the test. It polls every 100 ms where changes are not pushed. */
 export async function startRedisService (t: TestContext, redisUrl: string, environment: Readonly<Record<string, string>> = {}): Promise<RedisService> {
-  const app = await createApp(loadConfig({ POLL_INTERVAL_MS: '100', REDIS_URL: redisUrl, ...environment }), pino({ level: 'silent' }))
+  const app = await createApp(loadConfig({ POLL_INTERVAL_MS: '100', RENDER_TIMEOUT_MS: '10000', REDIS_URL: redisUrl, ...environment }), pino({ level: 'silent' }))
   t.after(() => app.close())
 
   async function render (id: string): Promise<string> {

@@ -27,7 +27,7 @@ export interface Replica {
 
 /** Opens a replica that records versions; the store outlives it. */
 export async function openReplica (store: Store, environment: Readonly<Record<string, string>> = {}, log: Logger = pino({ level: 'silent' })): Promise<Replica> {
-  const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', VERSIONS: 'http', POLL_INTERVAL_MS: '100', ...environment })
+  const config = loadConfig({ STORE_DIR: 'unused', SESSION_STORE: 'memory', VERSIONS: 'http', POLL_INTERVAL_MS: '100', RENDER_TIMEOUT_MS: '10000', ...environment })
   const app = await createApp(config, log, { store: withoutClose(store) })
 
   async function call (method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object | string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {

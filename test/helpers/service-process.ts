@@ -49,7 +49,7 @@ export async function failToStart (environment: Readonly<Record<string, string>>
 export function spawnService (environment: Readonly<Record<string, string>>, cwd = '.') {
   const child = spawn(process.execPath, [resolvePath('dist/main.js')], {
     cwd,
-    env: { PATH: process.env['PATH'], PORT: '0', ...environment },
+    env: { PATH: process.env['PATH'], PORT: '0', RENDER_TIMEOUT_MS: '10000', ...environment },
     stdio: ['ignore', 'pipe', 'pipe']
   })
   child.stderr.resume()

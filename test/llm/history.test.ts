@@ -4,6 +4,7 @@ import { type JsonObject } from '../../src/base/json.ts'
 import { mergeFields, withoutConflicts } from '../../src/llm/exclusive-fields.ts'
 import { strictMessages } from '../../src/llm/history.ts'
 import { jsonIn } from '../../src/llm/json-in.ts'
+import { cpuTimeOf } from '../helpers/cpu-time.ts'
 
 const call = (id: string, given: unknown = '{}', name = 'find') => ({ id, type: 'function', function: { name, arguments: given } })
 const user = { role: 'user', content: 'Go' }
@@ -62,11 +63,7 @@ describe('JSON in an answer', () => {
   })
 
   it('is looked for in linear time', () => {
-    const work = (text: string) => {
-      const start = performance.now()
-      jsonIn(text)
-      return performance.now() - start
-    }
+    const work = (text: string) => cpuTimeOf(() => jsonIn(text))
     for (const unit of ['{', '[', '```\n', '{"', 'a{b}']) {
       work(unit.repeat(20_000))
       assert.ok(work(unit.repeat(400_000)) < 100 * Math.max(5, work(unit.repeat(40_000))), unit)

@@ -10,6 +10,7 @@ import { DEFAULT_LIMITS } from '../../../src/engine/plan/plan-setting.ts'
 import { validateActions } from '../../../src/engine/plan/validate-plan.ts'
 import { DEFAULT_WHITELIST, isProtected, normalisePath } from '../../../src/files/path-rules.ts'
 import { ENDED, type Fact } from '../../../src/session/model.ts'
+import { cpuTimeOf } from '../../helpers/cpu-time.ts'
 import { approved } from '../../session/approve.ts'
 import { answerWith } from '../dialogue.ts'
 import { PlanSession } from './plan-session.ts'
@@ -62,9 +63,8 @@ describe('autoContext', () => {
   })
 
   it('is quick with what looks like a path without end', () => {
-    const start = performance.now()
-    for (const text of ['a.'.repeat(100_000), 'a:'.repeat(100_000), 'File "'.repeat(40_000), '/'.repeat(200_000)]) autoContext('Exception', text)
-    assert.ok(performance.now() - start < 2000)
+    const texts = ['a.'.repeat(100_000), 'a:'.repeat(100_000), 'File "'.repeat(40_000), '/'.repeat(200_000)]
+    assert.ok(cpuTimeOf(() => { for (const text of texts) autoContext('Exception', text) }) < 2000)
   })
 })
 

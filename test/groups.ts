@@ -76,6 +76,8 @@ export const SYSTEM: readonly string[] = [
  */
 export const OWN: readonly string[] = [
   'cli/connect.test.ts',
+  'cli/lint.test.ts',
+  'cli/test-command.test.ts',
   'exec/bubblewrap.test.ts',
   'exec/local-executor.test.ts',
   'exec/ssh/openssh.test.ts',

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
-
-// The built program as a process: in process over a folder, and against a service.
 
 const TOP = { help: 'Ask me.', system: 'You are top.', tools: [{ name: 'walk', skill: 'walk', target: 'here' }] }
 
@@ -41,7 +39,7 @@ describe('aps agent with an agent that calls a skill', () => {
   for (const where of ['here', 'there'] as const) {
     it(`shows what is asked below, and sends the answers there, ${where === 'here' ? 'in this process' : 'of a service'}`, async t => {
       const { [where]: environment } = await bothPlaces(t)
-      const { code, stdout, stderr } = await runAps(['agent', 'top'], environment, 'walk\ny\na mile\n/exit\n')
+      const { code, stdout, stderr } = await runApsHere(['agent', 'top'], environment, 'walk\ny\na mile\n/exit\n')
       assert.deepEqual([code, stdout.split('\n').filter(line => line !== '').slice(0, 3)], [0, ['Ask me.', 'How far?', 'It has walked.']], stderr)
       assert.match(stderr, /^agents\/top > skills\/walk \(session \w{32}\) waits for you:$/m)
       assert.match(stderr, /echo one/)
@@ -50,19 +48,19 @@ describe('aps agent with an agent that calls a skill', () => {
 
   it('shows it again to whoever goes on with the dialogue', async t => {
     const { there } = await bothPlaces(t)
-    const left = await runAps(['agent', 'top'], there, 'walk\n')
+    const left = await runApsHere(['agent', 'top'], there, 'walk\n')
     assert.equal(left.code, 1)
-    const { code, stdout, stderr } = await runAps(['agent', 'top', '--resume', sessionIn(left.stderr)], there, 's\nfar\n/exit\n')
+    const { code, stdout, stderr } = await runApsHere(['agent', 'top', '--resume', sessionIn(left.stderr)], there, 's\nfar\n/exit\n')
     assert.equal(code, 0, stderr)
     assert.match(stdout, /How far\?\nIt has walked\./)
   })
 
   it('has the sessions below in a tree', async t => {
     const { there } = await bothPlaces(t)
-    const { stderr } = await runAps(['agent', 'top'], there, 'walk\n')
-    const { stdout } = await runAps(['session', 'tree', sessionIn(stderr)], there)
+    const { stderr } = await runApsHere(['agent', 'top'], there, 'walk\n')
+    const { stdout } = await runApsHere(['session', 'tree', sessionIn(stderr)], there)
     assert.deepEqual(stdout.trim().split('\n').map(line => line.split('\t').slice(1)), [['running', 'agents/top'], ['waiting_approval', '> skills/walk']])
-    const shown = await runAps(['session', 'show', sessionIn(stderr)], there)
+    const shown = await runApsHere(['session', 'show', sessionIn(stderr)], there)
     assert.match(shown.stdout, /children:\n {2}- id: \w{32}\n {4}definition: skills\/walk/)
   })
 })

@@ -3,7 +3,7 @@ import { chmod, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { addressOf } from '../../src/cli/connect/address.ts'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { tokenEntry } from '../helpers/tokens.ts'
@@ -82,17 +82,17 @@ describe('aps login', () => {
     const { environment, file } = await home(t)
     const service = await startService(t, {}, { API_TOKENS: tokenEntry('reader', 'read'), LOG_LEVEL: 'silent' })
     const url = await service.listen()
-    const { code, stderr } = await runAps(['login', '--url', url, '--token-stdin'], environment, 'reader-token\n')
+    const { code, stderr } = await runApsHere(['login', '--url', url, '--token-stdin'], environment, 'reader-token\n')
     assert.equal(code, 0, stderr)
     assert.match(stderr, /is asked from now on, as reader \(/)
     assert.equal((await stat(file)).mode & 0o777, 0o600)
-    assert.equal((await runAps(['prompt', 'list'], environment)).code, 0)
+    assert.equal((await runApsHere(['prompt', 'list'], environment)).code, 0)
   })
 
   it('keeps nothing of one that it refuses', async t => {
     const { environment, file } = await home(t)
     const service = await startService(t, {}, { API_TOKENS: tokenEntry('reader', 'read'), LOG_LEVEL: 'silent' })
-    const { code } = await runAps(['login', '--url', await service.listen(), '--token-stdin'], environment, 'wrong')
+    const { code } = await runApsHere(['login', '--url', await service.listen(), '--token-stdin'], environment, 'wrong')
     assert.equal(code, 4)
     await assert.rejects(readFile(file), { code: 'ENOENT' })
   })
@@ -102,9 +102,9 @@ describe('aps status and approvals', () => {
   it('tell what is served, what is wrong, and what waits', async t => {
     const service = await startService(t, { 'templates:broken': 'Say {{#if' }, { LOG_LEVEL: 'silent' })
     const environment = { APS_URL: await service.listen() }
-    const { stdout, stderr } = await runAps(['status'], environment)
+    const { stdout, stderr } = await runApsHere(['status'], environment)
     assert.match(stdout, /^prompts\t1\t\S+\t$/m)
     assert.match(stderr, /^ready: memory, changes are pushed\n.*prompts\/broken:1:5: error: /s)
-    assert.deepEqual(await runAps(['approvals'], environment), { code: 0, stdout: '', stderr: '' })
+    assert.deepEqual(await runApsHere(['approvals'], environment), { code: 0, stdout: '', stderr: '' })
   })
 })

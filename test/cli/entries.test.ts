@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
-
-// The built program as a process, against a service of the test's own.
 
 const TOOL = { url: 'http://127.0.0.1:9/find', method: 'GET', breaker: { failures: 2 }, default: {} }
 
@@ -15,7 +13,7 @@ async function open (t: TestContext) {
   const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}', 'environs:team:tone': 'dry', 'tools:code:find': TOOL }, { LOG_LEVEL: 'silent' })
   const url = await service.listen()
   const path = (name: string) => join(folder.path, name)
-  return { folder, path, aps: (args: readonly string[], more: Readonly<Record<string, string>> = {}, input?: string) => runAps(args, { APS_URL: url, ...more }, input) }
+  return { folder, path, aps: (args: readonly string[], more: Readonly<Record<string, string>> = {}, input?: string) => runApsHere(args, { APS_URL: url, ...more }, input) }
 }
 
 describe('aps prompt, tool, environ and extension', () => {

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { Writable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { type ProcessLike, runProgram } from '../../src/cli/program/program.ts'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { PAGES } from '../docs/printed-commands.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 
-// Every command of the program is on a page, and is run here as a process whose streams are pipes, against a service that answers.
+// Every command of the program is on a page, and is run here with pipes for its streams, against a service that answers.
 
 /** A run of a command: its words, what its stdin has, and what it ends with. */
 interface Run { readonly args: string, readonly input?: string, readonly code?: number, readonly stdout?: RegExp }
@@ -100,7 +98,7 @@ describe('Every command of aps', () => {
 
   for (const [name, { args, input, code = 0, stdout = /^/ }] of RUNS) {
     it(`${name} runs in a pipe`, async () => {
-      const run = await runAps(args.split(' ').map(word => word.replace('{folder}', folder.path)), environment, input ?? '')
+      const run = await runApsHere(args.split(' ').map(word => word.replace('{folder}', folder.path)), environment, input ?? '')
       assert.equal(run.code, code, run.stderr)
       assert.match(run.stdout, stdout)
       assert.equal(run.stdout.includes('\u001b'), false, 'colour in a pipe')
@@ -123,9 +121,7 @@ describe('Every command of aps', () => {
 
   /** The commands that the help names, the words of each with blanks between them. */
   async function commandsOf (path: readonly string[]): Promise<readonly string[]> {
-    let stdout = ''
-    const sink = new Writable({ write (chunk: Buffer, _encoding, done) { stdout += chunk.toString(); done() } })
-    await runProgram({ argv: ['node', 'aps', ...path, '--help'], env: {}, stdin: process.stdin, stdout: sink, stderr: sink, on: () => process, off: () => process } as unknown as ProcessLike)
+    const { stdout } = await runApsHere([...path, '--help'])
     // The commands of aps itself stand in groups. Options are a list too, but begin with a dash.
     const lists = Array.from(stdout.matchAll(/^(?!Arguments)[A-Z].*:\n((?: {2}.*\n)+)/gm), ([, list]) => list as string).join('')
     const names = Array.from(lists.matchAll(/^ {2}([a-z][a-z-]*)/gm), ([, name]) => name as string).filter(name => name !== 'help')

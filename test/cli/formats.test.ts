@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { createDirectoryStore } from '../../src/store/directory/directory-store.ts'
 import { openReplica } from '../helpers/replica.ts'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -21,7 +21,7 @@ async function open (t: TestContext) {
 describe('aps import langfuse', () => {
   it('writes an export of three versions as versions, labels and what is newest, which a service serves', async t => {
     const { folder, yaml } = await open(t)
-    const { code, stdout, stderr } = await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])
+    const { code, stdout, stderr } = await runApsHere(['import', 'langfuse', EXPORT, '-o', folder.path])
     assert.deepEqual([code, stdout], [0, 'movies.critic\t1,2,3\tproduction=2,staging=3\n'], stderr)
     assert.deepEqual(await yaml('versions/movies/critic/1.yaml'), {
       entry: {
@@ -50,7 +50,7 @@ describe('aps import langfuse', () => {
   it('publishes them to a service, which numbers them itself, and moves the labels', async t => {
     const service = await startService(t, { 'templates:movies:critic': 'mine' }, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
     const environment = { APS_URL: await service.listen() }
-    const { code, stderr } = await runAps(['import', 'langfuse', EXPORT, '--publish'], environment)
+    const { code, stderr } = await runApsHere(['import', 'langfuse', EXPORT, '--publish'], environment)
     assert.equal(code, 0, stderr)
     const { json } = await service.get('/api/prompts/movies.critic/versions')
     assert.deepEqual(json['labels'], { production: 3, staging: 4 })
@@ -68,7 +68,7 @@ describe('aps import langfuse', () => {
       { name: 'tone', version: 3, prompt: 'Be brief.', labels: ['production'] },
       { name: 'tone', version: 4, prompt: 'Be kind.', labels: ['staging'] }
     ])
-    const runs = [1, 2].map(() => async () => await runAps(['import', 'langfuse', '-', '--publish'], environment, exported))
+    const runs = [1, 2].map(() => async () => await runApsHere(['import', 'langfuse', '-', '--publish'], environment, exported))
     for (const run of runs) {
       const { code, stdout, stderr } = await run()
       assert.deepEqual([code, stderr, stdout], [0, '', 'answer\t1\tproduction=1\ntone\t2,3,4\tproduction=3,staging=4\n'])
@@ -87,7 +87,7 @@ describe('aps import langfuse', () => {
       [[fine, { name: 'a', version: 1, prompt: [{ role: 'user', content: 7 }] }], /^a version 1: messages\.0\.content must be .*\naps: nothing was imported: 1 problem\n$/],
       [[fine, { name: 'a', version: 2, prompt: '@@@langfusePrompt:name=b|version=7@@@' }], /^aps: nothing was published: a version 2 refers to version 7 of b: expected it in the export/]
     ] as const) {
-      const { code, stderr } = await runAps(['import', 'langfuse', '-', '--publish'], environment, JSON.stringify(items))
+      const { code, stderr } = await runApsHere(['import', 'langfuse', '-', '--publish'], environment, JSON.stringify(items))
       assert.equal(code, 1)
       assert.match(stderr, reason)
     }
@@ -96,13 +96,13 @@ describe('aps import langfuse', () => {
 
   it('writes over nothing unless told to, and wants to know where to', async t => {
     const { folder } = await open(t)
-    assert.equal((await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])).code, 0)
-    const again = await runAps(['import', 'langfuse', EXPORT, '-o', folder.path])
+    assert.equal((await runApsHere(['import', 'langfuse', EXPORT, '-o', folder.path])).code, 0)
+    const again = await runApsHere(['import', 'langfuse', EXPORT, '-o', folder.path])
     assert.equal(again.code, 1)
     assert.match(again.stderr, /nothing was written: .* has templates\/movies\/critic\.yaml/)
-    assert.equal((await runAps(['import', 'langfuse', EXPORT, '-o', folder.path, '--overwrite'])).code, 0)
-    assert.equal((await runAps(['import', 'langfuse', EXPORT])).code, 2)
-    assert.equal((await runAps(['import', 'langfuse', 'package.json', '-o', folder.path])).code, 2)
+    assert.equal((await runApsHere(['import', 'langfuse', EXPORT, '-o', folder.path, '--overwrite'])).code, 0)
+    assert.equal((await runApsHere(['import', 'langfuse', EXPORT])).code, 2)
+    assert.equal((await runApsHere(['import', 'langfuse', 'package.json', '-o', folder.path])).code, 2)
   })
 })
 
@@ -112,24 +112,11 @@ describe('aps import dotprompt', () => {
     await folder.write('in/team/greet.prompt', '---\nmodel: m\n---\nHello {{name}}')
     await folder.write('in/_header.prompt', 'Head')
     await folder.write('in/bad.prompt', 'a\n{{section "b"}}')
-    const { code, stdout, stderr } = await runAps(['import', 'dotprompt', 'in', '-o', 'out'], {}, undefined, folder.path)
+    const { code, stdout, stderr } = await runApsHere(['import', 'dotprompt', join(folder.path, 'in'), '-o', join(folder.path, 'out')])
     assert.equal(code, 1)
-    assert.deepEqual(stdout.trim().split('\n').sort(), ['out/templates/header.yaml\theader', 'out/templates/team/greet.yaml\tteam.greet'])
-    assert.match(stderr, /^in\/bad\.prompt:2:1: has a \{\{section\}\}.*\naps: 1 of 3 files could not be taken over\n$/)
+    assert.deepEqual(stdout.replaceAll(`${folder.path}/`, '').trim().split('\n').sort(), ['out/templates/header.yaml\theader', 'out/templates/team/greet.yaml\tteam.greet'])
+    assert.match(stderr.replaceAll(`${folder.path}/`, ''), /^in\/bad\.prompt:2:1: has a \{\{section\}\}.*\naps: 1 of 3 files could not be taken over\n$/)
     assert.deepEqual(await yaml('out/templates/team/greet.yaml'), { syntax: 'handlebars', defaults: { model: 'm' }, 'x-dotprompt': {}, userPrompt: 'Hello {{name}}' })
-  })
-})
-
-describe('aps lint', () => {
-  it('places what is wrong in a .prompt file on its line of the file', async t => {
-    const { folder } = await open(t)
-    await folder.write('templates/a.prompt', '---\nmodel: m\n---\n\n{{role "system"}}Be kind.\n{{role "user"}}See {{media url=url}}\nand {{> nobody}}')
-    await folder.write('templates/b.prompt', 'a\n{{#if x}}{{role "user"}}{{/if}}')
-    const { code, stdout } = await runAps(['lint', folder.path])
-    assert.equal(code, 1)
-    assert.match(stdout, /templates\/a\.prompt:7:5: error: partial "nobody" is not registered/)
-    assert.doesNotMatch(stdout, /BARE_VARIABLE/)
-    assert.match(stdout, /templates\/b\.prompt:2:10: error: .*\(ROLE_NESTED\)/)
   })
 })
 
@@ -137,7 +124,7 @@ describe('aps export promptfoo', () => {
   it('writes a configuration whose provider is /v1, and whose cases know what a prompt needs', async t => {
     const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}, {{variables.list}}' }, { LOG_LEVEL: 'silent' })
     const url = await service.listen()
-    const { code, stdout, stderr } = await runAps(['export', 'promptfoo', 'greet'], { APS_URL: url })
+    const { code, stdout, stderr } = await runApsHere(['export', 'promptfoo', 'greet'], { APS_URL: url })
     assert.equal(code, 0, stderr)
     assert.deepEqual(parse(stdout), {
       description: `Prompts of ${url}`,
@@ -167,7 +154,7 @@ describe('aps export promptfoo', () => {
       ]
     }, { LOG_LEVEL: 'silent' })
     const url = await service.listen()
-    const { stdout, stderr } = await runAps(['export', 'promptfoo', 'greet'], { APS_URL: url })
+    const { stdout, stderr } = await runApsHere(['export', 'promptfoo', 'greet'], { APS_URL: url })
     const { providers, tests } = parse(stdout) as { providers: Array<{ label: string, config: { url: string, body: unknown } }>, tests: unknown }
     assert.deepEqual(providers.map(({ label, config }) => [label, config.url]), [
       ['chat', `${url}/v1/chat/completions`],
@@ -187,7 +174,7 @@ describe('aps export promptfoo', () => {
     const values = ['{{n}} {% x {# y #}', 'file://a.txt', 'package:x', 'profile://a']
     const assertions = [...values.map(value => ({ type: 'contains', value })), { type: 'equals', value: { a: '{{' } }]
     const service = await startService(t, { 'templates:team:faq': '{{json variables}}', 'tests:team:faq': [{ vars, assert: assertions }] }, { LOG_LEVEL: 'silent' })
-    const { stdout, stderr } = await runAps(['export', 'promptfoo', 'team.faq'], { APS_URL: await service.listen() })
+    const { stdout, stderr } = await runApsHere(['export', 'promptfoo', 'team.faq'], { APS_URL: await service.listen() })
     const { providers, prompts, tests } = parse(stdout) as { providers: Array<{ label: string }>, prompts: unknown, tests: Array<{ vars: unknown, assert: Array<{ value: unknown }> }> }
     assert.deepEqual([providers.map(({ label }) => label), prompts], [['render'], [{ raw: 'team.faq\n', label: 'team.faq' }]], stderr)
     assert.deepEqual(tests[0]?.vars, { variables: vars })

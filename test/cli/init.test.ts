@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { readScript } from '../../src/llm/builtin/read-script.ts'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 async function folderFor (t: TestContext) {
@@ -23,9 +23,9 @@ describe('init', () => {
   for (const [what, options, files] of parts) {
     it(`writes ${what}`, async t => {
       const { path } = await folderFor(t)
-      const { code, stdout } = await runAps(['init', 'mine', ...options], {}, undefined, path)
+      const { code, stdout } = await runApsHere(['init', join(path, 'mine'), ...options])
       assert.equal(code, 0)
-      assert.match(stdout, /^next: cd mine && npx ai-prompt-shell serve$/m)
+      assert.ok(stdout.endsWith(`\nnext: cd ${join(path, 'mine')} && npx ai-prompt-shell serve\n`), stdout)
       for (const file of files) {
         assert.ok(stdout.includes(`\n  ${file}\n`), file)
         assert.notEqual(await readFile(join(path, 'mine', file), 'utf8'), '')
@@ -35,7 +35,7 @@ describe('init', () => {
 
   it('writes several parts, whose scripted replies work together', async t => {
     const { path } = await folderFor(t)
-    assert.equal((await runAps(['init', path, '--with', 'agent,skill', '--with', 'plan'])).code, 0)
+    assert.equal((await runApsHere(['init', path, '--with', 'agent,skill', '--with', 'plan'])).code, 0)
     const rules = readScript(join(path, 'demo'))
     for (const part of ['prompt', 'agent', 'skill', 'plan']) {
       const own = readScript(join(path, 'demo', `${part}.yaml`))
@@ -46,9 +46,9 @@ describe('init', () => {
 
   it('adds to a folder, leaves what is there, and tells what its .env lacks', async t => {
     const folder = await folderFor(t)
-    await runAps(['init', folder.path])
+    await runApsHere(['init', folder.path])
     await folder.write('operator.yaml', 'mine')
-    const { code, stdout, stderr } = await runAps(['init', folder.path, '--with', 'plan', '--json'])
+    const { code, stdout, stderr } = await runApsHere(['init', folder.path, '--with', 'plan', '--json'])
     assert.deepEqual([code, JSON.parse(stdout)], [0, ['README.plan.md', 'demo/plan.yaml', 'project/package.json', 'project/src/price.js', 'project/test/price.test.js']])
     assert.equal(stderr, `left as they are in ${folder.path}/: .env, .gitignore, README.md, demo/prompt.yaml, environs/team/tone.json, operator.yaml, templates/team/greet.yaml\n.env lacks what these parts want: ALLOW_ROOT=true OPERATOR_FILE=operator.yaml\n`)
     assert.equal(await readFile(join(folder.path, 'operator.yaml'), 'utf8'), 'mine')
@@ -56,14 +56,14 @@ describe('init', () => {
 
   it('says that nothing was written where all of its files are there', async t => {
     const { path } = await folderFor(t)
-    await runAps(['init', path])
-    const { code, stdout, stderr } = await runAps(['init', path])
+    await runApsHere(['init', path])
+    const { code, stdout, stderr } = await runApsHere(['init', path])
     assert.deepEqual([code, stdout], [1, ''])
     assert.match(stderr, /^aps: nothing was written: .* has \.env, .* already\n$/)
   })
 
   it('refuses a part that is not there, and names those that are', async () => {
-    const { code, stderr } = await runAps(['init', 'nowhere', '--with', 'agent,tool'])
+    const { code, stderr } = await runApsHere(['init', 'nowhere', '--with', 'agent,tool'])
     assert.deepEqual([code, stderr], [2, 'aps: option \'--with <part>\' argument \'agent,tool\' is invalid. Expected agent, skill, plan, got "tool".\n'])
   })
 })

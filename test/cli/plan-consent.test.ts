@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createScratch, isGreen, type Scratch } from '../plans/scratch.ts'
-
-// The built program as a process: in process, and against a service.
 
 const GOAL = ['plan', 'plan: fix the test', '--workspace', 'shop', '--profile', 'careful']
 
@@ -37,7 +35,7 @@ describe('aps plan of schema 2', () => {
     for (const consent of ['ok', 'да']) {
       const scratch = await create(t)
       const before = await scratch.tree()
-      const { code, stdout, stderr } = await runAps(GOAL, scratch.environment, `ok\n${consent}\nundo\n`)
+      const { code, stdout, stderr } = await runApsHere(GOAL, scratch.environment, `ok\n${consent}\nundo\n`)
       assert.equal(code, 0, stderr)
       assert.match(stdout, /^Diagnosis: [^]*^\+ {2}const discount = pieces >= 10[^]*^This is the change\. ok writes it/m)
       assert.match(stderr, /^check test: passed$[^]*^undone: UPDATE_FILE src\/price\.js$/m)
@@ -51,11 +49,11 @@ describe('aps plan of schema 2', () => {
     const url = await (await startService(t, { 'plans:careful': {} }, { ...environment, STATE_DIR: `${scratch.path}/../served` })).listen()
     const before = await scratch.tree()
     for (const place of [scratch.environment, { APS_URL: url }]) {
-      const left = await runAps(GOAL, place, 'ok\n')
+      const left = await runApsHere(GOAL, place, 'ok\n')
       assert.equal(left.code, 1)
       assert.match(left.stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32}(?: --local)?\n$/)
       assert.deepEqual(await scratch.tree(), before)
-      const resumed = await runAps(['plan', '--resume', '--profile', 'careful'], place, 'ok\nundo\n')
+      const resumed = await runApsHere(['plan', '--resume', '--profile', 'careful'], place, 'ok\nundo\n')
       assert.equal(resumed.code, 0, resumed.stderr)
       assert.match(resumed.stdout, /^\+ {2}const discount = pieces >= 10/m)
       assert.match(resumed.stderr, /^ok writes it, reject drops it, other words change it$[^]*^applied: UPDATE_FILE src\/price\.js$/m)
@@ -64,7 +62,7 @@ describe('aps plan of schema 2', () => {
 
   it('shows all of a long diff before it asks', async t => {
     const scratch = await create(t, MANY)
-    const { code, stdout } = await runAps(['plan', 'apply: many files', '--workspace', 'shop', '--profile', 'careful'], scratch.environment, '')
+    const { code, stdout } = await runApsHere(['plan', 'apply: many files', '--workspace', 'shop', '--profile', 'careful'], scratch.environment, '')
     assert.equal(code, 1)
     assert.match(stdout, /^\+line 2999$/m)
     for (let n = 0; n < 190; n++) assert.ok(stdout.includes(`\n+text of ${n} x`), String(n))
@@ -72,7 +70,7 @@ describe('aps plan of schema 2', () => {
 
   it('mends a failing check unasked with --yes', async t => {
     const scratch = await create(t)
-    const { code, stdout, stderr } = await runAps(['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
+    const { code, stdout, stderr } = await runApsHere(['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
     assert.equal(code, 0, stderr)
     assert.match(stderr, /^check test: failed$[^]*^check test: passed$/m)
     assert.match(stdout, /^\+ {2}const discount = pieces >= 10/m)
@@ -82,7 +80,7 @@ describe('aps plan of schema 2', () => {
   it('asks before it deletes, also with --yes', async t => {
     const scratch = await create(t, '- system: mode apply\n  last: delete\n  reply: \'{ "actions": [{ "kind": "DELETE_FILE", "path": "src/price.js" }], "summary": "Gone." }\'\n')
     const before = await scratch.tree()
-    const { code, stderr } = await runAps(['plan', 'apply: delete it', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
+    const { code, stderr } = await runApsHere(['plan', 'apply: delete it', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
     assert.equal(code, 1)
     assert.match(stderr, /deletions are approved one by one: DELETE_FILE src\/price\.js; allow it\? y or n/)
     assert.deepEqual(await scratch.tree(), before)
@@ -91,14 +89,14 @@ describe('aps plan of schema 2', () => {
   it('stops at each diff with --confirm diff, whatever the profile says', async t => {
     const scratch = await create(t)
     const goal = ['plan', 'plan: fix the test', '--workspace', 'shop', '--profile', 'anxious']
-    assert.equal((await runAps([...goal, '--confirm', 'diff'], scratch.environment, 'ok\n')).code, 1)
-    assert.equal((await runAps(goal, scratch.environment, 'ok\n')).code, 0)
+    assert.equal((await runApsHere([...goal, '--confirm', 'diff'], scratch.environment, 'ok\n')).code, 1)
+    assert.equal((await runApsHere(goal, scratch.environment, 'ok\n')).code, 0)
   })
 
   it('takes back all rounds of a check that still fails, and ends with 1', async t => {
     const scratch = await create(t, FAILS)
     const before = await scratch.tree()
-    const { code, stdout, stderr } = await runAps(['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
+    const { code, stdout, stderr } = await runApsHere(['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes'], scratch.environment, '')
     assert.equal(code, 1)
     assert.match(stdout, /^test failed; attempt 1 of 3\.$[^]*^test still fails\. The change was taken back\.$/m)
     assert.match(stderr, /\naps: the last turn has failed: \w+; to go on: /)
@@ -114,10 +112,10 @@ describe('aps plan of schema 2', () => {
     git('commit', '--quiet', '-m', 'First')
     await writeFile(scratch.environment['OPERATOR_FILE'] as string, 'workspaces:\n  shop: { path: shop, checks: { test: node --test }, commit: true }\n')
     const fix = ['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes']
-    const left = await runAps(fix, scratch.environment, 'commit Mend the price\n')
+    const left = await runApsHere(fix, scratch.environment, 'commit Mend the price\n')
     assert.equal(left.code, 1)
     assert.match(left.stderr, /commits are approved one by one: commit src\/price\.js\nMend the price\n; allow it\? y or n/)
-    const { code, stdout, stderr } = await runAps(['plan', '--resume', '--profile', 'careful', '--yes'], scratch.environment, 'y\nundo\n')
+    const { code, stdout, stderr } = await runApsHere(['plan', '--resume', '--profile', 'careful', '--yes'], scratch.environment, 'y\nundo\n')
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^Committed [0-9a-f]{10}\.\nThe commit [0-9a-f]{10} stays; git revert takes it back\.$/m)
     assert.equal(git('log', '-1', '--format=%s').trim(), 'Mend the price')
@@ -125,7 +123,7 @@ describe('aps plan of schema 2', () => {
 
   it('needs a goal, or a check', async t => {
     const { environment } = await create(t)
-    assert.equal((await runAps(['plan', '--workspace', 'shop'], environment, '')).code, 2)
-    assert.equal((await runAps(['plan', '--fix', 'lint', '--workspace', 'shop'], environment, '')).code, 2)
+    assert.equal((await runApsHere(['plan', '--workspace', 'shop'], environment, '')).code, 2)
+    assert.equal((await runApsHere(['plan', '--fix', 'lint', '--workspace', 'shop'], environment, '')).code, 2)
   })
 })

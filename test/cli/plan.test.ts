@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readPlanLine } from '../../src/cli/plan.ts'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createScratch, DELETING, deleting, isGreen, PAPAYU, REMEMBERING } from '../plans/scratch.ts'
-
-// The built program as a process: in process, and against a service.
 
 const GOAL = ['plan', 'plan: исправь тест', '--workspace', 'shop']
 
@@ -30,7 +28,7 @@ describe('aps plan', () => {
   it('shows the diagnosis and the diff, applies, checks, and undoes byte for byte', async t => {
     const scratch = await createScratch(t)
     const before = await scratch.tree()
-    const applied = await runAps([...GOAL, '--verbose'], scratch.environment, 'ok\n')
+    const applied = await runApsHere([...GOAL, '--verbose'], scratch.environment, 'ok\n')
     assert.equal(applied.code, 0)
     assert.match(applied.stdout, /^Диагноз: скидка[^]*\n--- a\/src\/price\.js\n\+\+\+ b\/src\/price\.js\n@@ [^]*\n\+ {2}const discount = pieces >= 10/)
     assert.ok(!applied.stdout.includes('\x1b'))
@@ -39,15 +37,15 @@ describe('aps plan', () => {
     assert.ok(await isGreen(scratch))
     const after = await scratch.tree()
 
-    const undone = await runAps(['plan', '--resume'], scratch.environment, 'undo\n')
+    const undone = await runApsHere(['plan', '--resume'], scratch.environment, 'undo\n')
     assert.deepEqual([undone.code, await scratch.tree()], [0, before])
-    await runAps(['plan', '--resume'], scratch.environment, 'redo: src/price.js\n')
+    await runApsHere(['plan', '--resume'], scratch.environment, 'redo: src/price.js\n')
     assert.deepEqual(await scratch.tree(), after)
   })
 
   it('ends with 1 when its input ends before it is applied or confirmed, and says how to go on', async t => {
     for (const [scratch, goal] of [[await createScratch(t), GOAL], [await createScratch(t, DELETING), ['plan', 'apply: удали цену', '--workspace', 'shop']]] as const) {
-      const { code, stderr } = await runAps(goal, scratch.environment, '')
+      const { code, stderr } = await runApsHere(goal, scratch.environment, '')
       assert.equal(code, 1)
       assert.match(stderr, /\naps: the session waits for an answer; to go on: aps plan --resume [0-9a-f]{32} --local\n$/)
     }
@@ -55,10 +53,10 @@ describe('aps plan', () => {
 
   it('ends with 1 where a file has changed meanwhile, with nothing written', async t => {
     const scratch = await createScratch(t)
-    await runAps(GOAL, scratch.environment, '')
+    await runApsHere(GOAL, scratch.environment, '')
     await scratch.write('src/price.js', 'mine\n')
     const before = await scratch.tree()
-    const { code, stderr } = await runAps(['plan', '--resume'], scratch.environment, 'ok\n')
+    const { code, stderr } = await runApsHere(['plan', '--resume'], scratch.environment, 'ok\n')
     assert.equal(code, 1)
     assert.match(stderr, /^ERR_BASE_CHANGED: /m)
     assert.deepEqual(await scratch.tree(), before)
@@ -71,7 +69,7 @@ describe('aps plan', () => {
     const url = await service.listen()
     const before = await scratch.tree()
     for (const place of [scratch.environment, { APS_URL: url }]) {
-      const { code, stdout, stderr } = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], place, 'n\n')
+      const { code, stdout, stderr } = await runApsHere(['plan', 'apply: удали цену', '--workspace', 'shop'], place, 'n\n')
       assert.equal(code, 0)
       assert.match(stdout, /^-export function priceOf/m)
       assert.match(stderr, /deletions are approved one by one: DELETE_FILE src\/price\.js; allow it\? y or n/)
@@ -86,8 +84,8 @@ describe('aps plan', () => {
     const { STORE_DIR: _store, ...environment } = scratch.environment
     const url = await (await startService(t, { 'plans:default': PAPAYU }, { ...environment, STATE_DIR: `${scratch.path}/../served` })).listen()
     for (const place of [scratch.environment, { APS_URL: url }]) {
-      const begun = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], place, '')
-      const resumed = await runAps(['plan', '--resume'], place, 'n\n')
+      const begun = await runApsHere(['plan', 'apply: удали цену', '--workspace', 'shop'], place, '')
+      const resumed = await runApsHere(['plan', '--resume'], place, 'n\n')
       for (const { stdout, stderr } of [begun, resumed]) {
         for (let n = 0; n < 600; n++) assert.ok(stdout.includes(n === 7 ? '\n-line 2999\n' : `\n-text of ${n}\n`), String(n))
         assert.match(stderr, /deletions are approved one by one: DELETE_FILE old\/0\.md, .* and 551 more, 601 in all; allow it\? y or n/)
@@ -99,9 +97,9 @@ describe('aps plan', () => {
 
   it('says what an undo has left alone, and ends with 1', async t => {
     const scratch = await createScratch(t)
-    await runAps(GOAL, scratch.environment, 'ok\n')
+    await runApsHere(GOAL, scratch.environment, 'ok\n')
     await scratch.write('src/price.js', 'mine\n')
-    const { code, stderr } = await runAps(['plan', '--resume'], scratch.environment, 'undo\n')
+    const { code, stderr } = await runApsHere(['plan', '--resume'], scratch.environment, 'undo\n')
     assert.equal(code, 1)
     assert.match(stderr, /^not undone: src\/price\.js \(changed\)$/m)
     assert.equal(await scratch.read('src/price.js'), 'mine\n')
@@ -109,7 +107,7 @@ describe('aps plan', () => {
 
   it('remembers what was shown when its user agrees', async t => {
     const scratch = await createScratch(t, REMEMBERING)
-    const { code, stderr } = await runAps(['plan', 'apply: запомни тесты', '--workspace', 'shop'], scratch.environment, 'запомни\n')
+    const { code, stderr } = await runApsHere(['plan', 'apply: запомни тесты', '--workspace', 'shop'], scratch.environment, 'запомни\n')
     assert.equal(code, 0)
     assert.match(stderr, /^to be remembered: \{"project\.default_test_command":"npm test"\}; "remember" agrees to it$[^]*^remembered: /m)
     assert.match(await scratch.read('.papa-yu/project.json'), /npm test/)
@@ -118,9 +116,9 @@ describe('aps plan', () => {
   it('asks in words before it deletes again', async t => {
     const scratch = await createScratch(t, deleting('DELETE_FILE', 'src/mine.js'))
     await scratch.write('src/mine.js', 'mine\n')
-    await runAps(['plan', 'apply: удали цену', '--workspace', 'shop', '--profile', 'careless'], scratch.environment, 'y\nundo\n')
+    await runApsHere(['plan', 'apply: удали цену', '--workspace', 'shop', '--profile', 'careless'], scratch.environment, 'y\nundo\n')
     assert.equal(await scratch.read('src/mine.js'), 'mine\n')
-    const { stdout, stderr } = await runAps(['plan', '--resume', '--profile', 'careless'], scratch.environment, 'redo\nn\n')
+    const { stdout, stderr } = await runApsHere(['plan', '--resume', '--profile', 'careless'], scratch.environment, 'redo\nn\n')
     assert.match(stdout, /^-mine$/m)
     assert.match(stderr, /: DELETE_FILE src\/mine\.js; allow it\? y or n/)
     assert.equal(await scratch.read('src/mine.js'), 'mine\n')
@@ -129,7 +127,7 @@ describe('aps plan', () => {
   it('ends with 1 when a check fails, and the change is taken back', async t => {
     const scratch = await createScratch(t, DELETING)
     const before = await scratch.tree()
-    const { code, stderr } = await runAps(['plan', 'apply: удали цену', '--workspace', 'shop'], scratch.environment, 'y\n')
+    const { code, stderr } = await runApsHere(['plan', 'apply: удали цену', '--workspace', 'shop'], scratch.environment, 'y\n')
     assert.equal(code, 1)
     assert.match(stderr, /^check test: failed$/m)
     assert.match(stderr, /^AUTO_CHECK_FAILED_ROLLED_BACK: /m)
@@ -146,7 +144,7 @@ describe('aps plan', () => {
   for (const [what, args, code] of refused) {
     it(`ends with ${code} ${what}`, async t => {
       const { environment } = await createScratch(t)
-      assert.equal((await runAps(args, environment, '')).code, code)
+      assert.equal((await runApsHere(args, environment, '')).code, code)
     })
   }
 })

@@ -3,14 +3,12 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps, startAps } from '../helpers/aps.ts'
+import { runApsHere, startAps } from '../helpers/aps.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { tokenEntry } from '../helpers/tokens.ts'
 import { startUpstream } from '../helpers/upstream-server.ts'
-
-// The built program as a process, against a service of the test's own.
 
 const REGISTRATIONS = {
   'templates:greet': { description: 'The smallest prompt', userPrompt: 'Say hello to {{variables.name}}', parameters: [{ name: 'name', type: 'string' }] },
@@ -37,7 +35,7 @@ async function open (t: TestContext, environment: Readonly<Record<string, string
   await folder.write('ada.yaml', 'name: Ada')
   const service = await startService(t, REGISTRATIONS, { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), LOG_LEVEL: 'silent', ...environment })
   const url = await service.listen()
-  return { folder, url, aps: (args: readonly string[], more: Readonly<Record<string, string>> = {}, input?: string) => runAps(args, { APS_URL: url, ...more }, input) }
+  return { folder, url, aps: (args: readonly string[], more: Readonly<Record<string, string>> = {}, input?: string) => runApsHere(args, { APS_URL: url, ...more }, input) }
 }
 
 describe('aps prompt', () => {
@@ -155,7 +153,7 @@ describe('aps ends', () => {
 
   it('5 where nothing answers', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`
-    const { code, stderr } = await runAps(['prompt', 'list', '--url', url])
+    const { code, stderr } = await runApsHere(['prompt', 'list', '--url', url])
     assert.deepEqual([code, stderr], [5, `aps: ${url} does not answer: the connection was refused; --url or APS_URL says where the service is\n`])
   })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -8,7 +8,7 @@ import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 async function open (t: TestContext) {
   const service = await startService(t, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http' })
   const url = await service.listen()
-  const aps = (args: readonly string[], input?: string) => runAps(args, { APS_URL: url }, input)
+  const aps = (args: readonly string[], input?: string) => runApsHere(args, { APS_URL: url }, input)
   for (const text of ['one', 'two', 'three']) await aps(['prompt', 'add', 'greet', '-d', '-'], text)
   const rendered = async (query = '') => String((await service.post(`/api/render/prompts/greet${query}`, {})).json['rendered_prompt'])
   return { ...service, url, aps, rendered, words: async (...args: readonly string[]) => (await aps(['prompt', ...args])).stderr }
@@ -87,7 +87,7 @@ describe('aps push --label', () => {
     const { url, rendered, post } = await open(t)
     const folder = await createTemporaryFolder()
     t.after(folder.remove)
-    const push = (...args: readonly string[]) => runAps(['push', folder.path, '--yes', ...args], { APS_URL: url })
+    const push = (...args: readonly string[]) => runApsHere(['push', folder.path, '--yes', ...args], { APS_URL: url })
     await folder.write('templates/greet.yaml', 'userPrompt: four\n')
     await folder.write('templates/bye.yaml', 'userPrompt: bye\n')
     const { code, stderr } = await push('--overwrite', '--label', 'staging')
@@ -107,7 +107,7 @@ describe('aps push --label', () => {
     t.after(folder.remove)
     await folder.write('templates/good.yaml', 'userPrompt: good\n')
     await folder.write('templates/bad.yaml', 'userPrompt: bad {{#if\n')
-    const { code, stderr } = await runAps(['push', folder.path, '--yes', '--label', 'staging'], { APS_URL: url })
+    const { code, stderr } = await runApsHere(['push', folder.path, '--yes', '--label', 'staging'], { APS_URL: url })
     assert.equal(code, 1)
     assert.match(stderr, /1 of 2 were refused, and staging was not moved\n$/)
     assert.equal((await get('/api/prompts/good/versions')).status, 404)

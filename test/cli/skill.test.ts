@@ -3,14 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { readSkillLine } from '../../src/cli/skill.ts'
-import { runAps, startAps } from '../helpers/aps.ts'
+import { runApsHere, startAps } from '../helpers/aps.ts'
 import { scratchRepository } from '../helpers/scratch-repository.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
-
-// The built program as a process: in process over a folder, and against a service.
 
 const WALK = { description: 'Walks.', body: 'Walk.', params: [{ name: 'day', required: true }] }
 const HERE = { description: 'Is somewhere.', body: 'Look.', target: 'here' }
@@ -79,30 +77,30 @@ describe('aps skill run, with commands that its user runs', () => {
     for (const environment of await both(t)) {
       const folder = await createTemporaryFolder()
       t.after(folder.remove)
-      const { code, stdout } = await runAps(WALKING, environment, 'y\nno more\n', folder.path)
+      const { code, stdout } = await runApsHere(WALKING, environment, 'y\nno more\n', folder.path)
       assert.equal(stdout, `Walking.\n$ pwd; printf one\n${folder.path}\none\nAgain?\nWalked.\n`)
       assert.equal(code, 0)
     }
   })
 
   it('runs what its user makes of it', async t => {
-    for (const environment of await both(t)) assert.match((await runAps(WALKING, environment, 'e\necho edited\n')).stdout, /\nedited\nEdited\.\n$/)
+    for (const environment of await both(t)) assert.match((await runApsHere(WALKING, environment, 'e\necho edited\n')).stdout, /\nedited\nEdited\.\n$/)
   })
 
   it('takes what it printed elsewhere', async t => {
-    for (const environment of await both(t)) assert.match((await runAps(WALKING, environment, 'p\npasted\n.\n3\n')).stdout, /\nexit code|\nPasted\.\n$/)
+    for (const environment of await both(t)) assert.match((await runApsHere(WALKING, environment, 'p\npasted\n.\n3\n')).stdout, /\nexit code|\nPasted\.\n$/)
   })
 
   for (const word of ['s', 'skill:skip']) {
     it(`skips it for ${word}, and an optional question for an empty line`, async t => {
-      for (const environment of await both(t)) assert.match((await runAps(WALKING, environment, `${word}\n\n`)).stdout, /\nWhy\?\nWalked\.\n$/)
+      for (const environment of await both(t)) assert.match((await runApsHere(WALKING, environment, `${word}\n\n`)).stdout, /\nWhy\?\nWalked\.\n$/)
     })
   }
 
   for (const input of ['c\n', 'skill:cancel\n', 'y\nskill:cancel\n']) {
     it(`ends it with 1 for ${JSON.stringify(input)}`, async t => {
       for (const environment of await both(t)) {
-        const { code, stderr } = await runAps(WALKING, environment, input)
+        const { code, stderr } = await runApsHere(WALKING, environment, input)
         assert.deepEqual([code, stderr.trim().split('\n').at(-1)], [1, 'aps: the dialogue has ended: cancelled'])
       }
     })
@@ -110,13 +108,13 @@ describe('aps skill run, with commands that its user runs', () => {
 
   it('asks until the answer is a clear one', async t => {
     const { environment } = await place(t)
-    const { stderr } = await runAps(WALKING, environment, 'yy\n\nq\ns\n\n')
+    const { stderr } = await runApsHere(WALKING, environment, 'yy\n\nq\ns\n\n')
     assert.equal(stderr.match(/^run it here\? /gm)?.length, 4)
   })
 
   it('asks again when a question that needs an answer gets none', async t => {
     for (const environment of await both(t)) {
-      const { code, stdout, stderr } = await runAps(WALKING, environment, 'y\n\nno more\n')
+      const { code, stdout, stderr } = await runApsHere(WALKING, environment, 'y\n\nno more\n')
       assert.match(stderr, /^text: expected an answer, got nothing/m)
       assert.deepEqual([code, stdout.endsWith('\nWalked.\n')], [0, true])
     }
@@ -124,14 +122,14 @@ describe('aps skill run, with commands that its user runs', () => {
 
   it('gives it nothing of the environment of the service', async t => {
     const { environment } = await place(t)
-    const { stdout } = await runAps(WALKING, { ...environment, LLM_API_KEY: 'canary-1', APS_TOKEN: 'canary-2', MY_SECRET: 'canary-3', USER: 'ann' }, 'y\nenv\ny\nno more\n')
+    const { stdout } = await runApsHere(WALKING, { ...environment, LLM_API_KEY: 'canary-1', APS_TOKEN: 'canary-2', MY_SECRET: 'canary-3', USER: 'ann' }, 'y\nenv\ny\nno more\n')
     assert.match(stdout, /^USER=ann$/m)
     assert.doesNotMatch(stdout, /canary|REPLIES|LLM_|STORE_DIR/)
   })
 
   it('shows what hides in it', async t => {
     const { environment } = await place(t)
-    const { stdout } = await runAps(WALKING, environment, 'y\nhidden\n')
+    const { stdout } = await runApsHere(WALKING, environment, 'y\nhidden\n')
     assert.match(stdout, /^\$ echo a\\u\{202e\}b\\u\{3164\}\\u\{a0\}\\u\{1b\}\[2K$/m)
   })
 })
@@ -139,7 +137,7 @@ describe('aps skill run, with commands that its user runs', () => {
 describe('aps skill run, with commands on a target', () => {
   it('runs what its user allows, and shows what it prints before it goes on', async t => {
     for (const environment of await both(t)) {
-      const { code, stdout, stderr } = await runAps(['skill', 'run', 'here'], environment, 'y\ny\n')
+      const { code, stdout, stderr } = await runApsHere(['skill', 'run', 'here'], environment, 'y\ny\n')
       assert.deepEqual([code, stdout], [0, '$ echo $((6 * 7)); exit 4\n42\n$ echo fast\nfast\nLooked.\n'])
       assert.match(stderr, /on here in \S+\/work: echo \$\(\(6 \* 7\)\); exit 4\nrun it\? y \(run\), e \(edit\), s \(skip\), c \(cancel\)\n/)
       assert.match(stderr, /^exit code 4$/m)
@@ -149,7 +147,7 @@ describe('aps skill run, with commands on a target', () => {
   it('tells which targets there are in place of one that is not', async t => {
     for (const environment of await both(t)) {
       for (const [target, names] of [['her', 'near matches: "here"'], ['nowhere', 'offered are "here"']]) {
-        const { code, stderr } = await runAps([...WALKING, '--target', target as string], environment, '')
+        const { code, stderr } = await runApsHere([...WALKING, '--target', target as string], environment, '')
         assert.equal(code, 1, stderr)
         assert.ok(stderr.includes(`There is no target "${target}"; ${names}`), stderr)
       }
@@ -157,13 +155,13 @@ describe('aps skill run, with commands on a target', () => {
   })
 
   it('runs what its user makes of it', async t => {
-    for (const environment of await both(t)) assert.match((await runAps(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
+    for (const environment of await both(t)) assert.match((await runApsHere(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
   })
 
   it('goes on without it, or ends', async t => {
     for (const environment of await both(t)) {
-      assert.equal((await runAps(['skill', 'run', 'here'], environment, 's\n')).stdout, '$ echo $((6 * 7)); exit 4\nLooked.\n')
-      assert.equal((await runAps(['skill', 'run', 'here'], environment, 'c\n')).code, 1)
+      assert.equal((await runApsHere(['skill', 'run', 'here'], environment, 's\n')).stdout, '$ echo $((6 * 7)); exit 4\nLooked.\n')
+      assert.equal((await runApsHere(['skill', 'run', 'here'], environment, 'c\n')).code, 1)
     }
   })
 
@@ -174,7 +172,7 @@ describe('aps skill run, with commands on a target', () => {
     await folder.write('replies.yaml', JSON.stringify([{ last: 'Step 1 ', reply: '[CMD] echo $((6 * 7))' }, { last: 'Step 2 ', reply: '[CMD] env rm file.txt' }, { last: 'denied: rule', reply: '[CMD] ls' }, { reply: '[DONE] Looked.' }]))
     const service = await startService(t, { 'skills:here': HERE }, served)
     for (const each of [environment, { APS_URL: await service.listen() }]) {
-      const { code, stdout, stderr } = await runAps(['skill', 'run', 'here', '--execution', 'auto'], each, '')
+      const { code, stdout, stderr } = await runApsHere(['skill', 'run', 'here', '--execution', 'auto'], each, '')
       assert.deepEqual([code, stdout], [0, '$ echo $((6 * 7))\n42\n$ env rm file.txt\n$ ls\nfile.txt\nLooked.\n'])
       assert.match(stderr, /^denied: rule "rm \*"$/m)
     }
@@ -198,7 +196,7 @@ describe('aps skill run, with commands on a target', () => {
 
   it('commits with git-quick-commit after one question and one approval', async t => {
     const { environment, log } = await scratchRepository(t)
-    const { code, stdout, stderr } = await runAps(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')
+    const { code, stdout, stderr } = await runApsHere(['skill', 'run', 'git-quick-commit', '--target', 'here'], environment, 'words\ny\n')
     assert.deepEqual([code, log()], [0, ['fix: update skills API']])
     assert.match(stdout, /Введи сообщение коммита:\n\$ git add \. && git commit [^]*\nКоммит успешно создан\.\n$/)
     assert.match(stderr, /commands are approved one by one: on here in \S+: git add \. && git commit/)
@@ -206,18 +204,18 @@ describe('aps skill run, with commands on a target', () => {
 
   it('leaves it to the user with --target manual', async t => {
     const { environment } = await place(t)
-    assert.match((await runAps(['skill', 'run', 'here', '--target', 'manual'], environment, 's\n')).stderr, /run it here\?/)
+    assert.match((await runApsHere(['skill', 'run', 'here', '--target', 'manual'], environment, 's\n')).stderr, /run it here\?/)
   })
 })
 
 describe('aps skill resume', () => {
   it('shows again what was asked, and goes on', async t => {
     for (const environment of await both(t)) {
-      await runAps(WALKING, environment, '')
-      assert.equal((await runAps(['skill', 'resume'], environment, 's\n')).stdout, 'Walking.\n$ pwd; printf one\nWhy?\n')
-      assert.equal((await runAps(['skill', 'resume'], environment, '\n')).stdout, 'Why?\nWalked.\n')
-      const { stderr } = await runAps(['skill', 'run', 'here'], environment, '')
-      const { stdout } = await runAps(['skill', 'resume', sessionIn(stderr)], environment, 'y\ns\n')
+      await runApsHere(WALKING, environment, '')
+      assert.equal((await runApsHere(['skill', 'resume'], environment, 's\n')).stdout, 'Walking.\n$ pwd; printf one\nWhy?\n')
+      assert.equal((await runApsHere(['skill', 'resume'], environment, '\n')).stdout, 'Why?\nWalked.\n')
+      const { stderr } = await runApsHere(['skill', 'run', 'here'], environment, '')
+      const { stdout } = await runApsHere(['skill', 'resume', sessionIn(stderr)], environment, 'y\ns\n')
       assert.equal(stdout, '$ echo $((6 * 7)); exit 4\n42\n$ echo fast\nLooked.\n')
     }
   })
@@ -227,7 +225,7 @@ describe('aps skill, whose input ends', () => {
   it('ends with 1 where something waits, and says how to go on', async t => {
     for (const environment of await both(t)) {
       for (const [args, input] of [[WALKING, ''], [WALKING, 's\n'], [['skill', 'run', 'here'], '']] as const) {
-        const { code, stderr } = await runAps(args, environment, input)
+        const { code, stderr } = await runApsHere(args, environment, input)
         assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: the session waits for an answer; to go on: aps skill resume ${sessionIn(stderr)}${environment['APS_URL'] === undefined ? ' --local' : ''}`])
       }
     }
@@ -235,8 +233,8 @@ describe('aps skill, whose input ends', () => {
 
   it('refuses to go on with a skill that has ended', async t => {
     for (const environment of await both(t)) {
-      const id = sessionIn((await runAps(['skill', 'run', 'here'], environment, 's\n')).stderr)
-      const { code, stderr } = await runAps(['skill', 'resume', id], environment, '')
+      const id = sessionIn((await runApsHere(['skill', 'run', 'here'], environment, 's\n')).stderr)
+      const { code, stderr } = await runApsHere(['skill', 'resume', id], environment, '')
       assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: session ${id} has ended: completed`])
     }
   })
@@ -257,13 +255,13 @@ describe('aps skill approve', () => {
     await waitFor('the refusal', () => stderr.includes('aps skill approve'))
     assert.equal((await service.get('/api/sessions', bearer('ann'))).json['sessions']?.[0 as never]?.['status'], 'waiting_approval')
     const approve = ['skill', 'approve', sessionIn(stderr)]
-    assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'ann-token' }, 'y\n')).code, 4)
-    assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 0)
+    assert.equal((await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'ann-token' }, 'y\n')).code, 4)
+    assert.equal((await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 0)
     await waitFor('the next command', () => stdout.includes('42\n$ echo fast\n'))
-    const edited = await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
+    const edited = await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
     assert.match(edited.stderr, /on here in \S+\/work: echo fast/)
     await waitFor('the end', () => stdout.endsWith('edited: $ echo bob\nbob\nLooked.\n'))
-    assert.equal((await runAps(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
+    assert.equal((await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
   })
 
   it('tells who was first when somebody else has decided, and goes on', async t => {
@@ -286,8 +284,8 @@ describe('aps skill approve', () => {
 describe('aps skill', () => {
   it('lists skills', async t => {
     for (const environment of await both(t)) {
-      assert.equal((await runAps(['skill', 'list'], environment)).stdout, 'here\tIs somewhere.\nwalk\tWalks.\n')
-      assert.deepEqual(JSON.parse((await runAps(['skill', 'list', '--json=id'], environment)).stdout), [{ id: 'here' }, { id: 'walk' }])
+      assert.equal((await runApsHere(['skill', 'list'], environment)).stdout, 'here\tIs somewhere.\nwalk\tWalks.\n')
+      assert.deepEqual(JSON.parse((await runApsHere(['skill', 'list', '--json=id'], environment)).stdout), [{ id: 'here' }, { id: 'walk' }])
     }
   })
 
@@ -302,19 +300,19 @@ describe('aps skill', () => {
   for (const [what, args, code] of refused) {
     it(`ends with ${code} for ${what}`, async t => {
       for (const environment of await both(t)) {
-        const ended = await runAps(['skill', ...args], environment, '')
+        const ended = await runApsHere(['skill', ...args], environment, '')
         assert.equal(ended.code, code, ended.stderr)
       }
     })
   }
 
   it('ends with 2 without a store', async () => {
-    assert.equal((await runAps(['skill', 'run', 'walk', '--local'], {}, '')).code, 2)
+    assert.equal((await runApsHere(['skill', 'run', 'walk', '--local'], {}, '')).code, 2)
   })
 
   it('writes the detailed log into a file', async t => {
     const { folder, environment } = await place(t)
-    const { stderr } = await runAps([...WALKING, '--log', join(folder.path, 'log')], environment, '')
+    const { stderr } = await runApsHere([...WALKING, '--log', join(folder.path, 'log')], environment, '')
     assert.doesNotMatch(stderr, /skill_start/)
     assert.match(await readFile(join(folder.path, 'log'), 'utf8'), /^\S+Z info \[skill\] skill_start step=0$/m)
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, readFile, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { type Registrations } from '../helpers/registered.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -16,7 +16,7 @@ async function open (t: TestContext, registrations: Registrations = {}) {
   const service = await startService(t, registrations, { LOG_LEVEL: 'silent' })
   const environment = { APS_URL: await service.listen(), NO_COLOR: '1' }
   const read = (file: string) => readFile(join(folder.path, file), 'utf8')
-  return { folder, read, environment, service, aps: (command: string, ...args: readonly string[]) => runAps([command, folder.path, ...args], environment) }
+  return { folder, read, environment, service, aps: (command: string, ...args: readonly string[]) => runApsHere([command, folder.path, ...args], environment) }
 }
 
 describe('aps push, pull and diff', () => {
@@ -30,9 +30,9 @@ describe('aps push, pull and diff', () => {
 
     const other = await createTemporaryFolder()
     t.after(other.remove)
-    const pulled = await runAps(['pull', other.path], environment)
+    const pulled = await runApsHere(['pull', other.path], environment)
     assert.equal(pulled.code, 0, pulled.stderr)
-    assert.deepEqual(await runAps(['diff', other.path], environment), { code: 0, stdout: '', stderr: '' })
+    assert.deepEqual(await runApsHere(['diff', other.path], environment), { code: 0, stdout: '', stderr: '' })
     assert.match(await readFile(join(other.path, 'templates/greet.yaml'), 'utf8'), /^description: The smallest prompt\n/)
   })
 
@@ -49,7 +49,7 @@ describe('aps push, pull and diff', () => {
     const { folder, aps, environment } = await open(t)
     await folder.write('templates/greet.yaml', 'userPrompt: Hello\n')
     assert.equal((await aps('push', '--yes')).code, 0)
-    await runAps(['prompt', 'add', 'greet', '-d', '-'], environment, 'Theirs')
+    await runApsHere(['prompt', 'add', 'greet', '-d', '-'], environment, 'Theirs')
     await folder.write('templates/greet.yaml', 'userPrompt: Mine\n')
     const { code, stderr } = await aps('push', '--yes')
     assert.equal(code, 1)
@@ -63,7 +63,7 @@ describe('aps push, pull and diff', () => {
     const { folder, read, aps, environment } = await open(t, { 'templates:team:same': 'Same', 'templates:team:other': 'Old' })
     await folder.write('templates/team/same.yaml', '# kept\nuserPrompt:   Same\n')
     assert.equal((await aps('pull')).code, 0)
-    await runAps(['prompt', 'add', 'team.other', '-d', '-'], environment, 'New')
+    await runApsHere(['prompt', 'add', 'team.other', '-d', '-'], environment, 'New')
     assert.equal((await aps('pull')).code, 0)
     assert.deepEqual([await read('templates/team/same.yaml'), await read('templates/team/other.yaml')], ['# kept\nuserPrompt:   Same\n', 'userPrompt: New\n'])
   })
@@ -151,7 +151,7 @@ describe('aps push, pull and diff', () => {
     await rm(join(folder.path, 'templates/team/b.yaml'))
     assert.match((await aps('push')).stderr, /^only there: prompts\/team\.b; --prune/)
     assert.equal((await aps('push', '--prune', '--yes')).code, 0)
-    assert.equal((await runAps(['prompt', 'list'], environment)).stdout, 'team.a\tvalid\thandlebars\ttext\t\n')
-    assert.equal((await runAps(['environ', 'list'], environment)).stdout, 'other.x\n')
+    assert.equal((await runApsHere(['prompt', 'list'], environment)).stdout, 'team.a\tvalid\thandlebars\ttext\t\n')
+    assert.equal((await runApsHere(['environ', 'list'], environment)).stdout, 'other.x\n')
   })
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import { noPty } from '../exec/terminal/terminals-of-tests.ts'
-import { runAps, startAps } from '../helpers/aps.ts'
+import { runApsHere, startAps } from '../helpers/aps.ts'
 import { askingPlace } from '../helpers/asking-skill.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -51,20 +51,20 @@ describe('aps terminal', { skip: noPty }, () => {
 
   it('ends the shell where an input that is no terminal ends', async t => {
     const { url } = await started(t)
-    const { stdout, stderr, code } = await runAps(['terminal', 'here', '--url', url], {}, 'echo $((6*7))\n')
+    const { stdout, stderr, code } = await runApsHere(['terminal', 'here', '--url', url], {}, 'echo $((6*7))\n')
     assert.match(stdout, /42\r\n/)
     assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 0'])
   })
 
   it('runs the last line of that input also without a line break', { timeout: 60_000 }, async t => {
     const { url } = await started(t)
-    const { code, stderr } = await runAps(['terminal', 'here', '--url', url], {}, 'exit 3')
+    const { code, stderr } = await runApsHere(['terminal', 'here', '--url', url], {}, 'exit 3')
     assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 3'])
   })
 
   it('ends the shell also where that input ends while a command runs', { timeout: 60_000 }, async t => {
     const { url } = await started(t)
-    const { stdout, stderr, code } = await runAps(['terminal', 'here', '--url', url], {}, 'sleep 1; echo $((6*7))\n')
+    const { stdout, stderr, code } = await runApsHere(['terminal', 'here', '--url', url], {}, 'sleep 1; echo $((6*7))\n')
     assert.match(stdout, /42\r\n/)
     assert.deepEqual([code, stderr.trim()], [0, 'the shell has ended with code 0'])
   })
@@ -76,7 +76,7 @@ describe('aps terminal', { skip: noPty }, () => {
   ] as const) {
     it(`says what is wrong with ${what}`, async t => {
       const { url } = await started(t)
-      const run = await runAps(['terminal', ...args, '--url', url])
+      const run = await runApsHere(['terminal', ...args, '--url', url])
       assert.equal(run.code, code)
       assert.match(run.stderr, words)
     })
@@ -85,7 +85,7 @@ describe('aps terminal', { skip: noPty }, () => {
   it('runs a skill in the one terminal that is open', async t => {
     const { url, service } = await started(t)
     const opened = await service.post('/api/terminals', { target: 'here' })
-    const run = await runAps(['skill', 'run', 'walk', '--terminal', '--url', url], {}, 'y\ny\ny\n')
+    const run = await runApsHere(['skill', 'run', 'walk', '--terminal', '--url', url], {}, 'y\ny\ny\n')
     assert.equal(run.code, 0, run.stderr)
     assert.match(run.stdout, /\$ echo one\none\n\$ echo two\ntwo\n/)
     const { json } = await service.get('/api/sessions?definition=skills/walk')
@@ -95,7 +95,7 @@ describe('aps terminal', { skip: noPty }, () => {
 
   it('says that there is none to run a skill in', async t => {
     const { url } = await started(t)
-    const run = await runAps(['skill', 'run', 'walk', '--terminal', '--url', url], {}, '')
+    const run = await runApsHere(['skill', 'run', 'walk', '--terminal', '--url', url], {}, '')
     assert.equal(run.code, 2)
     assert.match(run.stderr, /you have none open/)
   })

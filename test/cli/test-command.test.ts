@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -22,20 +22,20 @@ const withoutTimes = (text: string) => text.replaceAll(/\(\d+ ms\)/g, '(… ms)'
 describe('aps test', () => {
   it('of a folder is green without a service', async t => {
     const cwd = await folderWith(t, { 'p/templates/greet.yaml': PROMPT, 'p/tests/greet.yaml': GREEN })
-    const { code, stdout, stderr } = await runAps(['test', 'p'], {}, undefined, cwd)
+    const { code, stdout, stderr } = await runApsHere(['test', 'p'], {}, undefined, cwd)
     assert.deepEqual([code, withoutTimes(stdout), stderr], [0, 'ok   greet: greets by name (… ms)\n', '1 passed, 0 failed\n'])
   })
 
   it('is red with what does not hold, and ends with 1', async t => {
     const cwd = await folderWith(t, { 'templates/greet.yaml': PROMPT, 'tests/greet.yaml': RED })
-    const { code, stdout, stderr } = await runAps(['test'], {}, undefined, cwd)
+    const { code, stdout, stderr } = await runApsHere(['test'], {}, undefined, cwd)
     assert.deepEqual([code, stderr], [1, 'aps: 1 passed, 2 failed\n'])
     assert.match(withoutTimes(stdout), /^ok {3}greet: greets by name \(… ms\)\nFAIL greet: names <"us"> & them \(… ms\)\n {5}contains: expected "Bob", got "Say hello to Ada"\nFAIL greet: case 3 \(… ms\)\n {5}.*variables\.name.* \(VARIABLE_MISSING\)\n$/)
   })
 
   it('writes JUnit: failures, and errors where there was nothing to look at', async t => {
     const cwd = await folderWith(t, { 'templates/greet.yaml': PROMPT, 'tests/greet.yaml': RED })
-    const { code, stdout } = await runAps(['test', '--format', 'junit'], {}, undefined, cwd)
+    const { code, stdout } = await runApsHere(['test', '--format', 'junit'], {}, undefined, cwd)
     assert.equal(code, 1)
     const lines = withoutTimes(stdout).split('\n')
     assert.deepEqual(lines.slice(0, 7), [
@@ -52,9 +52,9 @@ describe('aps test', () => {
 
   it('writes annotations at the line of a case, and JSON', async t => {
     const cwd = await folderWith(t, { 'templates/greet.yaml': PROMPT, 'tests/greet.yaml': RED })
-    const annotations = await runAps(['test', '--format', 'github'], {}, undefined, cwd)
+    const annotations = await runApsHere(['test', '--format', 'github'], {}, undefined, cwd)
     assert.match(annotations.stdout, /^::error file=tests\/greet\.yaml,line=5,col=3,title=greet%3A names <"us"> & them::contains: expected "Bob", got "Say hello to Ada"\n::error file=tests\/greet\.yaml,line=9,/)
-    const { stdout } = await runAps(['test', '--json=id,case,line,pass,failures'], {}, undefined, cwd)
+    const { stdout } = await runApsHere(['test', '--json=id,case,line,pass,failures'], {}, undefined, cwd)
     assert.deepEqual((JSON.parse(stdout) as unknown[])[1], { id: 'greet', case: 'names <"us"> & them', line: 5, pass: false, failures: ['contains: expected "Bob", got "Say hello to Ada"'] })
   })
 
@@ -66,7 +66,7 @@ describe('aps test', () => {
       'templates/evaluator/judge.yaml': 'userPrompt: judge {{variables.output}}\n',
       'tests/greet.yaml': '- run: chat\n  vars: { name: Ada }\n  assert: [{ type: equals, value: Hello! }, { type: llm-rubric, value: greets }]\n'
     })
-    assert.equal((await runAps(['test'], {}, undefined, cwd)).code, 0)
+    assert.equal((await runApsHere(['test'], {}, undefined, cwd)).code, 0)
   })
 
   it('answers calls from a bundle of the folder, and reads none outside of it', async t => {
@@ -76,15 +76,15 @@ describe('aps test', () => {
       'recorded/ask.json': '{ "tools": [{ "tool": "crm.find", "arguments": { "id": "7" }, "value": "Ida" }] }',
       'tests/ask.yaml': '- tools: recorded/ask.json\n  assert: [{ type: equals, value: Ida }]\n- assert: [{ type: equals, value: nobody }]\n'
     }
-    assert.equal((await runAps(['test'], {}, undefined, await folderWith(t, files))).code, 0)
-    const outside = await runAps(['test'], {}, undefined, await folderWith(t, { ...files, 'tests/ask.yaml': '- tools: ../../../etc/hostname\n' }))
+    assert.equal((await runApsHere(['test'], {}, undefined, await folderWith(t, files))).code, 0)
+    const outside = await runApsHere(['test'], {}, undefined, await folderWith(t, { ...files, 'tests/ask.yaml': '- tools: ../../../etc/hostname\n' }))
     assert.equal(outside.code, 2)
   })
 
   it('of a service runs the tests that it has, of a prompt, of a version, and of all', async t => {
     const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}', 'templates:bye': 'Bye', 'tests:greet': [{ description: 'says hello', vars: { name: 'Ada' }, assert: [{ type: 'starts-with', value: 'Hello' }] }], 'tests:bye': [{ assert: [{ type: 'equals', value: 'Hello' }] }] }, { LOG_LEVEL: 'silent', VERSIONS: 'http' })
     const aps = async (...args: readonly string[]) => {
-      const { code, stdout } = await runAps(['test', ...args], { APS_URL: url })
+      const { code, stdout } = await runApsHere(['test', ...args], { APS_URL: url })
       return [code, withoutTimes(stdout)]
     }
     const url = await service.listen()
@@ -100,22 +100,22 @@ describe('aps test', () => {
   it('of a folder on the prompts of a service', async t => {
     const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}, from there' }, { LOG_LEVEL: 'silent' })
     const cwd = await folderWith(t, { 'tests/greet.yaml': '- vars: { name: Ada }\n  assert: [{ type: contains, value: from there }]\n' })
-    assert.equal((await runAps(['test', '.', '--server'], { APS_URL: await service.listen() }, undefined, cwd)).code, 0)
+    assert.equal((await runApsHere(['test', '.', '--server'], { APS_URL: await service.listen() }, undefined, cwd)).code, 0)
   })
 
   it('says what is wrong with tests where aps lint does, at its line', async t => {
     const cwd = await folderWith(t, { 'templates/greet.yaml': PROMPT, 'tests/greet.yaml': '- assert:\n    - type: contans\n      value: x\n', 'tests/gone.yaml': GREEN })
-    assert.equal((await runAps(['test'], {}, undefined, cwd)).code, 2)
-    const lint = await runAps(['lint'], {}, undefined, cwd)
+    assert.equal((await runApsHere(['test'], {}, undefined, cwd)).code, 2)
+    const lint = await runApsHere(['lint'], {}, undefined, cwd)
     assert.equal(lint.code, 1)
     assert.match(lint.stdout, /^tests\/gone\.yaml:1:1: warning: there is no prompt "gone"[^\n]+\(PROMPT_UNKNOWN\)[^\n]*\ntests\/greet\.yaml:2:7: error: 0\.assert\.0\.type must be one of [^\n]+\(SCHEMA\)/)
     const service = await startService(t, {}, { LOG_LEVEL: 'silent' })
-    assert.match((await runAps(['lint', '--server'], { APS_URL: await service.listen() }, undefined, cwd)).stdout, /^tests\/greet\.yaml:2:7: error/m)
+    assert.match((await runApsHere(['lint', cwd, '--server'], { APS_URL: await service.listen() })).stdout.replaceAll(`${cwd}/`, ''), /^tests\/greet\.yaml:2:7: error/m)
   })
 
   it('without any test ends with 1', async t => {
     const cwd = await folderWith(t, { 'templates/greet.yaml': PROMPT })
-    assert.deepEqual(await runAps(['test'], {}, undefined, cwd), { code: 1, stdout: '', stderr: 'aps: there is no test\n' })
+    assert.deepEqual(await runApsHere(['test'], {}, undefined, cwd), { code: 1, stdout: '', stderr: 'aps: there is no test\n' })
   })
 })
 
@@ -124,7 +124,7 @@ describe('aps tests', () => {
     const service = await startService(t, { 'templates:greet': 'Hello' }, { LOG_LEVEL: 'silent' })
     const url = await service.listen()
     const aps = async (args: readonly string[], input?: string) => {
-      const { stdout, stderr } = await runAps(['tests', ...args], { APS_URL: url }, input)
+      const { stdout, stderr } = await runApsHere(['tests', ...args], { APS_URL: url }, input)
       return stdout + stderr
     }
     assert.equal(await aps(['add', 'greet', '-d', '-'], GREEN), 'created list of tests greet\n')

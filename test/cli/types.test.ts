@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
-
-// The built program as a process, against a service of the test's own.
 
 const REGISTRATIONS = {
   'templates:greet': { description: 'The smallest */ prompt', userPrompt: 'Hello {{variables.name}}', parameters: [{ name: 'name', type: 'string', description: 'Who is\n greeted' }, { name: 'tone', enum: ['kind', 'dry'], default: 'dry' }] },
@@ -52,7 +50,7 @@ async function open (t: TestContext) {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const url = await service.listen()
-  return { service, file: join(folder.path, 'prompts.ts'), aps: (...args: string[]) => runAps(['types', ...args], { APS_URL: url }) }
+  return { service, file: join(folder.path, 'prompts.ts'), aps: (...args: string[]) => runApsHere(['types', ...args], { APS_URL: url }) }
 }
 
 describe('aps types', () => {

@@ -4,7 +4,7 @@ import { symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { runAps } from '../helpers/aps.ts'
+import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
@@ -31,7 +31,7 @@ async function open (t: TestContext) {
   const service = await startService(t, REGISTRATIONS, { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: join(folder.path, 'replies.yaml'), API_TOKENS: tokenEntry('one', 'admin') })
   const url = await service.listen()
   const environment = { PATH: process.env['PATH'], APS_URL: url, APS_TOKEN: 'one-token' }
-  assert.equal((await runAps(['types', '-o', join(folder.path, 'prompts.ts')], environment as Record<string, string>)).code, 0)
+  assert.equal((await runApsHere(['types', '-o', join(folder.path, 'prompts.ts')], environment as Record<string, string>)).code, 0)
   const head = 'import { createClient, PromptShellError } from \'ai-prompt-shell/client\'\n'
   return {
     service,

@@ -48,7 +48,7 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
     throw usageError(`there is no profile "${name}"${known.length === 0 ? '; aps login makes one' : `: expected one of ${known.join(', ')}`}`)
   }
   // The token of a profile that an option names comes before `APS_TOKEN`, which may be for another service.
-  const token = profile === undefined ? () => ofVariable() || tokenOf(chosen) : () => tokenOf(chosen) || ofVariable()
+  const token = profile === undefined ? () => ofVariable() || tokenOf(chosen, environment) : () => tokenOf(chosen, environment) || ofVariable()
   return { url: chosen.url || DEFAULT_URL, profile: chosen, token }
 }
 
@@ -72,10 +72,10 @@ function readHere (file: string): string {
 }
 
 /** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */
-export function tokenOf ({ token = '', tokenCommand }: Profile): string {
+export function tokenOf ({ token = '', tokenCommand }: Profile, environment: Environment): string {
   if (tokenCommand === undefined) return token
   try {
-    return execSync(tokenCommand, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'], timeout: TOKEN_PATIENCE }).trim()
+    return execSync(tokenCommand, { encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'inherit'], timeout: TOKEN_PATIENCE }).trim()
   } catch {
     throw new CliError(EXIT.TOKEN, 'the profile\'s tokenCommand has failed')
   }

@@ -25,7 +25,7 @@ export function addLoginCommand (program: Command, cli: Cli): void {
       const token = tokenStdin === true ? (await text(addAbortSignal(cli.signal, cli.stdin))).trim() : undefined
       if (token === '') throw usageError('--token-stdin: expected a token, and stdin was empty')
       const profile = { url, ...(token === undefined ? {} : { token }), ...(tokenCommand === undefined ? {} : { tokenCommand }) }
-      const caller = objectOf(await cli.connect(url, tokenOf(profile)).get('/api/caller'))
+      const caller = objectOf(await cli.connect(url, tokenOf(profile, cli.environment)).get('/api/caller'))
       const file = await writeProfile(cli.environment, name, profile)
       if (output.wantsJson) return await output.json(caller)
       const roles = listOf(caller['roles']).map(textOf).join(', ')

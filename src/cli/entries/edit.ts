@@ -52,7 +52,7 @@ export async function editEntry (kind: EntryKind, id: string, cli: Cli, command:
 async function openEditor (file: string, { environment, signal }: Cli): Promise<void> {
   const editor = environment['VISUAL'] || environment['EDITOR'] || 'vi'
   // $EDITOR may contain arguments, so a shell reads it, as git does.
-  const child = spawn('sh', ['-c', `${editor} "$1"`, editor, file], { stdio: 'inherit', signal })
+  const child = spawn('sh', ['-c', `${editor} "$1"`, editor, file], { stdio: 'inherit', env: environment, signal })
   const [code] = await once(child, 'exit') as [number | null]
   if (code !== 0) throw usageError(`the editor has ended with ${String(code)}, and nothing was stored; what you wrote is in ${file}`)
 }

@@ -63,7 +63,7 @@ export function addDevCommand (program: Command, cli: Cli): void {
       const args = wholeFileName(options.args)
       const url = await serveHere(folder, output)
       if (url === undefined) return
-      if (process.env['CONSOLE'] !== 'off') {
+      if (cli.environment['CONSOLE'] !== 'off') {
         const { listenToKeys } = await import('./dev-keys.ts')
         await listenToKeys(cli.stdin, `${url}/console/prompts${options.prompt === undefined ? '' : `/${encodeURIComponent(options.prompt)}`}`, output)
       }

@@ -9,6 +9,7 @@ import { type Generation } from '../../registry/generation/generation.ts'
 import { type Notice } from '../../service/lint/list-notices.ts'
 import { isDotpromptFile, keyToFiles } from '../../store/directory/directory-paths.ts'
 import { pathToKey } from '../../store/keys.ts'
+import { type Cli } from '../cli.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { type Finding } from './lint-format.ts'
 import { openHere } from './open-here.ts'
@@ -27,8 +28,8 @@ const PROMPTS = ['contributes', 'prompts'] as const
  * @param warn called about files that the service does not read
  * @throws CliError
  */
-export async function lintHere (folder: string, trusts: boolean, warn: (message: string) => void): Promise<readonly Finding[]> {
-  const service = await openHere(folder, warn, { asksModels: false, trusts })
+export async function lintHere (folder: string, trusts: boolean, warn: (message: string) => void, cli: Pick<Cli, 'environment'>): Promise<readonly Finding[]> {
+  const service = await openHere(folder, warn, cli, { asksModels: false, trusts })
   try {
     const findings: Finding[] = []
     for (let after = '', isMore = true; isMore;) {

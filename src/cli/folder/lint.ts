@@ -16,7 +16,7 @@ export function addLintCommand (program: Command, cli: Cli): void {
       const warnings: string[] = []
       const warn = (message: string): void => { warnings.push(message) }
       const found = api === undefined
-        ? await (await import('./lint-here.ts')).lintHere(folder, trust === true, warn)
+        ? await (await import('./lint-here.ts')).lintHere(folder, trust === true, warn, cli)
         : await (await import('./lint-there.ts')).lintThere(folder, api, warn)
       const findings = found.toSorted((one, other) => one.file < other.file ? -1 : one.file > other.file ? 1 : one.line - other.line)
       for (const warning of warnings) await output.words(`warning: ${warning}`)

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
-import { chdir, cwd, env, loadEnvFile } from 'node:process'
+import { chdir, cwd, loadEnvFile } from 'node:process'
 import { parseEnv } from 'node:util'
 import { type Log } from '../../base/log.ts'
 import { ConfigError, loadConfig } from '../../config/config.ts'
@@ -7,6 +7,7 @@ import { configSchema } from '../../config/config-schema.ts'
 import { openService, type Service } from '../../service.ts'
 import { isInside } from '../../store/directory/directory-paths.ts'
 import { StoreError } from '../../store/store.ts'
+import { type Cli } from '../cli.ts'
 import { ENTRY_KINDS } from '../entries/entry-kinds.ts'
 import { usageError } from '../exit-codes.ts'
 
@@ -29,20 +30,23 @@ const OF_MODELS = /^LLM_/
 export async function openHere (
   folder: string,
   warn: (message: string) => void,
+  { environment }: Pick<Cli, 'environment'>,
   { asksModels, trusts }: { readonly asksModels: boolean, readonly trusts: boolean }
 ): Promise<Service> {
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
   chdir(folder)
   const isWanted = (name: string) => !UNWANTED.test(name) && (asksModels || !OF_MODELS.test(name))
+  const given = existsSync('.env') ? parseEnv(readFileSync('.env', 'utf8')) : {}
+  // Programs that tools start, and the values of their secrets, come from the environment of the process.
   if (trusts && existsSync('.env')) loadEnvFile('.env')
-  const own = !trusts && existsSync('.env') ? ownVariables(isWanted, warn) : {}
+  const own = trusts ? given : harmlessIn(given, isWanted, environment, warn)
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
   // Log lines about problems of entries and tools are dropped here, since the service also lists these problems (as notices).
   const tell = (fields: object, message: string): void => { if (!['key', 'tool', 'unusable'].some(field => field in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {
-    const wanted = Object.fromEntries(Object.entries({ ...own, ...env }).filter(([name]) => isWanted(name)))
+    const wanted = Object.fromEntries(Object.entries({ ...own, ...environment }).filter(([name]) => isWanted(name)))
     return await openService({ ...loadConfig({ ...wanted, STORE_DIR: '.', SESSION_STORE: 'memory' }), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)
@@ -51,10 +55,10 @@ export async function openHere (
 }
 
 /** The variables of the folder's `.env` that are taken from anybody. The process's own environment stays as it is: programs that it starts would see it. */
-function ownVariables (isWanted: (name: string) => boolean, warn: (message: string) => void): Record<string, string> {
-  const given = Object.entries(parseEnv(readFileSync('.env', 'utf8')) as Record<string, string>).filter(([name]) => isWanted(name))
-  const taken = given.filter(([name, value]) => isHarmless(name, value))
-  const left = given.filter(([name, value]) => value !== '' && !isHarmless(name, value) && env[name] === undefined).map(([name]) => name)
+function harmlessIn (given: Cli['environment'], isWanted: (name: string) => boolean, environment: Cli['environment'], warn: (message: string) => void) {
+  const wanted = Object.entries(given).filter((each): each is [string, string] => isWanted(each[0]) && each[1] !== undefined)
+  const taken = wanted.filter(([name, value]) => isHarmless(name, value))
+  const left = wanted.filter(([name, value]) => value !== '' && !isHarmless(name, value) && environment[name] === undefined).map(([name]) => name)
   if (left.length > 0) warn(`.env: ${left.join(', ')} left out, which can run commands or say where keys are sent: --trust takes all of it`)
   return Object.fromEntries(taken)
 }

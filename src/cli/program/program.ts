@@ -1,3 +1,4 @@
+import { type Readable } from 'node:stream'
 import { Command, CommanderError } from 'commander'
 import { revealHidden } from '../../base/text.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
@@ -21,7 +22,7 @@ import { addCompletionCommands } from './completion.ts'
 import { addExportCommands } from '../formats/export-promptfoo.ts'
 import { addImportCommands } from '../formats/import-commands.ts'
 import { addInitCommand } from '../init.ts'
-import { Output } from '../output.ts'
+import { Output, type OutputStream } from '../output.ts'
 import { addPlanCommand } from '../plan.ts'
 import { addServeCommand } from '../serve.ts'
 import { addSessionCommands } from '../session.ts'
@@ -30,19 +31,28 @@ import { addTokenCommand } from '../token.ts'
 import { addTerminalCommand } from '../terminal.ts'
 import { addTypesCommand } from '../types.ts'
 
-/** The parts of Node's `process` that the program uses, so that a test can pass others. */
-export type ProcessLike = Pick<NodeJS.Process, 'argv' | 'env' | 'stdin' | 'stdout' | 'stderr' | 'on' | 'off'>
+/** The parts of Node's `process` that the program uses, so that it can run within another process. */
+export interface ProgramHost {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdin: Readable
+  readonly stdout: OutputStream
+  readonly stderr: OutputStream
+  on (signal: 'SIGINT', listener: () => void): unknown
+  off (signal: 'SIGINT', listener: () => void): unknown
+  exit (code: number): void
+}
 
 /** Options that every command has. */
 interface CommonOptions extends AddressOptions { readonly json?: string }
 
 /** Runs the command that the arguments name. @returns the exit code; rejects only for faults of the program itself */
-export async function runProgram (host: ProcessLike): Promise<number> {
+export async function runProgram (host: ProgramHost): Promise<number> {
   const { argv, stdout, stderr } = host
   const interrupt = new AbortController()
   // The listener stays after the first Ctrl-C, since a package of locks ends the process where it finds no other one. A second Ctrl-C ends it at once.
   const onInterrupt = () => {
-    if (interrupt.signal.aborted) process.exit(EXIT.INTERRUPTED)
+    if (interrupt.signal.aborted) host.exit(EXIT.INTERRUPTED)
     interrupt.abort()
   }
   host.on('SIGINT', onInterrupt)
@@ -60,7 +70,7 @@ export async function runProgram (host: ProcessLike): Promise<number> {
   }
 }
 
-function createProgram ({ env, stdin, stdout, stderr }: ProcessLike, signal: AbortSignal): Command {
+function createProgram ({ env, stdin, stdout, stderr }: ProgramHost, signal: AbortSignal): Command {
   const program = new Command('aps')
     .description('Serves prompts, and asks a service for them.')
     .version(ENGINE_VERSION)

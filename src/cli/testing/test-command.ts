@@ -34,7 +34,7 @@ async function test (what: readonly string[], { server, label, trust, format: wa
   const suites = folder === undefined ? await storedSuites(what, opened.api) : await suitesOf(folder, warn)
   const bench = folder === undefined || server === true
     ? { run: (await import('./test-there.ts')).testThere(opened.api, label), close: async () => {} }
-    : await (await import('./test-here.ts')).testHere(folder, { label }, trust === true, cli.signal, warn)
+    : await (await import('./test-here.ts')).testHere(folder, { label }, trust === true, warn, cli)
   try {
     for (const warning of warnings) await output.words(`warning: ${warning}`)
     await report(suites, bench.run)

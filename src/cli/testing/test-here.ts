@@ -5,6 +5,7 @@ import { RejectedEntry } from '../../registry/diagnostic/diagnostic.ts'
 import { parseTests, type TestCase } from '../../registry/kinds/tests/test-cases.ts'
 import { type Bundle } from '../../service/render/bundle.ts'
 import { type PromptWish } from '../../service/versions/choose-prompt.ts'
+import { type Cli } from '../cli.ts'
 import { usageError } from '../exit-codes.ts'
 import { openHere } from '../folder/open-here.ts'
 import { listOf, objectOf } from '../json-members.ts'
@@ -23,8 +24,15 @@ export interface Bench {
  * @param warn called about files that are not read
  * @throws CliError
  */
-export async function testHere (folder: string, wish: PromptWish, trusts: boolean, signal: AbortSignal, warn: (message: string) => void): Promise<Bench> {
-  const service = await openHere(folder, warn, { asksModels: true, trusts })
+export async function testHere (
+  folder: string,
+  wish: PromptWish,
+  trusts: boolean,
+  warn: (message: string) => void,
+  cli: Pick<Cli, 'environment' | 'signal'>
+): Promise<Bench> {
+  const { signal } = cli
+  const service = await openHere(folder, warn, cli, { asksModels: true, trusts })
   const { generation } = service.registry
   return {
     async run (id, testCase) {

@@ -20,5 +20,5 @@ function hasSource (path) {
 
 /** Copies what tests read beside themselves, and what they start as a process of its own, to where they look for it. */
 export function copySources () {
-  for (const path of ['src', 'test', 'jsonschema', 'prompts.json']) cpSync(path, `.build/${path}`, { recursive: true })
+  for (const path of ['src', 'test', 'jsonschema', 'prompts.json', 'examples/starters']) cpSync(path, `.build/${path}`, { recursive: true })
 }

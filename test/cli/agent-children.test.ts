@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const TOP = { help: 'Ask me.', system: 'You are top.', tools: [{ name: 'walk', skill: 'walk', target: 'here' }] }
@@ -19,7 +20,7 @@ const REPLIES = `
 `
 
 /** Both ways to use it, with what is registered in a folder and in a service. */
-async function bothPlaces (t: TestContext) {
+const bothPlaces = shared(async t => {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.md', 'a')
@@ -31,14 +32,14 @@ async function bothPlaces (t: TestContext) {
   const common = { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: at('replies.yaml'), OPERATOR_FILE: at('operator.json'), STATE_DIR: at('state') }
   const service = await startService(t, { 'agents:top': TOP, 'skills:walk': SKILL }, common)
   return { here: { ...common, STORE_DIR: at('store'), SESSION_STORE: at('sessions') }, there: { APS_URL: await service.listen() } }
-}
+})
 
 const sessionIn = (stderr: string): string => /^session (\w{32})$/m.exec(stderr)?.[1] ?? assert.fail(stderr)
 
 describe('aps agent with an agent that calls a skill', () => {
   for (const where of ['here', 'there'] as const) {
-    it(`shows what is asked below, and sends the answers there, ${where === 'here' ? 'in this process' : 'of a service'}`, async t => {
-      const { [where]: environment } = await bothPlaces(t)
+    it(`shows what is asked below, and sends the answers there, ${where === 'here' ? 'in this process' : 'of a service'}`, async () => {
+      const { [where]: environment } = await bothPlaces()
       const { code, stdout, stderr } = await runApsHere(['agent', 'top'], environment, 'walk\ny\na mile\n/exit\n')
       assert.deepEqual([code, stdout.split('\n').filter(line => line !== '').slice(0, 3)], [0, ['Ask me.', 'How far?', 'It has walked.']], stderr)
       assert.match(stderr, /^agents\/top > skills\/walk \(session \w{32}\) waits for you:$/m)
@@ -46,8 +47,8 @@ describe('aps agent with an agent that calls a skill', () => {
     })
   }
 
-  it('shows it again to whoever goes on with the dialogue', async t => {
-    const { there } = await bothPlaces(t)
+  it('shows it again to whoever goes on with the dialogue', async () => {
+    const { there } = await bothPlaces()
     const left = await runApsHere(['agent', 'top'], there, 'walk\n')
     assert.equal(left.code, 1)
     const { code, stdout, stderr } = await runApsHere(['agent', 'top', '--resume', sessionIn(left.stderr)], there, 's\nfar\n/exit\n')
@@ -55,8 +56,8 @@ describe('aps agent with an agent that calls a skill', () => {
     assert.match(stdout, /How far\?\nIt has walked\./)
   })
 
-  it('has the sessions below in a tree', async t => {
-    const { there } = await bothPlaces(t)
+  it('has the sessions below in a tree', async () => {
+    const { there } = await bothPlaces()
     const { stderr } = await runApsHere(['agent', 'top'], there, 'walk\n')
     const { stdout } = await runApsHere(['session', 'tree', sessionIn(stderr)], there)
     assert.deepEqual(stdout.trim().split('\n').map(line => line.split('\t').slice(1)), [['running', 'agents/top'], ['waiting_approval', '> skills/walk']])

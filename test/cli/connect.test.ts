@@ -5,6 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { addressOf } from '../../src/cli/connect/address.ts'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { tokenEntry } from '../helpers/tokens.ts'
 
@@ -77,11 +78,15 @@ describe('the address of a service', () => {
   })
 })
 
+const serviceWithTokens = shared(async t => {
+  const service = await startService(t, {}, { API_TOKENS: tokenEntry('reader', 'read'), LOG_LEVEL: 'silent' })
+  return await service.listen()
+})
+
 describe('aps login', () => {
   it('keeps a token that the service takes, for this user alone', async t => {
     const { environment, file } = await home(t)
-    const service = await startService(t, {}, { API_TOKENS: tokenEntry('reader', 'read'), LOG_LEVEL: 'silent' })
-    const url = await service.listen()
+    const url = await serviceWithTokens()
     const { code, stderr } = await runApsHere(['login', '--url', url, '--token-stdin'], environment, 'reader-token\n')
     assert.equal(code, 0, stderr)
     assert.match(stderr, /is asked from now on, as reader \(/)
@@ -91,8 +96,7 @@ describe('aps login', () => {
 
   it('keeps nothing of one that it refuses', async t => {
     const { environment, file } = await home(t)
-    const service = await startService(t, {}, { API_TOKENS: tokenEntry('reader', 'read'), LOG_LEVEL: 'silent' })
-    const { code } = await runApsHere(['login', '--url', await service.listen(), '--token-stdin'], environment, 'wrong')
+    const { code } = await runApsHere(['login', '--url', await serviceWithTokens(), '--token-stdin'], environment, 'wrong')
     assert.equal(code, 4)
     await assert.rejects(readFile(file), { code: 'ENOENT' })
   })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { runApsHere } from '../helpers/aps.ts'
 import { PAGES } from '../docs/printed-commands.ts'
 import { startService } from '../helpers/service.ts'
-import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
+import { shared } from '../helpers/shared.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 // Every command of the program is on a page, and is run here with pipes for its streams, against a service that answers.
 
@@ -81,24 +82,19 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
 const ELSEWHERE: ReadonlyMap<string, string> = new Map([['serve', 'test/cli/serve.test.ts'], ['dev', 'test/cli/dev.test.ts'], ['plan', 'test/cli/plan.test.ts'], ['skill run', 'test/cli/skill.test.ts'], ['skill resume', 'test/cli/skill.test.ts']])
 
 describe('Every command of aps', () => {
-  const closing: Array<() => unknown> = []
-  const t = { after: (close: () => unknown) => { closing.unshift(close) } }
-  let folder: TemporaryFolder
-  let environment: Readonly<Record<string, string>>
-  before(async () => {
-    folder = await createTemporaryFolder()
+  const open = shared(async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
     for (const [path, text] of Object.entries({ 'templates/other.yaml': 'userPrompt: x\n', 'hello.prompt': 'Hello {{name}}\n', 'tools/a/b.yaml': 'url: http://127.0.0.1:9/x\n', 'environs/a.yaml': '1\n', 'extensions/e.yaml': 'name: e\ncontributes: { prompts: [] }\n', 'agents/a.json': AGENT, 'skills/talk/SKILL.md': SKILL.replace('walk', 'talk'), 'plans/p.yaml': 'description: x\n', 'tests/other.yaml': '[]\n' })) await folder.write(path, text)
-    const service = await startService(t as never, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http', LLM_BASE_URL: 'builtin:echo' })
-    environment = { APS_URL: await service.listen(), EDITOR: 'true', HOME: folder.path }
-  })
-  after(async () => {
-    for (const close of closing) await close()
-    await folder.remove()
+    const service = await startService(t, {}, { LOG_LEVEL: 'silent', VERSIONS: 'http', LLM_BASE_URL: 'builtin:echo' })
+    const environment = { APS_URL: await service.listen(), EDITOR: 'true', HOME: folder.path }
+    return (words: string, input: string) => runApsHere(words.split(' ').map(word => word.replace('{folder}', folder.path)), environment, input)
   })
 
   for (const [name, { args, input, code = 0, stdout = /^/ }] of RUNS) {
     it(`${name} runs in a pipe`, async () => {
-      const run = await runApsHere(args.split(' ').map(word => word.replace('{folder}', folder.path)), environment, input ?? '')
+      const aps = await open()
+      const run = await aps(args, input ?? '')
       assert.equal(run.code, code, run.stderr)
       assert.match(run.stdout, stdout)
       assert.equal(run.stdout.includes('\u001b'), false, 'colour in a pipe')

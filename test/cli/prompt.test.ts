@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { runApsHere, startAps } from '../helpers/aps.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { startService } from '../helpers/service.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { tokenEntry } from '../helpers/tokens.ts'
 import { startUpstream } from '../helpers/upstream-server.ts'
@@ -28,7 +29,7 @@ const REPLIES = `
   fail: { status: 422, message: not him }
 `
 
-async function open (t: TestContext, environment: Readonly<Record<string, string>> = {}) {
+async function openWith (t: AtEnd, environment: Readonly<Record<string, string>> = {}) {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('replies.yaml', REPLIES)
@@ -38,9 +39,11 @@ async function open (t: TestContext, environment: Readonly<Record<string, string
   return { folder, url, aps: (args: readonly string[], more: Readonly<Record<string, string>> = {}, input?: string) => runApsHere(args, { APS_URL: url, ...more }, input) }
 }
 
+const open = shared(openWith)
+
 describe('aps prompt', () => {
-  it('lists prompts as rows', async t => {
-    const { aps } = await open(t)
+  it('lists prompts as rows', async () => {
+    const { aps } = await open()
     assert.deepEqual(await aps(['prompt', 'list']), {
       code: 0,
       stdout: 'broken\tinvalid\thandlebars\ttext\t\ngreet\tvalid\thandlebars\ttext\tThe smallest prompt\nreview.diff\tvalid\thandlebars\tmessages\t\n',
@@ -49,8 +52,8 @@ describe('aps prompt', () => {
     assert.equal((await aps(['prompt', 'list', '--prefix', 'rev'])).stdout.split('\t', 1)[0], 'review.diff')
   })
 
-  it('prints JSON of the fields that are named, wherever --json stands', async t => {
-    const { aps } = await open(t)
+  it('prints JSON of the fields that are named, wherever --json stands', async () => {
+    const { aps } = await open()
     for (const args of [['--json=id,form', 'prompt', 'list', '--prefix=g'], ['prompt', 'list', '--prefix=g', '--json=id,form']]) {
       assert.deepEqual(JSON.parse((await aps(args)).stdout), [{ id: 'greet', form: 'text' }])
     }
@@ -58,8 +61,8 @@ describe('aps prompt', () => {
     assert.equal((JSON.parse(stdout) as { id: string }).id, 'greet')
   })
 
-  it('gets a prompt as it is registered', async t => {
-    const { aps } = await open(t)
+  it('gets a prompt as it is registered', async () => {
+    const { aps } = await open()
     const { stdout } = await aps(['prompt', 'get', 'greet'])
     assert.equal(stdout, 'description: The smallest prompt\nuserPrompt: Say hello to {{variables.name}}\nparameters:\n  - name: name\n    type: string\n')
   })
@@ -72,30 +75,30 @@ describe('aps prompt', () => {
     [['review.diff', '--args', '{files: [{path: a.go}, {path: b.go}]}'], '[system]\nBe brief.\n[user]\na.go b.go \n']
   ]
   for (const [args, stdout, input] of rendered) {
-    it(`renders with ${args.join(' ')}`, async t => {
-      const { aps } = await open(t)
+    it(`renders with ${args.join(' ')}`, async () => {
+      const { aps } = await open()
       assert.deepEqual(await aps(['prompt', 'render', ...args], {}, input), { code: 0, stdout, stderr: '' })
     })
   }
 
-  it('chats in pieces, and tells the usage on stderr', async t => {
-    const { aps, folder } = await open(t)
+  it('chats in pieces, and tells the usage on stderr', async () => {
+    const { aps, folder } = await open()
     const expected = { code: 0, stdout: 'Hello,\n\x1b[31mAda!\n', stderr: '4 tokens in, 4 out (small)\n' }
     for (const more of [[], ['--no-stream']]) {
       assert.deepEqual(await aps(['prompt', 'chat', 'greet', '--args', `@${join(folder.path, 'ada.yaml')}`, '-m', 'small', ...more]), expected)
     }
   })
 
-  it('tells the tools that the model calls on stderr', async t => {
-    const { aps } = await open(t)
+  it('tells the tools that the model calls on stderr', async () => {
+    const { aps } = await open()
     for (const more of [[], ['--no-stream']]) {
       const { stdout, stderr } = await aps(['prompt', 'chat', 'greet', '-p', 'name=Bob', ...more])
       assert.deepEqual([stdout, stderr.split('\n')[0]], ['I will.\n', 'calls greet_all {"name":"Bob"}'])
     }
   })
 
-  it('prints a chat completion with --json', async t => {
-    const { aps } = await open(t)
+  it('prints a chat completion with --json', async () => {
+    const { aps } = await open()
     const { stdout } = await aps(['prompt', 'chat', 'greet', '-p', 'name=Ada', '--json=model,object'])
     assert.deepEqual(JSON.parse(stdout), { model: 'script', object: 'chat.completion' })
   })
@@ -125,7 +128,7 @@ const ENDS: ReadonlyArray<readonly [what: string, args: readonly string[], code:
 
 describe('aps ends', () => {
   it('as its exit codes say', async t => {
-    const { aps } = await open(t)
+    const { aps } = await open()
     for (const [what, args, code, stderr] of ENDS) {
       await t.test(`${code}: ${what}`, async () => {
         const run = await aps(args)
@@ -137,7 +140,7 @@ describe('aps ends', () => {
   })
 
   it('4 without a token, with a wrong one, and with one that may not do this', async t => {
-    const { aps } = await open(t, { API_TOKENS: tokenEntry('reader', 'read') })
+    const { aps } = await openWith(t, { API_TOKENS: tokenEntry('reader', 'read') })
     const runs = await Promise.all([
       aps(['prompt', 'list']), aps(['prompt', 'list'], { APS_TOKEN: 'wrong' }),
       aps(['prompt', 'chat', 'greet'], { APS_TOKEN: 'reader-token' }), aps(['prompt', 'list'], { APS_TOKEN: 'reader-token' })
@@ -145,8 +148,8 @@ describe('aps ends', () => {
     assert.deepEqual(runs.map(({ code, stderr }) => [code, /\((\w+),/.exec(stderr)?.[1]]), [[4, 'TOKEN_REQUIRED'], [4, 'TOKEN_UNKNOWN'], [4, 'ROLE_MISSING'], [0, undefined]])
   })
 
-  it('2 with a token that no header may hold, without showing it', async t => {
-    const { aps } = await open(t)
+  it('2 with a token that no header may hold, without showing it', async () => {
+    const { aps } = await open()
     const { code, stderr } = await aps(['prompt', 'list'], { APS_TOKEN: 'secret\n' })
     assert.deepEqual([code, stderr], [2, 'aps: APS_TOKEN holds characters that no header may hold, such as a line end\n'])
   })

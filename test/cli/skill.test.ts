@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { readSkillLine } from '../../src/cli/skill.ts'
-import { runApsHere, startAps } from '../helpers/aps.ts'
+import { runAps, runApsHere, startApsHere } from '../helpers/aps.ts'
 import { scratchRepository } from '../helpers/scratch-repository.ts'
 import { startService } from '../helpers/service.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -36,7 +37,7 @@ interface Place {
   readonly served: Readonly<Record<string, string>>
 }
 
-async function place (t: TestContext): Promise<Place> {
+async function place (t: AtEnd): Promise<Place> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('store/skills/walk.json', JSON.stringify(WALK))
@@ -49,11 +50,21 @@ async function place (t: TestContext): Promise<Place> {
 }
 
 /** Both ways to use it: in process, and of a service. */
-async function both (t: TestContext): Promise<ReadonlyArray<Readonly<Record<string, string>>>> {
+async function openBoth (t: AtEnd): Promise<ReadonlyArray<Readonly<Record<string, string>>>> {
   const { environment, served } = await place(t)
   const service = await startService(t, { 'skills:walk': WALK, 'skills:here': HERE }, served)
   return [environment, { APS_URL: await service.listen() }]
 }
+
+const both = shared(openBoth)
+
+/** A service that asks ann and cyd, who run skills, and bob for their tokens. */
+const guarded = shared(async t => {
+  const { served } = await place(t)
+  const tokens = [tokenEntry('ann', 'read+run'), tokenEntry('cyd', 'read+run+approve'), tokenEntry('bob', 'approve')].join(',')
+  const service = await startService(t, { 'skills:here': HERE }, { ...served, API_TOKENS: tokens })
+  return { service, url: await service.listen() }
+})
 
 const WALKING = ['skill', 'run', 'walk', '-p', 'day=monday']
 
@@ -73,33 +84,39 @@ describe('a line of aps skill', () => {
 })
 
 describe('aps skill run, with commands that its user runs', () => {
-  it('shows each, runs it where its user is, and goes on with what it printed', async t => {
-    for (const environment of await both(t)) {
-      const folder = await createTemporaryFolder()
-      t.after(folder.remove)
-      const { code, stdout } = await runApsHere(WALKING, environment, 'y\nno more\n', folder.path)
-      assert.equal(stdout, `Walking.\n$ pwd; printf one\n${folder.path}\none\nAgain?\nWalked.\n`)
+  it('shows each, runs it, and goes on with what it printed', async () => {
+    for (const environment of await both()) {
+      const { code, stdout } = await runApsHere(WALKING, environment, 'y\nno more\n')
+      assert.equal(stdout, `Walking.\n$ pwd; printf one\n${process.cwd()}\none\nAgain?\nWalked.\n`)
       assert.equal(code, 0)
     }
   })
 
-  it('runs what its user makes of it', async t => {
-    for (const environment of await both(t)) assert.match((await runApsHere(WALKING, environment, 'e\necho edited\n')).stdout, /\nedited\nEdited\.\n$/)
+  it('runs it in the folder that its user is in', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    const [, served] = await both()
+    const { code, stdout } = await runAps(WALKING, served, 'y\nno more\n', folder.path)
+    assert.deepEqual([code, stdout.split('\n')[2]], [0, folder.path])
   })
 
-  it('takes what it printed elsewhere', async t => {
-    for (const environment of await both(t)) assert.match((await runApsHere(WALKING, environment, 'p\npasted\n.\n3\n')).stdout, /\nexit code|\nPasted\.\n$/)
+  it('runs what its user makes of it', async () => {
+    for (const environment of await both()) assert.match((await runApsHere(WALKING, environment, 'e\necho edited\n')).stdout, /\nedited\nEdited\.\n$/)
+  })
+
+  it('takes what it printed elsewhere', async () => {
+    for (const environment of await both()) assert.match((await runApsHere(WALKING, environment, 'p\npasted\n.\n3\n')).stdout, /\nexit code|\nPasted\.\n$/)
   })
 
   for (const word of ['s', 'skill:skip']) {
-    it(`skips it for ${word}, and an optional question for an empty line`, async t => {
-      for (const environment of await both(t)) assert.match((await runApsHere(WALKING, environment, `${word}\n\n`)).stdout, /\nWhy\?\nWalked\.\n$/)
+    it(`skips it for ${word}, and an optional question for an empty line`, async () => {
+      for (const environment of await both()) assert.match((await runApsHere(WALKING, environment, `${word}\n\n`)).stdout, /\nWhy\?\nWalked\.\n$/)
     })
   }
 
   for (const input of ['c\n', 'skill:cancel\n', 'y\nskill:cancel\n']) {
-    it(`ends it with 1 for ${JSON.stringify(input)}`, async t => {
-      for (const environment of await both(t)) {
+    it(`ends it with 1 for ${JSON.stringify(input)}`, async () => {
+      for (const environment of await both()) {
         const { code, stderr } = await runApsHere(WALKING, environment, input)
         assert.deepEqual([code, stderr.trim().split('\n').at(-1)], [1, 'aps: the dialogue has ended: cancelled'])
       }
@@ -112,8 +129,8 @@ describe('aps skill run, with commands that its user runs', () => {
     assert.equal(stderr.match(/^run it here\? /gm)?.length, 4)
   })
 
-  it('asks again when a question that needs an answer gets none', async t => {
-    for (const environment of await both(t)) {
+  it('asks again when a question that needs an answer gets none', async () => {
+    for (const environment of await both()) {
       const { code, stdout, stderr } = await runApsHere(WALKING, environment, 'y\n\nno more\n')
       assert.match(stderr, /^text: expected an answer, got nothing/m)
       assert.deepEqual([code, stdout.endsWith('\nWalked.\n')], [0, true])
@@ -135,8 +152,8 @@ describe('aps skill run, with commands that its user runs', () => {
 })
 
 describe('aps skill run, with commands on a target', () => {
-  it('runs what its user allows, and shows what it prints before it goes on', async t => {
-    for (const environment of await both(t)) {
+  it('runs what its user allows, and shows what it prints before it goes on', async () => {
+    for (const environment of await both()) {
       const { code, stdout, stderr } = await runApsHere(['skill', 'run', 'here'], environment, 'y\ny\n')
       assert.deepEqual([code, stdout], [0, '$ echo $((6 * 7)); exit 4\n42\n$ echo fast\nfast\nLooked.\n'])
       assert.match(stderr, /on here in \S+\/work: echo \$\(\(6 \* 7\)\); exit 4\nrun it\? y \(run\), e \(edit\), s \(skip\), c \(cancel\)\n/)
@@ -144,8 +161,8 @@ describe('aps skill run, with commands on a target', () => {
     }
   })
 
-  it('tells which targets there are in place of one that is not', async t => {
-    for (const environment of await both(t)) {
+  it('tells which targets there are in place of one that is not', async () => {
+    for (const environment of await both()) {
       for (const [target, names] of [['her', 'near matches: "here"'], ['nowhere', 'offered are "here"']]) {
         const { code, stderr } = await runApsHere([...WALKING, '--target', target as string], environment, '')
         assert.equal(code, 1, stderr)
@@ -154,12 +171,12 @@ describe('aps skill run, with commands on a target', () => {
     }
   })
 
-  it('runs what its user makes of it', async t => {
-    for (const environment of await both(t)) assert.match((await runApsHere(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
+  it('runs what its user makes of it', async () => {
+    for (const environment of await both()) assert.match((await runApsHere(['skill', 'run', 'here'], environment, 'e\necho edited; ls\n')).stdout, /\nedited: \$ echo edited; ls\nedited\nfile\.txt\nLooked\.\n$/)
   })
 
-  it('goes on without it, or ends', async t => {
-    for (const environment of await both(t)) {
+  it('goes on without it, or ends', async () => {
+    for (const environment of await both()) {
       assert.equal((await runApsHere(['skill', 'run', 'here'], environment, 's\n')).stdout, '$ echo $((6 * 7)); exit 4\nLooked.\n')
       assert.equal((await runApsHere(['skill', 'run', 'here'], environment, 'c\n')).code, 1)
     }
@@ -184,13 +201,10 @@ describe('aps skill run, with commands on a target', () => {
     await folder.write('replies.yaml', JSON.stringify([{ last: 'Step 1 ', reply: '[CMD] echo one; until test -e go; do sleep 0.05; done; rm go; echo two' }, { reply: '[DONE] Looked.' }]))
     const service = await startService(t, { 'skills:here': HERE }, served)
     for (const each of [environment, { APS_URL: await service.listen() }]) {
-      const child = startAps(['skill', 'run', 'here', '--execution', 'auto'], each)
-      t.after(() => child.kill())
-      let stdout = ''
-      child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString() })
-      await waitFor('the first line', () => stdout.endsWith('\none\n'))
+      const { printed, ended } = startApsHere(['skill', 'run', 'here', '--execution', 'auto'], each)
+      await waitFor('the first line', () => printed.stdout.endsWith('\none\n'))
       await folder.write('work/go', '')
-      await waitFor('the end', () => stdout.endsWith('\none\ntwo\nLooked.\n'))
+      assert.match((await ended).stdout, /\none\ntwo\nLooked\.\n$/)
     }
   })
 
@@ -209,8 +223,8 @@ describe('aps skill run, with commands on a target', () => {
 })
 
 describe('aps skill resume', () => {
-  it('shows again what was asked, and goes on', async t => {
-    for (const environment of await both(t)) {
+  it('shows again what was asked, and goes on', async () => {
+    for (const environment of await both()) {
       await runApsHere(WALKING, environment, '')
       assert.equal((await runApsHere(['skill', 'resume'], environment, 's\n')).stdout, 'Walking.\n$ pwd; printf one\nWhy?\n')
       assert.equal((await runApsHere(['skill', 'resume'], environment, '\n')).stdout, 'Why?\nWalked.\n')
@@ -222,8 +236,8 @@ describe('aps skill resume', () => {
 })
 
 describe('aps skill, whose input ends', () => {
-  it('ends with 1 where something waits, and says how to go on', async t => {
-    for (const environment of await both(t)) {
+  it('ends with 1 where something waits, and says how to go on', async () => {
+    for (const environment of await both()) {
       for (const [args, input] of [[WALKING, ''], [WALKING, 's\n'], [['skill', 'run', 'here'], '']] as const) {
         const { code, stderr } = await runApsHere(args, environment, input)
         assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: the session waits for an answer; to go on: aps skill resume ${sessionIn(stderr)}${environment['APS_URL'] === undefined ? ' --local' : ''}`])
@@ -231,8 +245,8 @@ describe('aps skill, whose input ends', () => {
     }
   })
 
-  it('refuses to go on with a skill that has ended', async t => {
-    for (const environment of await both(t)) {
+  it('refuses to go on with a skill that has ended', async () => {
+    for (const environment of await both()) {
       const id = sessionIn((await runApsHere(['skill', 'run', 'here'], environment, 's\n')).stderr)
       const { code, stderr } = await runApsHere(['skill', 'resume', id], environment, '')
       assert.deepEqual([code, stderr.split('\n').at(-2)], [1, `aps: session ${id} has ended: completed`])
@@ -241,49 +255,39 @@ describe('aps skill, whose input ends', () => {
 })
 
 describe('aps skill approve', () => {
-  it('lets somebody with the role decide, while whoever started the skill waits', async t => {
-    const { served } = await place(t)
-    const tokens = [tokenEntry('ann', 'read+run'), tokenEntry('bob', 'approve')].join(',')
-    const service = await startService(t, { 'skills:here': HERE }, { ...served, API_TOKENS: tokens })
-    const url = await service.listen()
-    const child = startAps(['skill', 'run', 'here'], { APS_URL: url, APS_TOKEN: 'ann-token' })
-    t.after(() => child.kill())
-    let [stdout, stderr] = ['', '']
-    child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString() })
-    child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
-    child.stdin.write('y\ny\n')
-    await waitFor('the refusal', () => stderr.includes('aps skill approve'))
+  it('lets somebody with the role decide, while whoever started the skill waits', async () => {
+    const { service, url } = await guarded()
+    const [ann, bob] = ['ann', 'bob'].map(name => ({ APS_URL: url, APS_TOKEN: `${name}-token` }))
+    const { stdin, printed, ended } = startApsHere(['skill', 'run', 'here'], ann)
+    stdin.write('y\ny\n')
+    await waitFor('the refusal', () => printed.stderr.includes('aps skill approve'))
     assert.equal((await service.get('/api/sessions', bearer('ann'))).json['sessions']?.[0 as never]?.['status'], 'waiting_approval')
-    const approve = ['skill', 'approve', sessionIn(stderr)]
-    assert.equal((await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'ann-token' }, 'y\n')).code, 4)
-    assert.equal((await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 0)
-    await waitFor('the next command', () => stdout.includes('42\n$ echo fast\n'))
-    const edited = await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'e\necho bob\n')
+    const approve = ['skill', 'approve', sessionIn(printed.stderr)]
+    assert.equal((await runApsHere(approve, ann, 'y\n')).code, 4)
+    assert.equal((await runApsHere(approve, bob, 'y\n')).code, 0)
+    await waitFor('the next command', () => printed.stdout.includes('42\n$ echo fast\n'))
+    const edited = await runApsHere(approve, bob, 'e\necho bob\n')
     assert.match(edited.stderr, /on here in \S+\/work: echo fast/)
-    await waitFor('the end', () => stdout.endsWith('edited: $ echo bob\nbob\nLooked.\n'))
-    assert.equal((await runApsHere(approve, { APS_URL: url, APS_TOKEN: 'bob-token' }, 'y\n')).code, 1)
+    assert.match((await ended).stdout, /edited: \$ echo bob\nbob\nLooked\.\n$/)
+    assert.equal((await runApsHere(approve, bob, 'y\n')).code, 1)
   })
 
-  it('tells who was first when somebody else has decided, and goes on', async t => {
-    const { served } = await place(t)
-    const service = await startService(t, { 'skills:here': HERE }, { ...served, API_TOKENS: [tokenEntry('ann', 'read+run+approve'), tokenEntry('bob', 'approve')].join(',') })
-    const child = startAps(['skill', 'run', 'here'], { APS_URL: await service.listen(), APS_TOKEN: 'ann-token' })
-    t.after(() => child.kill())
-    let [stdout, stderr] = ['', '']
-    child.stdout.on('data', (chunk: Buffer) => { stdout += chunk.toString() })
-    child.stderr.on('data', (chunk: Buffer) => { stderr += chunk.toString() })
-    await waitFor('the question', () => stderr.includes('run it?'))
+  it('tells who was first when somebody else has decided, and goes on', async () => {
+    const { service, url } = await guarded()
+    const { stdin, printed, ended } = startApsHere(['skill', 'run', 'here'], { APS_URL: url, APS_TOKEN: 'cyd-token' })
+    await waitFor('the question', () => printed.stderr.includes('run it?'))
     const asked = (await service.get('/api/approvals', bearer('bob'))).json['approvals']?.['0']
     await service.post(`/api/approvals/${String(asked?.['id'])}`, { decision: 'reject' }, bearer('bob'))
-    child.stdin.write('y\n')
-    await waitFor('the end', () => stdout.endsWith('Looked.\n'))
+    stdin.write('y\n')
+    const { stdout, stderr } = await ended
+    assert.match(stdout, /Looked\.\n$/)
     assert.match(stderr, /has been decided: reject, at \S+ by bob/)
   })
 })
 
 describe('aps skill', () => {
-  it('lists skills', async t => {
-    for (const environment of await both(t)) {
+  it('lists skills', async () => {
+    for (const environment of await both()) {
       assert.equal((await runApsHere(['skill', 'list'], environment)).stdout, 'here\tIs somewhere.\nwalk\tWalks.\n')
       assert.deepEqual(JSON.parse((await runApsHere(['skill', 'list', '--json=id'], environment)).stdout), [{ id: 'here' }, { id: 'walk' }])
     }
@@ -294,17 +298,20 @@ describe('aps skill', () => {
     ['a parameter that is missing', ['run', 'walk'], 2],
     ['a target that is not there', [...WALKING.slice(1), '--target', 'moon'], 1],
     ['an execution that is none', ['run', 'walk', '--execution', 'no'], 2],
-    ['a session that is not there', ['resume', '0'.repeat(32)], 1],
-    ['no session to go on with', ['resume'], 1]
+    ['a session that is not there', ['resume', '0'.repeat(32)], 1]
   ] as const
   for (const [what, args, code] of refused) {
-    it(`ends with ${code} for ${what}`, async t => {
-      for (const environment of await both(t)) {
+    it(`ends with ${code} for ${what}`, async () => {
+      for (const environment of await both()) {
         const ended = await runApsHere(['skill', ...args], environment, '')
         assert.equal(ended.code, code, ended.stderr)
       }
     })
   }
+
+  it('ends with 1 for no session to go on with', async t => {
+    for (const environment of await openBoth(t)) assert.equal((await runApsHere(['skill', 'resume'], environment, '')).code, 1)
+  })
 
   it('ends with 2 without a store', async () => {
     assert.equal((await runApsHere(['skill', 'run', 'walk', '--local'], {}, '')).code, 2)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const REGISTRATIONS = {
@@ -45,7 +46,7 @@ export interface Prompts {
 }
 `
 
-async function open (t: TestContext) {
+async function openOwn (t: AtEnd) {
   const service = await startService(t, REGISTRATIONS)
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
@@ -53,19 +54,21 @@ async function open (t: TestContext) {
   return { service, file: join(folder.path, 'prompts.ts'), aps: (...args: string[]) => runApsHere(['types', ...args], { APS_URL: url }) }
 }
 
+const open = shared(openOwn)
+
 describe('aps types', () => {
-  it('prints the types of all prompts', async t => {
-    const { aps } = await open(t)
+  it('prints the types of all prompts', async () => {
+    const { aps } = await open()
     assert.deepEqual(await aps(), { code: 0, stdout: TYPES, stderr: '' })
   })
 
-  it('prints those whose ids begin with a prefix', async t => {
-    const { aps } = await open(t)
+  it('prints those whose ids begin with a prefix', async () => {
+    const { aps } = await open()
     assert.deepEqual((await aps('--prefix', 'sc')).stdout.match(/^ {2}readonly "\w+"/gm), ['  readonly "score"'])
   })
 
   it('prints those of a label, as it means them', async t => {
-    const { aps, service } = await open(t)
+    const { aps, service } = await openOwn(t)
     await service.post('/api/prompts/plain/versions', {})
     const labelled = await service.app.inject({ method: 'PUT', url: '/api/prompts/plain/labels/staging', payload: { version: 1 } })
     assert.equal(labelled.statusCode, 200, labelled.body)
@@ -74,7 +77,7 @@ describe('aps types', () => {
   })
 
   it('writes a file, and tells when it is out of date', async t => {
-    const { aps, file, service } = await open(t)
+    const { aps, file, service } = await openOwn(t)
     assert.deepEqual(await aps('--check', '-o', file), { code: 1, stdout: '', stderr: `aps: ${file} is out of date; aps types -o ${file} renews it\n` })
     assert.deepEqual(await aps('-o', file), { code: 0, stdout: '', stderr: `wrote ${file}\n` })
     assert.equal(await readFile(file, 'utf8'), TYPES)
@@ -85,8 +88,8 @@ describe('aps types', () => {
     assert.equal(await readFile(file, 'utf8'), TYPES)
   })
 
-  it('asks for the file that is checked', async t => {
-    const { aps } = await open(t)
+  it('asks for the file that is checked', async () => {
+    const { aps } = await open()
     assert.equal((await aps('--check')).code, 2)
   })
 })

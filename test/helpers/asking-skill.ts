@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type TestContext } from 'node:test'
 import { type JsonView, type RequestHeaders, type Service, startService } from './service.ts'
+import { type AtEnd } from './shared.ts'
 import { createTemporaryFolder } from './temporary-folder.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -41,7 +41,7 @@ const SKILL = '---\nname: walk\ndescription: Walks.\n---\nWalk.'
 const REPLIES = [['Step 1 of', '[CMD] echo one'], ['Step 2 of', '[CMD] echo two'], ['Step 3 of', '[CMD] echo one'], ['Step', '[DONE] Walked.']].map(([last, reply]) => ({ last, reply }))
 
 /** Makes the folders of such services. @param tokens lines of its file of tokens; without them no token is asked for */
-export async function askingPlace (t: TestContext, tokens?: readonly string[]): Promise<AskingPlace> {
+export async function askingPlace (t: AtEnd, tokens?: readonly string[]): Promise<AskingPlace> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.txt', 'a')

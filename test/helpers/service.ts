@@ -1,5 +1,4 @@
 import { Writable } from 'node:stream'
-import { type TestContext } from 'node:test'
 import { pino } from 'pino'
 import { type AppOptions, createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
@@ -8,6 +7,7 @@ import { pinoOptions } from '../../src/observe/log.ts'
 import { holdToListedErrors } from './listed-errors.ts'
 import { type MemoryStore } from './memory-store.ts'
 import { type Registrations, storeWith } from './registered.ts'
+import { type AtEnd } from './shared.ts'
 
 export interface Service {
   readonly app: App
@@ -32,8 +32,8 @@ export interface Reply {
   readonly json: JsonView
 }
 
-/** The whole service over a store in memory, closed after the test. */
-export async function startService (t: TestContext, registrations: Registrations, environment: Readonly<Record<string, string>> = {}, options: Pick<AppOptions, 'kindRoutes' | 'toolTypes'> = {}): Promise<Service> {
+/** The whole service over a store in memory, closed at the end of the test. */
+export async function startService (t: AtEnd, registrations: Registrations, environment: Readonly<Record<string, string>> = {}, options: Pick<AppOptions, 'kindRoutes' | 'toolTypes'> = {}): Promise<Service> {
   const store = storeWith(registrations)
   const log: JsonView[] = []
   const sink = new Writable({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { askingPlace } from '../../helpers/asking-skill.ts'
 import { connectSocket, type SocketClient } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
@@ -8,7 +8,7 @@ import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 const CREATE = { type: 'skill_create', name: 'mine', content: '---\nname: mine\ndescription: d\n---\nDo it.' }
 
 /** A socket of ann's that has begun the skill, and what its command asks. */
-async function walking (t: Parameters<typeof askingPlace>[0], roles = 'run+approve') {
+async function walking (t: TestContext, roles = 'run+approve') {
   const others = [tokenEntry('bob', 'run+approve')]
   const service = await (await askingPlace(t, [tokenEntry('ann', roles), ...others])).start()
   const client = await connectSocket(t, await service.listen(), { headers: bearer('ann') })

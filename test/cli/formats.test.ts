@@ -8,7 +8,12 @@ import { openReplica } from '../helpers/replica.ts'
 import { runApsHere } from '../helpers/aps.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+
+/** Values, and assertions, of which promptfoo would make something else if they were written as they are. */
+const VARS = { list: ['a'], n: 5, text: '5', z: null, json: '{"a":1}', braces: '{{n}}', file: 'file://a.txt', 'user-name': 'Ada', prompt: 'mine' }
+const ASSERTIONS = [...['{{n}} {% x {# y #}', 'file://a.txt', 'package:x', 'profile://a'].map(value => ({ type: 'contains', value })), { type: 'equals', value: { a: '{{' } }]
 
 const EXPORT = 'examples/imports/langfuse.json'
 
@@ -17,6 +22,25 @@ async function open (t: TestContext) {
   t.after(folder.remove)
   return { folder, yaml: async (file: string) => parse(await readFile(join(folder.path, file), 'utf8')) as unknown }
 }
+
+/** A service that keeps versions, with prompts and tests of prompts. */
+const served = shared(async t => {
+  const service = await startService(t, {
+    'templates:movies:critic': 'mine',
+    'templates:tone': 'mine',
+    'templates:greet': 'Hello {{variables.name}}, {{variables.list}}',
+    'templates:tested': 'Hello {{variables.name}}',
+    'tests:tested': [
+      { description: 'names', vars: { name: 'Ada' }, assert: [{ type: 'contains', value: 'Ada' }] },
+      { description: 'asks', run: 'chat', vars: { name: { first: 'Ada' } }, assert: [{ type: 'icontains', value: 'hello' }] },
+      { description: 'calls', tools: 'live', vars: { name: 'x' }, assert: [{ type: 'regex', value: '^Hello' }] }
+    ],
+    'templates:team:faq': '{{json variables}}',
+    'tests:team:faq': [{ vars: VARS, assert: ASSERTIONS }]
+  }, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
+  const url = await service.listen()
+  return { service, url, aps: (args: readonly string[], input?: string) => runApsHere(args, { APS_URL: url }, input) }
+})
 
 describe('aps import langfuse', () => {
   it('writes an export of three versions as versions, labels and what is newest, which a service serves', async t => {
@@ -47,10 +71,9 @@ describe('aps import langfuse', () => {
     assert.deepEqual((rendered as { rendered_prompt: unknown }).rendered_prompt, [{ role: 'system', content: 'You are a harsh movie critic.' }, ...said, { role: 'user', content: 'Do you like Dune?' }])
   })
 
-  it('publishes them to a service, which numbers them itself, and moves the labels', async t => {
-    const service = await startService(t, { 'templates:movies:critic': 'mine' }, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
-    const environment = { APS_URL: await service.listen() }
-    const { code, stderr } = await runApsHere(['import', 'langfuse', EXPORT, '--publish'], environment)
+  it('publishes them to a service, which numbers them itself, and moves the labels', async () => {
+    const { service, aps } = await served()
+    const { code, stderr } = await aps(['import', 'langfuse', EXPORT, '--publish'])
     assert.equal(code, 0, stderr)
     const { json } = await service.get('/api/prompts/movies.critic/versions')
     assert.deepEqual(json['labels'], { production: 3, staging: 4 })
@@ -58,9 +81,8 @@ describe('aps import langfuse', () => {
     assert.equal((rendered['rendered_prompt'] as unknown as Array<{ content: string }>)[0]?.content, 'You are a kind movie critic.')
   })
 
-  it('publishes references behind what they mean, with the numbers of the service, and once, however often it runs', async t => {
-    const service = await startService(t, { 'templates:tone': 'mine' }, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
-    const environment = { APS_URL: await service.listen() }
+  it('publishes references behind what they mean, with the numbers of the service, and once, however often it runs', async () => {
+    const { service, aps } = await served()
     const exported = JSON.stringify([
       { name: 'answer', version: 1, prompt: 'a\n@@@langfusePrompt:name=tone|version=1@@@\nb @@@langfusePrompt:name=tone|label=production@@@ {{user-name}}', labels: ['production'] },
       { name: 'tone', version: 1, prompt: 'Be kind.' },
@@ -68,7 +90,7 @@ describe('aps import langfuse', () => {
       { name: 'tone', version: 3, prompt: 'Be brief.', labels: ['production'] },
       { name: 'tone', version: 4, prompt: 'Be kind.', labels: ['staging'] }
     ])
-    const runs = [1, 2].map(() => async () => await runApsHere(['import', 'langfuse', '-', '--publish'], environment, exported))
+    const runs = [1, 2].map(() => async () => await aps(['import', 'langfuse', '-', '--publish'], exported))
     for (const run of runs) {
       const { code, stdout, stderr } = await run()
       assert.deepEqual([code, stderr, stdout], [0, '', 'answer\t1\tproduction=1\ntone\t2,3,4\tproduction=3,staging=4\n'])
@@ -79,15 +101,14 @@ describe('aps import langfuse', () => {
     assert.equal(json['rendered_prompt'], 'a\nBe kind.\nb Be brief. Ada')
   })
 
-  it('publishes nothing of an export that cannot be imported whole', async t => {
-    const service = await startService(t, {}, { VERSIONS: 'http', LOG_LEVEL: 'silent' })
-    const environment = { APS_URL: await service.listen() }
+  it('publishes nothing of an export that cannot be imported whole', async () => {
+    const { service, aps } = await served()
     const fine = { name: 'fine', version: 1, prompt: 'x' }
     for (const [items, reason] of [
       [[fine, { name: 'a', version: 1, prompt: [{ role: 'user', content: 7 }] }], /^a version 1: messages\.0\.content must be .*\naps: nothing was imported: 1 problem\n$/],
       [[fine, { name: 'a', version: 2, prompt: '@@@langfusePrompt:name=b|version=7@@@' }], /^aps: nothing was published: a version 2 refers to version 7 of b: expected it in the export/]
     ] as const) {
-      const { code, stderr } = await runApsHere(['import', 'langfuse', '-', '--publish'], environment, JSON.stringify(items))
+      const { code, stderr } = await aps(['import', 'langfuse', '-', '--publish'], JSON.stringify(items))
       assert.equal(code, 1)
       assert.match(stderr, reason)
     }
@@ -121,10 +142,9 @@ describe('aps import dotprompt', () => {
 })
 
 describe('aps export promptfoo', () => {
-  it('writes a configuration whose provider is /v1, and whose cases know what a prompt needs', async t => {
-    const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}, {{variables.list}}' }, { LOG_LEVEL: 'silent' })
-    const url = await service.listen()
-    const { code, stdout, stderr } = await runApsHere(['export', 'promptfoo', 'greet'], { APS_URL: url })
+  it('writes a configuration whose provider is /v1, and whose cases know what a prompt needs', async () => {
+    const { url, aps } = await served()
+    const { code, stdout, stderr } = await aps(['export', 'promptfoo', 'greet'])
     assert.equal(code, 0, stderr)
     assert.deepEqual(parse(stdout), {
       description: `Prompts of ${url}`,
@@ -144,17 +164,9 @@ describe('aps export promptfoo', () => {
     })
   })
 
-  it('has the cases that are stored beside prompts: those that render are given the defaults of tools, as here', async t => {
-    const service = await startService(t, {
-      'templates:greet': 'Hello {{variables.name}}',
-      'tests:greet': [
-        { description: 'names', vars: { name: 'Ada' }, assert: [{ type: 'contains', value: 'Ada' }] },
-        { description: 'asks', run: 'chat', vars: { name: { first: 'Ada' } }, assert: [{ type: 'icontains', value: 'hello' }] },
-        { description: 'calls', tools: 'live', vars: { name: 'x' }, assert: [{ type: 'regex', value: '^Hello' }] }
-      ]
-    }, { LOG_LEVEL: 'silent' })
-    const url = await service.listen()
-    const { stdout, stderr } = await runApsHere(['export', 'promptfoo', 'greet'], { APS_URL: url })
+  it('has the cases that are stored beside prompts: those that render are given the defaults of tools, as here', async () => {
+    const { url, aps } = await served()
+    const { stdout, stderr } = await aps(['export', 'promptfoo', 'tested'])
     const { providers, tests } = parse(stdout) as { providers: Array<{ label: string, config: { url: string, body: unknown } }>, tests: unknown }
     assert.deepEqual(providers.map(({ label, config }) => [label, config.url]), [
       ['chat', `${url}/v1/chat/completions`],
@@ -163,21 +175,18 @@ describe('aps export promptfoo', () => {
     ], stderr)
     assert.deepEqual(providers[1]?.config.body, { variables: '{{variables | dump}}' })
     assert.deepEqual(tests, [
-      { description: 'names', assert: [{ type: 'contains', value: 'Ada' }], vars: { variables: { name: 'Ada' } }, prompts: ['greet'], providers: ['render'] },
-      { description: 'asks', assert: [{ type: 'icontains', value: 'hello' }], vars: { variables: { name: { first: 'Ada' } } }, prompts: ['greet'], providers: ['chat'] },
-      { description: 'calls', assert: [{ type: 'regex', value: '^Hello' }], vars: { variables: { name: 'x' } }, prompts: ['greet'], providers: ['render with tools'] }
+      { description: 'names', assert: [{ type: 'contains', value: 'Ada' }], vars: { variables: { name: 'Ada' } }, prompts: ['tested'], providers: ['render'] },
+      { description: 'asks', assert: [{ type: 'icontains', value: 'hello' }], vars: { variables: { name: { first: 'Ada' } } }, prompts: ['tested'], providers: ['chat'] },
+      { description: 'calls', assert: [{ type: 'regex', value: '^Hello' }], vars: { variables: { name: 'x' } }, prompts: ['tested'], providers: ['render with tools'] }
     ])
   })
 
-  it('gives variables as they are, and texts of assertions so that promptfoo renders them to what they are', async t => {
-    const vars = { list: ['a'], n: 5, text: '5', z: null, json: '{"a":1}', braces: '{{n}}', file: 'file://a.txt', 'user-name': 'Ada', prompt: 'mine' }
-    const values = ['{{n}} {% x {# y #}', 'file://a.txt', 'package:x', 'profile://a']
-    const assertions = [...values.map(value => ({ type: 'contains', value })), { type: 'equals', value: { a: '{{' } }]
-    const service = await startService(t, { 'templates:team:faq': '{{json variables}}', 'tests:team:faq': [{ vars, assert: assertions }] }, { LOG_LEVEL: 'silent' })
-    const { stdout, stderr } = await runApsHere(['export', 'promptfoo', 'team.faq'], { APS_URL: await service.listen() })
+  it('gives variables as they are, and texts of assertions so that promptfoo renders them to what they are', async () => {
+    const { aps } = await served()
+    const { stdout, stderr } = await aps(['export', 'promptfoo', 'team.faq'])
     const { providers, prompts, tests } = parse(stdout) as { providers: Array<{ label: string }>, prompts: unknown, tests: Array<{ vars: unknown, assert: Array<{ value: unknown }> }> }
     assert.deepEqual([providers.map(({ label }) => label), prompts], [['render'], [{ raw: 'team.faq\n', label: 'team.faq' }]], stderr)
-    assert.deepEqual(tests[0]?.vars, { variables: vars })
+    assert.deepEqual(tests[0]?.vars, { variables: VARS })
     assert.deepEqual(tests[0]?.assert.map(({ value }) => value), [
       "{{ '{{' }}n}} {{ '{%' }} x {{ '{#' }} y {{ '#}' }}", "{{ 'file' }}://a.txt", "{{ 'package' }}:x", 'profile://a', { a: '{{' }
     ])

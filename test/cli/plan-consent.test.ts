@@ -110,7 +110,7 @@ describe('aps plan of schema 2', () => {
     git('config', 'user.email', 'ann@example.com')
     git('add', '.')
     git('commit', '--quiet', '-m', 'First')
-    await writeFile(scratch.environment['OPERATOR_FILE'] as string, 'workspaces:\n  shop: { path: shop, checks: { test: node --test }, commit: true }\n')
+    await writeFile(scratch.environment['OPERATOR_FILE'] as string, 'workspaces:\n  shop: { path: shop, checks: { test: node test/price.test.js }, commit: true }\n')
     const fix = ['plan', '--fix', 'test', '--workspace', 'shop', '--profile', 'careful', '--yes']
     const left = await runApsHere(fix, scratch.environment, 'commit Mend the price\n')
     assert.equal(left.code, 1)

@@ -28,7 +28,7 @@ export async function createScratch (t: TestContext, replies = '', profiles: Rea
   const path = join(folder.path, 'shop')
   await cp('examples/shop', path, { recursive: true })
   await run('git', ['init', '-q', path])
-  await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node --test } }\n  other: { path: shop/src }\ntargets:\n  shop: { type: local, workspace: shop }\n')
+  await folder.write('operator.yaml', 'workspaces:\n  shop: { path: shop, checks: { test: node test/price.test.js } }\n  other: { path: shop/src }\ntargets:\n  shop: { type: local, workspace: shop }\n')
   await folder.write('replies.yaml', `${replies}\n${await readFile('examples/demo/replies.yaml', 'utf8')}`)
   await folder.write('store/plans/default.yaml', JSON.stringify(PAPAYU))
   await folder.write('store/plans/careful.yaml', JSON.stringify({ ...PAPAYU, prompt: 'Меняй как можно меньше. Не трогай тесты.', checks: ['test'], limits: { max_actions: 3 } }))

@@ -1,7 +1,5 @@
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { type Json } from '../base/json.ts'
-import { readPublishedSchema } from '../base/published-schema.ts'
 import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
 import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
@@ -99,7 +97,7 @@ export function parseOperator (text: string, base: string): OperatorFile {
 
 function checkedDocument (text: string): CheckedYaml {
   try {
-    return parseCheckedYaml(text, readPublishedSchema<Json>('operator'), 'operator')
+    return parseCheckedYaml(text, 'operator', 'operator')
   } catch (error) {
     throw new OperatorError((error as Error).message)
   }

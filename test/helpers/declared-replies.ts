@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Ajv, type ValidateFunction } from 'ajv'
 import { type LightMyRequestResponse } from 'fastify'
-import { API, type Operation } from './generated-requests.ts'
+import { API, type Operation } from './described-api.ts'
 
 const ajv = new Ajv({ strict: false, validateFormats: false, schemas: { 'openapi.json': API } })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import { type App } from '../../src/http/base/app-types.ts'
-import { API, type Operation } from './generated-requests.ts'
+import { API, type Operation } from './described-api.ts'
 
 /** What no route lists: it is refused before a route is known, or by the guard of services without tokens, or it is a fault of ours. */
 const OF_NO_ROUTE: ReadonlySet<string> = new Set(['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'CLIENT_CLOSED', 'WRITE_NOT_LOCAL', 'ORIGIN_FOREIGN', 'CHARSET_UNSUPPORTED', 'MEDIA_TYPE_UNSUPPORTED', 'INTERNAL'])

@@ -1,7 +1,5 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Json } from '../../base/json.ts'
-import { readPublishedSchema } from '../../base/published-schema.ts'
 import { parseCheckedYaml } from '../../tool/schema/checked-yaml.ts'
 import { type ReplyRule } from './reply-script.ts'
 
@@ -41,7 +39,7 @@ function readRules (path: string): ReplyRule[] {
 /** Parses the rules of the builtin model `builtin:script`. @throws ScriptError that names lines */
 export function parseScript (text: string): ReplyRule[] {
   try {
-    return parseCheckedYaml(text, readPublishedSchema<Json>('replies'), 'rules').value as unknown as ReplyRule[]
+    return parseCheckedYaml(text, 'replies', 'rules').value as unknown as ReplyRule[]
   } catch (error) {
     throw new ScriptError((error as Error).message)
   }

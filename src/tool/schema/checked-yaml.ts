@@ -1,7 +1,8 @@
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import { describeViolations, type Violation } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
-import { compileSchema } from './schema.ts'
+import { readPublishedSchema } from '../../base/published-schema.ts'
+import { type CompiledSchema, compileSchema } from './schema.ts'
 
 /** The validated content of a YAML file of the operator, with the lines of its parts for messages. */
 export interface CheckedYaml {
@@ -10,12 +11,16 @@ export interface CheckedYaml {
   lineOf (path: ReadonlyArray<string | number>): number
 }
 
+/** The schemas that were used, by name: a compile takes longer than most files that are checked, and a script of replies has several files. */
+const COMPILED = new Map<string, CompiledSchema>()
+
 /**
- * Parses YAML or JSON, and validates it against a schema of this project. YAML aliases are followed up to the limit of the library.
+ * Parses YAML or JSON, and validates it against a published schema of this project. YAML aliases are followed up to the limit of the library.
+ * @param schema its name, such as `operator`
  * @param root the name of the whole value in messages: `rules` gives `line 2: rules[0].reply must be string`
  * @throws Error that names lines
  */
-export function parseCheckedYaml (text: string, schema: Json, root: string): CheckedYaml {
+export function parseCheckedYaml (text: string, schema: string, root: string): CheckedYaml {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const [problem] = document.errors
@@ -31,11 +36,17 @@ export function parseCheckedYaml (text: string, schema: Json, root: string): Che
     return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
   }
   // ajv reports each violation inside a "then", and also that the value violates "then" as a whole, which says nothing more and is dropped.
-  const violations = compileSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
+  const violations = compiled(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
   if (violations.length > 0) {
     throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))
   }
   return { value, lineOf }
+}
+
+function compiled (name: string): CompiledSchema {
+  const schema = COMPILED.get(name) ?? compileSchema(readPublishedSchema<Json>(name))
+  COMPILED.set(name, schema)
+  return schema
 }
 
 function plainOf (document: Document.Parsed): Json {

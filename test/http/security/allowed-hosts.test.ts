@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
-import { API } from '../../helpers/generated-requests.ts'
+import { API } from '../../helpers/described-api.ts'
 import { type Service, startService } from '../../helpers/service.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 

@@ -62,7 +62,7 @@ const file: fc.Arbitrary<File> = fc.oneof(
 )
 
 /** Files whose keys are all different, and none of which lies below another: what is below a value hides it. */
-const folder = fc.array(file, { maxLength: 8 }).map(files => {
+const folder = fc.array(file, { maxLength: 16, size: 'max' }).map(files => {
   const kept: File[] = []
   const keyOf = ({ path }: File) => path.replace(/\/SKILL\.md$|\.\w+$/, '').replaceAll(/[.-]/g, '_')
   for (const each of files) if (kept.every(other => !`${keyOf(other)}/`.startsWith(`${keyOf(each)}/`) && !`${keyOf(each)}/`.startsWith(`${keyOf(other)}/`))) kept.push(each)
@@ -85,7 +85,7 @@ async function open (t: TestContext) {
 }
 
 describe('A folder of whatever may be kept in one', () => {
-  property('differs in nothing once it was pushed, and neither does one that is pulled', 1000, async ({ comesToHold, wasOfUse }, t) => {
+  property('differs in nothing once it was pushed, and neither does one that is pulled', 500, async ({ comesToHold, wasOfUse }, t) => {
     const { differences, push, pull, clear } = await open(t)
     let count = 0
     await comesToHold(fc.asyncProperty(folder, async files => {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -21,7 +22,7 @@ const REGISTRATIONS = {
 const REPLIES = '- last: hello\n  reply: Hello, Ada!\n- last: score\n  reply: \'{"score": 7}\'\n- last: cut\n  fail: { status: 422, message: not this }\n'
 
 /** An application in a folder of its own, with the package as it was built, beside a live service. */
-async function open (t: TestContext) {
+const open = shared(async t => {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('replies.yaml', REPLIES)
@@ -49,11 +50,11 @@ async function open (t: TestContext) {
       return Array.from(stdout.matchAll(/^main\.ts\((\d+),.*error (TS\d+)/gm), ([, line, code]) => `${Number(line) - 4} ${code}`).concat(/^(?!main\.ts|\s).*error TS.*/m.exec(stdout)?.[0] ?? [])
     }
   }
-}
+})
 
 describe('ai-prompt-shell/client', () => {
-  it('renders, and says which release it was', async t => {
-    const { js, service } = await open(t)
+  it('renders, and says which release it was', async () => {
+    const { js, service } = await open()
     await service.post('/api/prompts/greet/versions', {}, bearer('one'))
     await service.app.inject({ method: 'PUT', url: '/api/prompts/greet/labels/staging', headers: bearer('one'), payload: { version: 1 } })
     const found = await js('print([await client.render("greet", { name: "Ada" }, { label: "staging" }), await client.render("plain")])')
@@ -63,16 +64,16 @@ describe('ai-prompt-shell/client', () => {
     assert.match(plain?.release.revision ?? '', /^.{12}$/)
   })
 
-  it('sends what was said, as texts and as parts', async t => {
-    const { js, mistakes } = await open(t)
+  it('sends what was said, as texts and as parts', async () => {
+    const { js, mistakes } = await open()
     const said = '[{ role: "user", content: [{ type: "text", text: "{{x}}" }] }, { role: "assistant", content: "y" }]'
     const found = await js(`print((await client.render("plain", {}, { messages: ${said} })).prompt.slice(2))`)
     assert.deepEqual(found, [{ role: 'user', content: [{ type: 'text', text: '{{x}}' }] }, { role: 'assistant', content: 'y' }])
     assert.deepEqual(await mistakes(`await client.render('plain', {}, { messages: ${said} })\nawait client.render('plain', {}, { messages: [{ role: 'user', content: [{ type: 'film' }] }] })`), ['2 TS2322'])
   })
 
-  it('gives an answer piece by piece, as a whole, and as its type', async t => {
-    const { js } = await open(t)
+  it('gives an answer piece by piece, as a whole, and as its type', async () => {
+    const { js } = await open()
     const found = await js(`
       const answer = await client.chat('greet', { name: 'Ada' })
       const pieces = []
@@ -81,8 +82,8 @@ describe('ai-prompt-shell/client', () => {
     assert.deepEqual(found, ['Hello, Ada!', 12, 'Hello, Ada!', { score: 7 }])
   })
 
-  it('throws what the service, and what a model\'s API says', async t => {
-    const { js } = await open(t)
+  it('throws what the service, and what a model\'s API says', async () => {
+    const { js } = await open()
     const found = await js(`
       const told = async call => await call().then(() => 'nothing', error => [error instanceof PromptShellError, error.status, error.code, error.message, typeof error.requestId])
       print([await told(() => client.render('gret', {})), await told(() => client.chat('cut')), await told(() => createClient({ url: process.env.APS_URL }).render('plain'))])`)
@@ -90,8 +91,8 @@ describe('ai-prompt-shell/client', () => {
     assert.match(String((found as unknown[][])[1]?.[3]), /not this/)
   })
 
-  it('holds a program to the types of the prompts', async t => {
-    const { mistakes } = await open(t)
+  it('holds a program to the types of the prompts', async () => {
+    const { mistakes } = await open()
     assert.deepEqual(await mistakes([
       'await client.render("greet", { name: "Ada" }, { label: "production" })',
       'const { score } = await (await client.chat("score")).value(); score.toFixed()',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { existsSync } from 'node:fs'
+import { rename, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { startService } from '../helpers/service.ts'
@@ -13,6 +14,9 @@ const run = promisify(execFile)
 
 /** The generator, which brings what its clients need, too. */
 const GENERATOR = 'openapi-python-client==0.29.1'
+
+/** Where it stays from one run of the tests to the next. */
+const PACKAGES = resolve('.build/python', GENERATOR)
 
 /** How long packages may take to come, in ms. */
 const PATIENCE = 180_000
@@ -29,14 +33,22 @@ body = RenderTeamGreetBody(variables=VariablesTeamGreet(name='Ada', times=3))
 print(render_team_greet.sync(client=Client(base_url=sys.argv[1]), body=body).rendered_prompt)
 `
 
+async function install (): Promise<void> {
+  if (existsSync(PACKAGES)) return
+  // What is only half there would be taken for all of it.
+  const partial = `${PACKAGES}.partial`
+  await rm(partial, { recursive: true, force: true })
+  await run('python3', ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', partial, GENERATOR], { timeout: PATIENCE })
+  await rename(partial, PACKAGES)
+}
+
 describe('A client in Python that is generated from /api/openapi/prompts.json', () => {
   it('renders a prompt', { timeout: PATIENCE * 2 }, async t => {
     const folder = await createTemporaryFolder()
     t.after(folder.remove)
-    const packages = join(folder.path, 'packages')
-    const missing = await run('python3', ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--target', packages, GENERATOR], { timeout: PATIENCE }).then(() => '', (error: Error) => error.message)
+    const missing = await install().then(() => '', (error: Error) => error.message)
     if (missing !== '') return t.skip(`${GENERATOR} cannot be installed: ${missing.split('\n').find(line => line.trim() !== '') ?? ''}`)
-    const environment = { PATH: process.env['PATH'], HOME: folder.path, PYTHONPATH: `${packages}:${folder.path}` }
+    const environment = { PATH: process.env['PATH'], HOME: folder.path, PYTHONPATH: `${PACKAGES}:${folder.path}` }
     const service = await startService(t, REGISTRATIONS, { LOG_LEVEL: 'silent' })
     const url = await service.listen()
     await writeFile(join(folder.path, 'prompts.json'), await (await fetch(`${url}/api/openapi/prompts.json`)).text())

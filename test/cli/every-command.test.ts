@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { runApsHere } from '../helpers/aps.ts'
+import { runApsHere, startAps } from '../helpers/aps.ts'
 import { PAGES } from '../docs/printed-commands.ts'
 import { startService } from '../helpers/service.ts'
 import { shared } from '../helpers/shared.ts'
@@ -100,6 +101,12 @@ describe('Every command of aps', () => {
       assert.equal(run.stdout.includes('\u001b'), false, 'colour in a pipe')
     })
   }
+
+  it('ends with 0 when whoever reads what it prints has gone', async () => {
+    const child = startAps(['--help'])
+    child.stdout.destroy()
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+  })
 
   it('is run here, or by a test that is there', async () => {
     assert.deepEqual([...ELSEWHERE.values()].filter(file => !existsSync(file)), [])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 // One prompt's tests, green and red, in every form that the command prints.
@@ -18,6 +19,9 @@ async function folderWith (t: TestContext, files: Readonly<Record<string, string
 }
 
 const withoutTimes = (text: string) => text.replaceAll(/\(\d+ ms\)/g, '(… ms)').replaceAll(/time="[\d.]+"/g, 'time="…"')
+
+/** The address of a service with a prompt. */
+const there = shared(async t => await (await startService(t, { 'templates:greet': 'Hello {{variables.name}}, from there' }, { LOG_LEVEL: 'silent' })).listen())
 
 describe('aps test', () => {
   it('of a folder is green without a service', async t => {
@@ -98,9 +102,8 @@ describe('aps test', () => {
   })
 
   it('of a folder on the prompts of a service', async t => {
-    const service = await startService(t, { 'templates:greet': 'Hello {{variables.name}}, from there' }, { LOG_LEVEL: 'silent' })
     const cwd = await folderWith(t, { 'tests/greet.yaml': '- vars: { name: Ada }\n  assert: [{ type: contains, value: from there }]\n' })
-    assert.equal((await runApsHere(['test', '.', '--server'], { APS_URL: await service.listen() }, undefined, cwd)).code, 0)
+    assert.equal((await runApsHere(['test', '.', '--server'], { APS_URL: await there() }, undefined, cwd)).code, 0)
   })
 
   it('says what is wrong with tests where aps lint does, at its line', async t => {
@@ -109,8 +112,7 @@ describe('aps test', () => {
     const lint = await runApsHere(['lint'], {}, undefined, cwd)
     assert.equal(lint.code, 1)
     assert.match(lint.stdout, /^tests\/gone\.yaml:1:1: warning: there is no prompt "gone"[^\n]+\(PROMPT_UNKNOWN\)[^\n]*\ntests\/greet\.yaml:2:7: error: 0\.assert\.0\.type must be one of [^\n]+\(SCHEMA\)/)
-    const service = await startService(t, {}, { LOG_LEVEL: 'silent' })
-    assert.match((await runApsHere(['lint', cwd, '--server'], { APS_URL: await service.listen() })).stdout.replaceAll(`${cwd}/`, ''), /^tests\/greet\.yaml:2:7: error/m)
+    assert.match((await runApsHere(['lint', cwd, '--server'], { APS_URL: await there() })).stdout.replaceAll(`${cwd}/`, ''), /^tests\/greet\.yaml:2:7: error/m)
   })
 
   it('without any test ends with 1', async t => {
@@ -120,9 +122,8 @@ describe('aps test', () => {
 })
 
 describe('aps tests', () => {
-  it('lists, gets, publishes and removes the tests of prompts, as other kinds', async t => {
-    const service = await startService(t, { 'templates:greet': 'Hello' }, { LOG_LEVEL: 'silent' })
-    const url = await service.listen()
+  it('lists, gets, publishes and removes the tests of prompts, as other kinds', async () => {
+    const url = await there()
     const aps = async (args: readonly string[], input?: string) => {
       const { stdout, stderr } = await runApsHere(['tests', ...args], { APS_URL: url }, input)
       return stdout + stderr

@@ -43,8 +43,17 @@ function faultOfUnwanted (body: Json | undefined): Error | undefined {
   return name === undefined ? undefined : requestInvalid(`body must not have ${JSON.stringify(name.slice(0, 40))}: this call takes none`, { part: 'body' })
 }
 
+/** The closed copies, so that all servers of a process give the same one to the compiler, which compiles each once. */
+const copies = new WeakMap<object, object>()
+
 /** Gives a copy of a schema in which each object is closed that does not say whether it is. */
 export function closed<S extends TSchema | Schema> (schema: S): S {
+  const copy = copies.get(schema) ?? closedCopy(schema)
+  copies.set(schema, copy)
+  return copy as S
+}
+
+function closedCopy (schema: TSchema | Schema): object {
   const { properties, additionalProperties, items, anyOf, content } = schema as Schema
   return {
     ...schema,

@@ -48,12 +48,9 @@ export interface ToolReader {
 
 /** Makes a tool reader. @param types the types of tools that it knows @param operator the permissions that the operator gives to tools */
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
-  /** The schema of registrations, which publishers can use too. It is compiled for the first registration, so that a service without tools starts sooner. */
-  let schema: CompiledSchema | undefined
   return {
     read (name, id, value) {
-      schema ??= compileSchema(readRegistrationSchema(types))
-      const violations = schema.validate(value, 'tool')
+      const violations = registrationSchema(types).validate(value, 'tool')
       if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations), violations[0])
       const registration = value as JsonObject
       try {
@@ -73,6 +70,15 @@ export function createToolReader (types: readonly ToolType[], operator: Operator
       }]
     }
   }
+}
+
+const compiled = new WeakMap<readonly ToolType[], CompiledSchema>()
+
+/** Gives the schema of registrations, which publishers can use too. It is compiled for the first registration: without tools, a service starts sooner. */
+function registrationSchema (types: readonly ToolType[]): CompiledSchema {
+  const schema = compiled.get(types) ?? compileSchema(readRegistrationSchema(types))
+  compiled.set(types, schema)
+  return schema
 }
 
 /** Gives the published schema of registrations, without its conditions on several fields: each `ToolType` checks these itself, with better messages. */

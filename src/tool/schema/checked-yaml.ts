@@ -1,8 +1,7 @@
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml'
 import { describeViolations, type Violation } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
-import { readPublishedSchema } from '../../base/published-schema.ts'
-import { type CompiledSchema, compileSchema } from './schema.ts'
+import { compilePublishedSchema } from './schema.ts'
 
 /** The validated content of a YAML file of the operator, with the lines of its parts for messages. */
 export interface CheckedYaml {
@@ -11,12 +10,9 @@ export interface CheckedYaml {
   lineOf (path: ReadonlyArray<string | number>): number
 }
 
-/** The schemas that were used, by name: a compile takes longer than most files that are checked, and a script of replies has several files. */
-const COMPILED = new Map<string, CompiledSchema>()
-
 /**
- * Parses YAML or JSON, and validates it against a published schema of this project. YAML aliases are followed up to the limit of the library.
- * @param schema its name, such as `operator`
+ * Parses YAML or JSON, and validates it against a schema of this project. YAML aliases are followed up to the limit of the library.
+ * @param schema the name of the schema's file in `jsonschema/`, without the ending
  * @param root the name of the whole value in messages: `rules` gives `line 2: rules[0].reply must be string`
  * @throws Error that names lines
  */
@@ -36,17 +32,11 @@ export function parseCheckedYaml (text: string, schema: string, root: string): C
     return path.length === 0 ? 1 : lineOf(path.slice(0, -1))
   }
   // ajv reports each violation inside a "then", and also that the value violates "then" as a whole, which says nothing more and is dropped.
-  const violations = compiled(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
+  const violations = compilePublishedSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
   if (violations.length > 0) {
     throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))
   }
   return { value, lineOf }
-}
-
-function compiled (name: string): CompiledSchema {
-  const schema = COMPILED.get(name) ?? compileSchema(readPublishedSchema<Json>(name))
-  COMPILED.set(name, schema)
-  return schema
 }
 
 function plainOf (document: Document.Parsed): Json {

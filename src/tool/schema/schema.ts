@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeeper, type Json, stringifyJson } from '../../base/json.ts'
+import { readPublishedSchema } from '../../base/published-schema.ts'
 import { isObject } from '../../template/value.ts'
 import { toNumbers } from '../rest/exact-numbers.ts'
 import { createPatternEngine } from './linear-pattern.ts'
@@ -60,6 +61,15 @@ export function compileSchema (schema: Json): CompiledSchema {
   const meter = new WorkMeter()
   const isValid = build(checked, meter, false)
   return { validate: validator(checked, meter, () => isValid) }
+}
+
+const published = new Map<string, CompiledSchema>()
+
+/** Compiles one of the schemas in `jsonschema/`, once for the whole process. @param name the name of the schema's file, without the ending */
+export function compilePublishedSchema (name: string): CompiledSchema {
+  let compiled = published.get(name)
+  if (compiled === undefined) published.set(name, compiled = compileSchema(readPublishedSchema<Json>(name)))
+  return compiled
 }
 
 /**

@@ -4,7 +4,7 @@ import { hashOfPublishedSchema, readPublishedSchema } from '../../../base/publis
 import { judgeReply } from '../../../engine/plan/judge-reply.ts'
 import { DEFAULT_LIMITS } from '../../../engine/plan/plan-setting.ts'
 import { DEFAULT_WHITELIST } from '../../../files/path-rules.ts'
-import { compileSchema } from '../../../tool/schema/schema.ts'
+import { compilePublishedSchema } from '../../../tool/schema/schema.ts'
 import { type Golden } from './golden.ts'
 
 /** The file of the JSON schema for each version of a plan's answer. */
@@ -26,7 +26,7 @@ function fileOf (version: number): 'plan-response' | 'plan-response-2' {
  * is checked.
  */
 export function checkGolden (value: Json, now?: Golden['protocol']): string[] {
-  const violations = compileSchema(readPublishedSchema<Json>('golden-trace')).validate(value, 'golden')
+  const violations = compilePublishedSchema('golden-trace').validate(value, 'golden')
   if (violations.length > 0) return [describeViolations(violations)]
   const golden = value as unknown as Golden
   const { protocol: { schema_version: version, schema_hash: hash } } = golden

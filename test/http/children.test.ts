@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -53,7 +54,7 @@ interface Place extends Service {
   ask (text: string, headers?: RequestHeaders): Promise<Reply & { readonly id: string }>
 }
 
-async function start (t: TestContext, { tokens, agents = {} }: { readonly tokens?: readonly string[], readonly agents?: object } = {}): Promise<Place> {
+async function start (t: Ending, { tokens, agents = {} }: { readonly tokens?: readonly string[], readonly agents?: object } = {}): Promise<Place> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.md', 'price 1\n')
@@ -96,14 +97,16 @@ const answered = async ({ get }: Service, id: string, headers?: RequestHeaders):
 
 const lastMessage = async ({ get }: Service, id: string): Promise<unknown> => listOf((await get(`/api/sessions/${id}/messages`)).json['messages']).filter(({ role }) => role as unknown === 'assistant').at(-1)?.['text']
 
+const started = shared(suite => start(suite))
+
 describe('An agent in an agent over HTTP', () => {
-  it('gives the value that it returns to the model of the other one', async t => {
-    const { json, status } = await (await start(t)).ask('look it up')
+  it('gives the value that it returns to the model of the other one', async () => {
+    const { json, status } = await (await started()).ask('look it up')
     assert.deepEqual([status, json['answer'], json['children']], [200, 'Ann owns it.', []])
   })
 
-  it('is a session of its own, of which the one above tells', async t => {
-    const service = await start(t)
+  it('is a session of its own, of which the one above tells', async () => {
+    const service = await started()
     const { id } = await service.ask('look it up')
     const { json } = await service.get(`/api/sessions/${id}`)
     const [child] = listOf(json['children'])
@@ -113,7 +116,7 @@ describe('An agent in an agent over HTTP', () => {
   })
 
   it('costs no append but what a call of a tool does, and two of its own', async t => {
-    const service = await start(t)
+    const service = await started()
     const { id } = await service.ask('look it up')
     const { json } = await service.get(`/api/sessions/${id}`)
     const child = await service.get(`/api/sessions/${String(listOf(json['children'])[0]?.['id'])}`)
@@ -122,8 +125,8 @@ describe('An agent in an agent over HTTP', () => {
     assert.deepEqual([json['seq'], child.json['seq']], [5, 2])
   })
 
-  it('counts in what the one above has used', async t => {
-    const service = await start(t)
+  it('counts in what the one above has used', async () => {
+    const service = await started()
     const { id } = await service.ask('look it up')
     // Two questions, the call, and the question of the child.
     assert.equal((await service.get(`/api/sessions/${id}`)).json['used']?.['steps'], 4)
@@ -136,16 +139,16 @@ describe('An agent in an agent over HTTP', () => {
     assert.deepEqual([await ids(''), await ids(`?root=${id}`), await ids(`?parent=${id}`), await ids(`?root=${'0'.repeat(32)}`), await ids('?root=x')], [['agents/top'], ['agents/web.search'], ['agents/web.search'], [], []])
   })
 
-  it('cannot be forked', async t => {
-    const service = await start(t)
+  it('cannot be forked', async () => {
+    const service = await started()
     const { id } = await service.ask('look it up')
     const [child] = listOf((await service.get(`/api/sessions/${id}`)).json['children'])
     const { status, json } = await service.post(`/api/sessions/${String(child?.['id'])}/fork`)
     assert.deepEqual([status, json['code']], [409, 'FORK_IMPOSSIBLE'])
   })
 
-  it('calls itself until three are above, and reads then that there is an end', async t => {
-    const service = await start(t)
+  it('calls itself until three are above, and reads then that there is an end', async () => {
+    const service = await started()
     const { id, json } = await service.ask('deeper')
     assert.equal(json['answer'], 'Nor I.')
     const tree = (await service.get(`/api/sessions/${id}/tree`)).json
@@ -153,12 +156,12 @@ describe('An agent in an agent over HTTP', () => {
     assert.equal(depths(tree), 4)
   })
 
-  it('that wants more than is left is refused, and the dialogue goes on', async t => {
-    assert.deepEqual((await (await start(t)).ask('rich')).json['answer'], 'I could not.')
+  it('that wants more than is left is refused, and the dialogue goes on', async () => {
+    assert.deepEqual((await (await started()).ask('rich')).json['answer'], 'I could not.')
   })
 
-  it('that is not registered is not offered', async t => {
-    assert.deepEqual((await (await start(t)).ask('gone')).json['answer'], 'I could not.')
+  it('that is not registered is not offered', async () => {
+    assert.deepEqual((await (await started()).ask('gone')).json['answer'], 'I could not.')
   })
 
   it('is what it was when the dialogue began', async t => {
@@ -184,26 +187,26 @@ describe('An agent in an agent over HTTP', () => {
 })
 
 describe('A person below an agent', () => {
-  it('is waited for at once, and told of in the turn', async t => {
-    const service = await start(t)
+  it('is waited for at once, and told of in the turn', async () => {
+    const service = await started()
     const before = performance.now()
     const { status, json, id } = await service.ask('walk')
     assert.ok(performance.now() - before < 20_000)
     const [child] = listOf(json['children'])
     assert.deepEqual([status, json['status'], child?.['definition'], child?.['status']], [202, 'running', 'skills/walk', 'waiting_approval'])
-    const [row] = listOf((await service.get('/api/sessions')).json['sessions'])
+    const row = listOf((await service.get('/api/sessions')).json['sessions']).find(each => String(each['id']) === id)
     assert.deepEqual([row?.['id'], row?.['waitsFor'], row?.['childrenWaiting']], [id, 'approval', 1])
   })
 
-  it('decides at the session below, whatever it says of running unasked', async t => {
-    const service = await start(t)
+  it('decides at the session below, whatever it says of running unasked', async () => {
+    const service = await started()
     const { id } = await service.ask('walk')
     const [approval] = await approvalsBelow(service, id)
     assert.deepEqual([approval?.['root'], approval?.['path'], approval?.['effect']?.['command']], [id, ['agents/top', 'skills/walk'], 'echo one'])
     assert.equal((await allow(service, approval as JsonView)).status, 200)
     const child = String(approval?.['session'])
     await waitFor('the question', async () => (await service.get(`/api/sessions/${child}`)).json['status'] as unknown === 'waiting_input')
-    const [row] = listOf((await service.get('/api/sessions')).json['sessions'])
+    const row = listOf((await service.get('/api/sessions')).json['sessions']).find(each => String(each['id']) === id)
     assert.deepEqual([row?.['waitsFor'], row?.['childrenWaiting']], ['input', 1])
     await service.post(`/api/sessions/${child}/input`, { text: 'a mile' })
     await answered(service, id)
@@ -228,8 +231,8 @@ describe('A person below an agent', () => {
     assert.equal(await lastMessage(service, id), 'Ann owns it.')
   })
 
-  it('agrees to the diff of a plan, though the operator would not ask', async t => {
-    const service = await start(t)
+  it('agrees to the diff of a plan, though the operator would not ask', async () => {
+    const service = await started()
     const { id, status, json } = await service.ask('mend')
     const [child] = listOf(json['children'])
     assert.deepEqual([status, child?.['definition'], child?.['status']], [202, 'plans/default', 'waiting_input'])
@@ -238,8 +241,8 @@ describe('A person below an agent', () => {
     assert.equal(await lastMessage(service, id), 'It is mended.')
   })
 
-  it('hears of it in the stream of the session above', async t => {
-    const service = await start(t)
+  it('hears of it in the stream of the session above', async () => {
+    const service = await started()
     const { id } = await service.ask('hello')
     const { body } = await service.app.inject({ method: 'POST', url: `/api/agents/sessions/${id}/message`, headers: { accept: 'text/event-stream' }, payload: { text: 'walk' } })
     const live = body.split('\n\n').filter(event => event.startsWith('event: live')).map(event => JSON.parse(event.slice(event.indexOf('data: ') + 6)) as JsonView).filter(({ type }) => type as unknown === 'child')
@@ -247,8 +250,8 @@ describe('A person below an agent', () => {
     assert.deepEqual([told?.['definition'], told?.['path'], told?.['status'], listOf(told?.['ask']?.['approvals'])[0]?.['effect']?.['command']], ['skills/walk', ['agents/top', 'skills/walk'], 'waiting_approval', 'echo one'])
   })
 
-  it('hears of it, too, who begins to follow later', async t => {
-    const service = await start(t)
+  it('hears of it, too, who begins to follow later', async () => {
+    const service = await started()
     const { id } = await service.ask('walk')
     const { body } = await fetch(`${await service.listen()}/api/sessions/${id}/events`)
     let read = ''
@@ -259,8 +262,8 @@ describe('A person below an agent', () => {
     assert.match(read, /^event: live\ndata: \{"type":"child",.*"ask":\{"approvals":\[\{"id":/m)
   })
 
-  it('ends all below a session with it', async t => {
-    const service = await start(t)
+  it('ends all below a session with it', async () => {
+    const service = await started()
     const { id } = await service.ask('twice')
     await service.post(`/api/sessions/${id}/cancel`)
     const tree = (await service.get(`/api/sessions/${id}/tree`)).json
@@ -268,8 +271,8 @@ describe('A person below an agent', () => {
     assert.deepEqual(await approvalsBelow(service, id), [])
   })
 
-  it('ends one below alone, and the session above reads it', async t => {
-    const service = await start(t)
+  it('ends one below alone, and the session above reads it', async () => {
+    const service = await started()
     const { id, json } = await service.ask('walk')
     await service.post(`/api/sessions/${String(listOf(json['children'])[0]?.['id'])}/cancel`)
     await answered(service, id)

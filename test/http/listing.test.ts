@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const registrations = {
@@ -15,6 +16,8 @@ const registrations = {
   'environs:model': '9007199254740993',
   'tools:translator:zh_en': { name: 'zh_en', type: 'restful', url: '/translate', supports: ['chat'], description: 'translates' }
 }
+
+const started = shared(suite => startService(suite, registrations))
 
 describe('listings', () => {
   const listings = [
@@ -35,16 +38,16 @@ describe('listings', () => {
     ['/api/tools?supports=codereview', []]
   ] as const
   for (const [url, ids] of listings) {
-    it(`GET ${url} gives ${JSON.stringify(ids)}`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`GET ${url} gives ${JSON.stringify(ids)}`, async () => {
+      const { get } = await started()
       const reply = await get(url)
       assert.equal(reply.status, 200)
       assert.deepEqual(reply.json, ids)
     })
   }
 
-  it('names the next page in the Link header, and the pages give everything once', async t => {
-    const { app } = await startService(t, registrations)
+  it('names the next page in the Link header, and the pages give everything once', async () => {
+    const { app } = await started()
     const seen: string[] = []
     let url: string | undefined = '/api/prompts?limit=3'
     while (url !== undefined) {
@@ -61,14 +64,15 @@ describe('listings', () => {
     ['/api/environs', ['a.\uff5e', 'a.\u{1f600}', LONG, `${LONG}o`, '\uff5e', '\u{1f600}']],
     ['/api/status/entries', [`shenma:tools:${LONG}`, `shenma:tools:${LONG}o`]]
   ] as const
+  const startedWithPages = shared(suite => startService(suite, {
+    ...Object.fromEntries(pages[0][1].map(id => [`templates:${id}`, 'x'])),
+    ...Object.fromEntries(pages[1][1].map(id => [`environs:${id.replaceAll('.', ':')}`, '1'])),
+    ...Object.fromEntries(pages[2][1].map(key => [key.slice('shenma:'.length), '{}']))
+  }, { API_TOKENS: [tokenEntry('all', 'read'), tokenEntry('some', `read:environs=a.*|${LONG}|${LONG}o|\uff5e|\u{1f600}`)].join('\n') }))
   for (const [path, ids] of pages) {
     for (const token of ['all', 'some']) {
-      it(`of ${path} give each long or odd name once, page by page, to a token that sees ${token}`, async t => {
-        const { get } = await startService(t, {
-          ...Object.fromEntries(pages[0][1].map(id => [`templates:${id}`, 'x'])),
-          ...Object.fromEntries(pages[1][1].map(id => [`environs:${id.replaceAll('.', ':')}`, '1'])),
-          ...Object.fromEntries(pages[2][1].map(key => [key.slice('shenma:'.length), '{}']))
-        }, { API_TOKENS: [tokenEntry('all', 'read'), tokenEntry('some', `read:environs=a.*|${LONG}|${LONG}o|\uff5e|\u{1f600}`)].join('\n') })
+      it(`of ${path} give each long or odd name once, page by page, to a token that sees ${token}`, async () => {
+        const { get } = await startedWithPages()
         const seen: unknown[] = []
         for (let url: string | undefined = `${path}?limit=1`; url !== undefined;) {
           const reply = await get(url, bearer(token))
@@ -88,8 +92,8 @@ describe('listings', () => {
     assert.equal(reply.headers.link, '</api/prompts?limit=1&prefix=q%3F&after=q%3F>; rel="next"')
   })
 
-  it('marks an invalid prompt in the summaries', async t => {
-    const { get } = await startService(t, registrations)
+  it('marks an invalid prompt in the summaries', async () => {
+    const { get } = await started()
     const reply = await get('/api/prompts?detail=true&prefix=broken')
     assert.equal(reply.json[0]?.['state'], 'invalid')
   })
@@ -113,8 +117,8 @@ describe('listings', () => {
 
   const badQueries = ['/api/prompts?limit=0', '/api/prompts?limit=x', '/api/prompts?limit=10001', '/api/tools?detail=perhaps']
   for (const url of badQueries) {
-    it(`GET ${url} answers 400 in the one shape`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`GET ${url} answers 400 in the one shape`, async () => {
+      const { get } = await started()
       const { status, json } = await get(url)
       assert.equal(status, 400)
       assert.equal(json['code'], 'REQUEST_INVALID')
@@ -124,51 +128,51 @@ describe('listings', () => {
 })
 
 describe('details', () => {
-  it('shows an extension with its state and diagnostics', async t => {
-    const { get } = await startService(t, registrations)
+  it('shows an extension with its state and diagnostics', async () => {
+    const { get } = await started()
     const { json } = await get('/api/extensions/evaluator')
     assert.equal(json['name'], 'evaluator')
     assert.equal(json['state'], 'active')
     assert.ok(Array.isArray(json['diagnostics']))
   })
 
-  it('shows a prompt with its origin, syntax and revision', async t => {
-    const { get } = await startService(t, registrations)
+  it('shows a prompt with its origin, syntax and revision', async () => {
+    const { get } = await started()
     const { json } = await get('/api/prompts/evaluator.quality')
     assert.deepEqual([json['id'], json['origin'], json['prompt']?.['userPrompt']], ['evaluator.quality', 'extension', 'x'])
     assert.match(String(json['revision']), /^[\w-]{12}$/)
   })
 
-  it('accepts : for . in an id', async t => {
-    const { get } = await startService(t, registrations)
+  it('accepts : for . in an id', async () => {
+    const { get } = await started()
     assert.equal((await get('/api/prompts/a:one')).json['id'], 'a.one')
   })
 
-  it('answers 400 with the place for a prompt with a syntax error', async t => {
-    const { get } = await startService(t, registrations)
+  it('answers 400 with the place for a prompt with a syntax error', async () => {
+    const { get } = await started()
     const { status, json } = await get('/api/prompts/broken')
     assert.equal(status, 400)
     assert.equal(json['code'], 'TEMPLATE_SYNTAX')
     assert.equal(json['details']?.['diagnostics']?.[0]?.['line'], 1)
   })
 
-  it('gives a shared variable as JSON, a string in quotes', async t => {
-    const { app } = await startService(t, registrations)
+  it('gives a shared variable as JSON, a string in quotes', async () => {
+    const { app } = await started()
     assert.equal((await app.inject('/api/environs/vscode.rules')).body, '"readability"')
   })
 
-  it('gives all digits of a large integer', async t => {
-    const { app } = await startService(t, registrations)
+  it('gives all digits of a large integer', async () => {
+    const { app } = await started()
     assert.equal((await app.inject('/api/environs/model')).body, '9007199254740993')
   })
 
-  it('gives everything below a path as one object, the deeper key merged in', async t => {
-    const { app } = await startService(t, registrations)
+  it('gives everything below a path as one object, the deeper key merged in', async () => {
+    const { app } = await started()
     assert.equal((await app.inject('/api/environs/vscode')).body, '{"editor":{"tab":2,"big":9007199254740993,"font":"mono"},"rules":"readability"}')
   })
 
-  it('shows a tool with the function that it is in templates', async t => {
-    const { get } = await startService(t, registrations)
+  it('shows a tool with the function that it is in templates', async () => {
+    const { get } = await started()
     const { json } = await get('/api/tools/translator.zh_en')
     assert.deepEqual([json['function'], json['url']], ['translator_zh_en', '/translate'])
   })
@@ -180,8 +184,8 @@ describe('details', () => {
     ['/api/tools/translator.zhen', 'TOOL_NOT_FOUND', ['translator.zh_en']]
   ] as const
   for (const [url, code, near] of unknown) {
-    it(`GET ${url} answers 404 ${code} with near matches`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`GET ${url} answers 404 ${code} with near matches`, async () => {
+      const { get } = await started()
       const { status, json } = await get(url)
       assert.equal(status, 404)
       assert.equal(json['code'], code)
@@ -191,21 +195,21 @@ describe('details', () => {
 })
 
 describe('every reply', () => {
-  it('carries the registry\'s revision and the request id', async t => {
-    const { app } = await startService(t, registrations)
+  it('carries the registry\'s revision and the request id', async () => {
+    const { app } = await started()
     const reply = await app.inject({ url: '/api/prompts', headers: { 'x-request-id': 'abc-1' } })
     assert.match(String(reply.headers['x-registry-revision']), /^[\w-]{12}$/)
     assert.equal(reply.headers['x-request-id'], 'abc-1')
   })
 
-  it('replaces a request id that a log cannot carry', async t => {
-    const { app } = await startService(t, registrations)
+  it('replaces a request id that a log cannot carry', async () => {
+    const { app } = await started()
     const reply = await app.inject({ url: '/api/prompts', headers: { 'x-request-id': 'a b"c' } })
     assert.match(String(reply.headers['x-request-id']), /^[\da-f-]{36}$/)
   })
 
-  it('of an unknown route has the one shape', async t => {
-    const { get } = await startService(t, registrations)
+  it('of an unknown route has the one shape', async () => {
+    const { get } = await started()
     const { status, json } = await get('/api/nothing?x=1')
     assert.equal(status, 404)
     assert.deepEqual(Object.keys(json).sort(), ['code', 'error', 'message', 'requestId', 'statusCode'])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { NAUGHTY_STRINGS } from '../helpers/naughty-strings.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const registrations = {
   'templates:x:handlebars': 'Say {{variables.text}} {{lookup variables.map variables.text}} {{lookup chat variables.text}}{{#each variables.list}}{{this}}{{/each}}',
@@ -28,14 +29,16 @@ const fields: ReadonlyArray<readonly [name: string, request: (text: string) => {
   ['a template to lint in Handlebars', text => ({ url: '/api/lint', body: { template: text, syntax: 'handlebars', id: text } })]
 ]
 
+const started = shared(suite => startService(suite, registrations, { LLM_BASE_URL: 'builtin:echo' }))
+
 describe('naughty strings', () => {
   it('are at least 485, no two the same', () => {
     assert.ok(NAUGHTY_STRINGS.length >= 485, String(NAUGHTY_STRINGS.length))
   })
 
   for (const [name, request] of fields) {
-    it(`as ${name} never cause a 500`, async t => {
-      const { app } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo' })
+    it(`as ${name} never cause a 500`, async () => {
+      const { app } = await started()
       for (const text of NAUGHTY_STRINGS) {
         const { url, body } = request(text)
         const reply = await app.inject(body === undefined ? { url } : { method: 'POST', url, headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) })
@@ -45,8 +48,8 @@ describe('naughty strings', () => {
   }
 
   for (const language of ['go', 'handlebars']) {
-    it(`come out of a ${language} template as they went in`, async t => {
-      const { app } = await startService(t, registrations)
+    it(`come out of a ${language} template as they went in`, async () => {
+      const { app } = await started()
       for (const text of NAUGHTY_STRINGS) {
         const reply = await app.inject({ method: 'POST', url: `/api/render/prompts/x.plain_${language}`, headers: { 'content-type': 'application/json' }, payload: JSON.stringify({ variables: { text } }) })
         assert.equal(reply.json().rendered_prompt, text)

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const tool = { type: 'restful', url: 'http://127.0.0.1:1/', parameters: [{ name: 'q', type: 'string' }] }
-const shared = { 'environs:vscode:rules': '"x"', 'environs:chat:s1': '"x"', 'environs:team:name': '"x"', 'tools:codebase:lookup_ref': tool, 'tools:now': { ...tool, parameters: [] } }
+const common = { 'environs:vscode:rules': '"x"', 'environs:chat:s1': '"x"', 'environs:team:name': '"x"', 'tools:codebase:lookup_ref': tool, 'tools:now': { ...tool, parameters: [] } }
 
 /** What a template needs, in both syntaxes: each variable as `path use required`, each shared variable as `path registered`. */
 const cases: ReadonlyArray<{ fact: string, go: string, handlebars: string, parameters?: unknown, variables?: string[] | { go: string[], handlebars: string[] }, environs?: string[] | { go: string[], handlebars: string[] }, caller?: string[], tools?: string[][] }> = [
@@ -36,11 +37,13 @@ const cases: ReadonlyArray<{ fact: string, go: string, handlebars: string, param
 const rows = (json: JsonView, list: string, ...fields: string[]) => (json[list] as unknown as JsonView[]).map(row => fields.map(field => String(row[field])).join(' '))
 
 describe('GET /api/prompts/{id}/needs', () => {
-  for (const { fact, go, handlebars, parameters, variables = [], environs = [], caller = [], tools = [] } of cases) {
-    for (const [syntax, userPrompt] of [['go', go], ['handlebars', handlebars]] as const) {
-      it(`${syntax}: ${fact}`, async t => {
-        const { get } = await startService(t, { ...shared, 'templates:p': { userPrompt, syntax, parameters } })
-        const { status, json } = await get('/api/prompts/p/needs')
+  const prompts = cases.flatMap(({ parameters, ...texts }, index) => (['go', 'handlebars'] as const).map(syntax => [`templates:${syntax}:${index}`, { userPrompt: texts[syntax], syntax, parameters }]))
+  const started = shared(suite => startService(suite, { ...common, ...Object.fromEntries(prompts) as object }))
+  for (const [index, { fact, variables = [], environs = [], caller = [], tools = [] }] of cases.entries()) {
+    for (const syntax of ['go', 'handlebars'] as const) {
+      it(`${syntax}: ${fact}`, async () => {
+        const { get } = await started()
+        const { status, json } = await get(`/api/prompts/${syntax}.${index}/needs`)
         assert.equal(status, 200)
         assert.deepEqual(rows(json, 'variables', 'path', 'use', 'required'), 'go' in variables ? variables[syntax] : variables)
         assert.deepEqual(rows(json, 'environs', 'path', 'registered'), 'go' in environs ? environs[syntax] : environs)
@@ -70,7 +73,7 @@ describe('GET /api/prompts/{id}/needs', () => {
   ]
   for (const { fact, prompts, expected } of partials) {
     it(fact, async t => {
-      const { get } = await startService(t, { ...shared, ...Object.fromEntries(Object.entries(prompts).map(([id, text]) => [`templates:${id}`, text])) })
+      const { get } = await startService(t, { ...common, ...Object.fromEntries(Object.entries(prompts).map(([id, text]) => [`templates:${id}`, text])) })
       const { json } = await get('/api/prompts/p/needs')
       assert.deepEqual(rows(json, 'variables', 'path', 'in'), expected)
       assert.equal(json['complete'], true)
@@ -98,7 +101,7 @@ describe('GET /api/prompts/{id}/needs', () => {
   })
 
   it('lists the tools that a prompt offers its model, after those that its templates call', async t => {
-    const { get } = await startService(t, { ...shared, 'templates:p': { userPrompt: '{{> q}}{{now}}', defaults: { toolLoop: { tools: ['codebase.lookup_ref', 'now', 'gone'] } } }, 'templates:q': { userPrompt: 'x', defaults: { toolLoop: { tools: ['mcp.x'] } } } })
+    const { get } = await startService(t, { ...common, 'templates:p': { userPrompt: '{{> q}}{{now}}', defaults: { toolLoop: { tools: ['codebase.lookup_ref', 'now', 'gone'] } } }, 'templates:q': { userPrompt: 'x', defaults: { toolLoop: { tools: ['mcp.x'] } } } })
     const { json } = await get('/api/prompts/p/needs')
     assert.deepEqual(json['tools'], [
       { name: 'now', id: 'now', arguments: [], line: 1, column: 8 },

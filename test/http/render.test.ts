@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { readDotprompt } from '../../src/store/dotprompt/read-dotprompt.ts'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const registrations = {
   'environs:vscode:rules': '"readability, tests"',
@@ -26,8 +27,12 @@ const registrations = {
   'templates:go_root_json': { userPrompt: '{{with json .}}ok{{end}}', syntax: 'go' },
   'templates:broken': { userPrompt: 'x {{if}}', syntax: 'go' },
   'templates:unlinked': { userPrompt: '{{nosuch "x"}}', syntax: 'go' },
-  'templates:plain': 'no tags at all'
+  'templates:plain': 'no tags at all',
+  'templates:hello': 'Hello {{variables.name}}!',
+  'templates:team:x': '{"userPrompt":\n}'
 }
+
+const started = shared(suite => startService(suite, registrations, { LLM_BASE_URL: 'builtin:echo' }))
 
 describe('POST /api/render/prompts/{id}', () => {
   const renders = [
@@ -44,8 +49,8 @@ describe('POST /api/render/prompts/{id}', () => {
     ['greet', { name: '{{vscode.rules}} <&> "quoted"\n' }, 'Hello {{vscode.rules}} <&> "quoted"\n!']
   ] as const
   for (const [id, variables, expected] of renders) {
-    it(`renders ${id} with ${JSON.stringify(variables)}`, async t => {
-      const { post } = await startService(t, registrations)
+    it(`renders ${id} with ${JSON.stringify(variables)}`, async () => {
+      const { post } = await started()
       const { status, json } = await post(`/api/render/prompts/${id}`, { variables })
       assert.equal(status, 200)
       assert.deepEqual(json, { rendered_prompt: expected, status: 'success' })
@@ -53,8 +58,8 @@ describe('POST /api/render/prompts/{id}', () => {
   }
 
   for (const [path, body, near] of [['render', { variables: { nmae: 'Ada' } }, 'variables.nmae'], ['chat', { name: 'Ada' }, 'name']] as const) {
-    it(`tells of ${near} when variables.name is missing`, async t => {
-      const { post } = await startService(t, { 'templates:hello': 'Hello {{variables.name}}!' }, { LLM_BASE_URL: 'builtin:echo' })
+    it(`tells of ${near} when variables.name is missing`, async () => {
+      const { post } = await started()
       const { json } = await post(`/api/${path}/prompts/hello`, body)
       assert.equal(json['message'], `Prompt "hello" needs values that are missing: variables.name (line 1, column 7; ${near} is there)`)
       assert.deepEqual(json['details'], { id: 'hello', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7, near }] })
@@ -62,15 +67,15 @@ describe('POST /api/render/prompts/{id}', () => {
   }
 
   for (const [path, body, near] of [['render', { variables: { nmae: 'Ada' } }, 'variables.nmae'], ['chat', { name: 'Ada' }, 'name'], ['chat', { variable: { name: 'Ada' } }, 'variable.name']] as const) {
-    it(`tells of ${near} when a declared name is missing, as of any other`, async t => {
-      const { post } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo' })
+    it(`tells of ${near} when a declared name is missing, as of any other`, async () => {
+      const { post } = await started()
       const { json } = await post(`/api/${path}/prompts/greet`, body)
       assert.deepEqual([json['code'], json['details']], ['VARIABLE_MISSING', { id: 'greet', syntax: 'handlebars', missing: [{ path: 'variables.name', line: 1, column: 7, near }] }])
     })
   }
 
-  it('says what is wrong with a declared name that has come', async t => {
-    const { post } = await startService(t, registrations)
+  it('says what is wrong with a declared name that has come', async () => {
+    const { post } = await started()
     const { json } = await post('/api/render/prompts/greet', { variables: { name: 1 } })
     assert.deepEqual([json['code'], json['details']], ['VARIABLES_INVALID', { id: 'greet', violations: [{ path: 'variables.name', message: 'must be string' }] }])
   })
@@ -113,6 +118,7 @@ describe('POST /api/render/prompts/{id}', () => {
     'templates:part:gone_go': { syntax: 'go', userPrompt: 'one\ntwo {{.variables.gone}}' },
     'templates:part:fails': { syntax: 'handlebars', userPrompt: '\n{{truncate "x" variables}}' },
     'templates:part:fails_go': { syntax: 'go', userPrompt: '\n{{index .variables.list 9}}' },
+    'templates:part:plain': 'plain',
     'templates:part:around': '{{#> @partial-block}}{{/@partial-block}}',
     'templates:part:between': '{{> part.gone_go}} {{variables.after}}'
   }
@@ -127,22 +133,31 @@ describe('POST /api/render/prompts/{id}', () => {
     ['a second message', { messages: [{ role: 'system', content: 'Hi' }, { role: 'user', content: '{{variables.gone}}' }] }, 'message 1, line 1, column 1', { line: 1, column: 1, messageIndex: 1 }],
     ['a partial of a second message', { messages: [{ role: 'system', content: 'Hi' }, { role: 'user', content: '{{> part.gone}}' }] }, 'message 1, line 2, column 5 of "part.gone"', { line: 2, column: 5, messageIndex: 1, in: 'part.gone' }]
   ]
-  for (const [title, prompt, words, place] of places) {
-    it(`says that a value is missing in ${title}`, async t => {
-      const { post } = await startService(t, { ...parts, 'templates:part:plain': 'plain', 'templates:host': typeof prompt === 'string' ? { syntax: 'handlebars', userPrompt: prompt } : prompt })
-      const { json } = await post('/api/render/prompts/host', { variables: title.startsWith('the text behind a partial of') ? { gone: 1 } : {} })
+  const hosts = {
+    ...Object.fromEntries(places.map(([, prompt], index) => [`templates:host:${index}`, typeof prompt === 'string' ? { syntax: 'handlebars', userPrompt: prompt } : prompt])),
+    ...Object.fromEntries(['fails', 'fails_go'].flatMap(part => [
+      [`templates:host:handlebars:${part}`, { syntax: 'handlebars', userPrompt: `Hi {{> part.${part}}}` }],
+      [`templates:host:go:${part}`, { syntax: 'go', userPrompt: `Hi {{template "part.${part}" .}}` }]
+    ]))
+  }
+  const startedWithParts = shared(suite => startService(suite, { ...parts, ...hosts }))
+  for (const [index, [title, , words, place]] of places.entries()) {
+    it(`says that a value is missing in ${title}`, async () => {
+      const { post } = await startedWithParts()
+      const { json } = await post(`/api/render/prompts/host.${index}`, { variables: title.startsWith('the text behind a partial of') ? { gone: 1 } : {} })
       assert.ok((json['message'] as unknown as string).includes(`(${words})`), String(json['message']))
       assert.deepEqual((json['details']?.['missing'] as unknown as object[]).map(miss => ({ ...miss, path: undefined })), [{ path: undefined, ...place }])
     })
   }
 
-  for (const [part, read, line, column] of [['part.fails', 'Handlebars', 2, 1], ['part.fails_go', 'Go', 2, 3]] as const) {
-    for (const [language, host] of [['Handlebars', { syntax: 'handlebars', userPrompt: `Hi {{> ${part}}}` }], ['Go', { syntax: 'go', userPrompt: `Hi {{template "${part}" .}}` }]] as const) {
-      it(`says where ${part} has failed, as a partial of a template in ${language}`, async t => {
-        const { post } = await startService(t, { ...parts, 'templates:host': host })
-        const { json } = await post('/api/render/prompts/host', { variables: { list: [] } })
-        assert.match(json['message'] as unknown as string, new RegExp(`^Prompt "host" failed to render as ${read} at line ${line}, column ${column} of "${part}": `))
-        assert.deepEqual({ ...json['details'] as object, reason: '' }, { id: 'host', reason: '', syntax: read.toLowerCase(), line, column, in: part })
+  for (const [part, read, line, column] of [['fails', 'Handlebars', 2, 1], ['fails_go', 'Go', 2, 3]] as const) {
+    for (const language of ['handlebars', 'go']) {
+      it(`says where ${part} has failed, as a partial of a template in ${language}`, async () => {
+        const { post } = await startedWithParts()
+        const id = `host.${language}.${part}`
+        const { json } = await post(`/api/render/prompts/${id}`, { variables: { list: [] } })
+        assert.match(json['message'] as unknown as string, new RegExp(`^Prompt "${id}" failed to render as ${read} at line ${line}, column ${column} of "part.${part}": `))
+        assert.deepEqual({ ...json['details'] as object, reason: '' }, { id, reason: '', syntax: read.toLowerCase(), line, column, in: `part.${part}` })
       })
     }
   }
@@ -153,43 +168,45 @@ describe('POST /api/render/prompts/{id}', () => {
     'which reads both by their bare names': { userPrompt: '{{file}} {{files}}' },
     'which reads files in a partial of a partial': { userPrompt: '{{variables.file}} {{> outer}}' }
   }
-  for (const [which, prompt] of Object.entries(pairs)) {
-    it(`does not take files for file in a prompt ${which}`, async t => {
-      const { post } = await startService(t, { 'templates:pair': prompt, 'templates:outer': '{{> inner}}', 'templates:inner': '{{variables.files}}' })
-      const message = async (variables: object) => (await post('/api/render/prompts/pair', { variables })).json['message'] as unknown as string
+  const outer = { 'templates:outer': '{{> inner}}', 'templates:inner': '{{variables.files}}' }
+  const startedWithPairs = shared(suite => startService(suite, { ...outer, ...Object.fromEntries(Object.values(pairs).map((prompt, index) => [`templates:pair:${index}`, prompt])) }))
+  for (const [index, which] of Object.keys(pairs).entries()) {
+    it(`does not take files for file in a prompt ${which}`, async () => {
+      const { post } = await startedWithPairs()
+      const message = async (variables: object) => (await post(`/api/render/prompts/pair.${index}`, { variables })).json['message'] as unknown as string
       assert.doesNotMatch(await message({ files: ['a'] }), /is there/)
       assert.match(await message({ files: ['a'], fil: 'x' }), /variables\.fil is there/)
     })
   }
 
   for (const body of [undefined, {}, { variables: null }, null]) {
-    it(`takes ${JSON.stringify(body) ?? 'no body'} for no variables`, async t => {
-      const { post } = await startService(t, registrations)
+    it(`takes ${JSON.stringify(body) ?? 'no body'} for no variables`, async () => {
+      const { post } = await started()
       assert.equal((await post('/api/render/prompts/plain', body)).json['rendered_prompt'], 'no tags at all')
     })
   }
 
-  it('takes args on the other path', async t => {
-    const { post } = await startService(t, registrations)
+  it('takes args on the other path', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/prompts/greet/render', { args: { name: 'Ada' } })).json['rendered_prompt'], 'Hello Ada!')
   })
 
-  it('keeps all digits of a large integer', async t => {
-    const { app } = await startService(t, registrations)
+  it('keeps all digits of a large integer', async () => {
+    const { app } = await started()
     const reply = await app.inject({ method: 'POST', url: '/api/render/prompts/bare', headers: { 'content-type': 'application/json' }, payload: '{"variables":{"one":12345678901234567890,"two":{"id":9007199254740993}}}' })
     assert.deepEqual(reply.json(), { rendered_prompt: 'a 12345678901234567890 b {"id":9007199254740993}', status: 'success' })
   })
 
-  it('names every missing value with its place', async t => {
-    const { post } = await startService(t, registrations)
+  it('names every missing value with its place', async () => {
+    const { post } = await started()
     const { status, json } = await post('/api/render/prompts/bare', {})
     assert.equal(status, 400)
     assert.equal(json['code'], 'VARIABLE_MISSING')
     assert.deepEqual(json['details']?.['missing'], [{ path: 'variables.one', line: 1, column: 3 }, { path: 'variables.two', line: 1, column: 13 }])
   })
 
-  it('names every violation of declared parameters, beside what is missing', async t => {
-    const { post } = await startService(t, registrations)
+  it('names every violation of declared parameters, beside what is missing', async () => {
+    const { post } = await started()
     const { status, json } = await post('/api/render/prompts/greet', { variables: { tone: 5 } })
     assert.equal(status, 400)
     assert.equal(json['code'], 'VARIABLE_MISSING')
@@ -210,8 +227,8 @@ describe('POST /api/render/prompts/{id}', () => {
     ['index', { list: [1] }, 500, 'RENDER_FAILED']
   ] as const
   for (const [id, variables, status, code] of errors) {
-    it(`answers ${status} ${code} for ${id}`, async t => {
-      const { post } = await startService(t, registrations)
+    it(`answers ${status} ${code} for ${id}`, async () => {
+      const { post } = await started()
       const reply = await post(`/api/render/prompts/${id}`, { variables })
       assert.equal(reply.status, status)
       assert.equal(reply.json['code'], code)
@@ -219,8 +236,8 @@ describe('POST /api/render/prompts/{id}', () => {
     })
   }
 
-  it('never prints the root, with the shared variables of others, as a text', async t => {
-    const { post } = await startService(t, registrations)
+  it('never prints the root, with the shared variables of others, as a text', async () => {
+    const { post } = await started()
     for (const id of ['root', 'root_above', 'root_part', 'go_root', 'go_root_print', 'go_root_printf', 'go_root_html']) {
       const { status, json } = await post(`/api/render/prompts/${id}`, { variables: { list: [1] } })
       assert.deepEqual([id, status, json['code']], [id, 500, 'RENDER_FAILED'])
@@ -228,8 +245,8 @@ describe('POST /api/render/prompts/{id}', () => {
     }
   })
 
-  it('says of a prompt that cannot be loaded why, and not that there is none', async t => {
-    const { post } = await startService(t, { 'templates:team:x': '{"userPrompt":\n}' })
+  it('says of a prompt that cannot be loaded why, and not that there is none', async () => {
+    const { post } = await started()
     for (const id of ['team.x', 'team:x']) {
       const { status, json } = await post(`/api/render/prompts/${id}`, {})
       assert.deepEqual([status, json['code'], json['details']?.['key'], json['details']?.['diagnostics']?.['0']?.['line']], [404, 'PROMPT_NOT_FOUND', 'shenma:templates:team:x', 2])
@@ -248,16 +265,16 @@ describe('POST /api/render/prompts/{id}', () => {
     [`{"variables":${'['.repeat(200)}${']'.repeat(200)}}`, 'application/json', 400, /nested deeper than 100/]
   ] as const
   for (const [payload, type, status, message] of badBodies) {
-    it(`answers ${status} for the body ${payload.slice(0, 40)} of type ${type}`, async t => {
-      const { app } = await startService(t, registrations)
+    it(`answers ${status} for the body ${payload.slice(0, 40)} of type ${type}`, async () => {
+      const { app } = await started()
       const reply = await app.inject({ method: 'POST', url: '/api/render/prompts/bare', headers: { 'content-type': type }, payload })
       assert.equal(reply.statusCode, status)
       assert.match(reply.json<{ message: string }>().message, message)
     })
   }
 
-  it('answers 400 for invalid UTF-8', async t => {
-    const { app } = await startService(t, registrations)
+  it('answers 400 for invalid UTF-8', async () => {
+    const { app } = await started()
     const reply = await app.inject({ method: 'POST', url: '/api/render/prompts/bare', headers: { 'content-type': 'application/json' }, payload: Buffer.from([0x22, 0xc3, 0x28, 0x22]) })
     assert.equal(reply.statusCode, 400)
     assert.match(reply.json<{ message: string }>().message, /UTF-8/)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { assertDocumented } from '../helpers/log-lines.ts'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
@@ -29,7 +30,7 @@ const REPLIES = `
 - { user: owner, offers: find, calls: [{ name: find }] }
 `.replaceAll('reply: no', 'reply: "no"').replaceAll('reply: yes', 'reply: "yes"')
 
-async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('replies.yaml', REPLIES)
@@ -55,6 +56,8 @@ function parsed (text: string): { readonly event: string, readonly data: Readonl
   return { event, data: JSON.parse(data) as Record<string, unknown> }
 }
 
+const started = shared(suite => start(suite))
+
 describe('A turn that is streamed', () => {
   const events = { accept: 'text/event-stream' }
   const send = async ({ app }: Service, url: string, payload?: object, accept = events) => {
@@ -62,8 +65,8 @@ describe('A turn that is streamed', () => {
     return { statusCode, headers, told: body.split('\n\n').filter(event => event !== '') }
   }
 
-  it('gives its events, and last what it came to', async t => {
-    const service = await start(t)
+  it('gives its events, and last what it came to', async () => {
+    const service = await started()
     const begun = await send(service, '/api/agents/helper/sessions')
     const id = String(parsed(begun.told.at(-1) ?? '').data['id'])
     assert.deepEqual([begun.statusCode, begun.headers.location, begun.headers['content-type']], [201, `/api/sessions/${id}`, 'text/event-stream; charset=utf-8'])
@@ -73,28 +76,28 @@ describe('A turn that is streamed', () => {
     assert.ok(told.every((event, index) => event.startsWith('id: ') || index === told.length - 1))
   })
 
-  it('gives events of any session, by its common route', async t => {
-    const service = await start(t)
+  it('gives events of any session, by its common route', async () => {
+    const service = await started()
     const { id } = await dialogue(service)
     const { told } = await send(service, `/api/sessions/${id}/input`, { text: 'exit' })
     assert.deepEqual([parsed(told.at(-2) ?? '').event, parsed(told.at(-1) ?? '').data['word']], ['done', 'ended'])
   })
 
-  it('is JSON for whoever takes that as well', async t => {
-    const service = await start(t)
+  it('is JSON for whoever takes that as well', async () => {
+    const service = await started()
     const { headers } = await send(service, '/api/agents/helper/sessions', undefined, { accept: 'application/json, text/event-stream' })
     assert.match(String(headers['content-type']), /^application\/json/)
   })
 
-  it('is an error as any other, where nothing was begun', async t => {
-    const { statusCode, headers } = await send(await start(t), '/api/agents/nobody/sessions')
+  it('is an error as any other, where nothing was begun', async () => {
+    const { statusCode, headers } = await send(await started(), '/api/agents/nobody/sessions')
     assert.deepEqual([statusCode, String(headers['content-type']).split(';')[0]], [404, 'application/json'])
   })
 })
 
 describe('A dialogue over HTTP', () => {
-  it('begins with the help, and waits', async t => {
-    const { post } = await start(t)
+  it('begins with the help, and waits', async () => {
+    const { post } = await started()
     const { status, json } = await post('/api/agents/helper/sessions')
     assert.deepEqual([status, json['stdout'], json['status'], json['state']], [201, ['Ask me about owners.'], 'waiting_input', 'await_input'])
   })
@@ -119,28 +122,28 @@ describe('A dialogue over HTTP', () => {
     assert.equal((await post('/api/agents/helper/sessions')).status, 201)
   })
 
-  it('answers a turn with its lines and codes', async t => {
-    const { say } = await dialogue(await start(t))
+  it('answers a turn with its lines and codes', async () => {
+    const { say } = await dialogue(await started())
     const { stdout, result } = await say('the owner?')
     assert.equal((stdout as unknown as string[]).at(-1), 'It failed.')
     assert.deepEqual(result?.['codes'], { classify: 100, select: 200, validate: 300, execute: 401 })
   })
 
-  it('ends with an exit command, and takes no more', async t => {
-    const service = await start(t)
+  it('ends with an exit command, and takes no more', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     assert.equal((await say('exit'))['status'], 'completed')
     const { status, json } = await service.post(`/api/agents/sessions/${id}/message`, { text: 'hello' })
     assert.deepEqual([status, json['code']], [409, 'SESSION_ENDED'])
   })
 
-  it('fails when the model cannot be understood', async t => {
-    const { say } = await dialogue(await start(t))
+  it('fails when the model cannot be understood', async () => {
+    const { say } = await dialogue(await started())
     assert.equal((await say('silence'))['status'], 'failed')
   })
 
-  it('is started once for one Idempotency-Key, and hears a message once', async t => {
-    const service = await start(t)
+  it('is started once for one Idempotency-Key, and hears a message once', async () => {
+    const service = await started()
     const headers = { 'idempotency-key': 'one' }
     const [id, again] = [idOf((await service.post('/api/agents/helper/sessions', undefined, headers)).json), idOf((await service.post('/api/agents/helper/sessions', undefined, headers)).json)]
     assert.equal(id, again)
@@ -161,15 +164,15 @@ describe('A dialogue over HTTP', () => {
     assert.deepEqual((await service.get(`/api/sessions/${id}`)).json, before, 'nothing was written')
   })
 
-  it('is not started with an agent that is not there', async t => {
-    const { status, json } = await (await start(t)).post('/api/agents/helpr/sessions')
+  it('is not started with an agent that is not there', async () => {
+    const { status, json } = await (await started()).post('/api/agents/helpr/sessions')
     assert.deepEqual([status, json['message']], [404, 'There is no agent "helpr"; near matches: "helper"'])
   })
 })
 
 describe('A session over HTTP', () => {
-  it('is listed and shown', async t => {
-    const service = await start(t)
+  it('is listed and shown', async () => {
+    const service = await started()
     const { id } = await dialogue(service)
     const { json: { sessions } } = await service.get('/api/sessions?definition=agents/helper&status=waiting_input')
     assert.deepEqual([sessions?.['0']?.['id'], sessions?.['0']?.['definition']], [id, 'agents/helper'])
@@ -177,8 +180,8 @@ describe('A session over HTTP', () => {
     assert.deepEqual([json['word'], json['seq'], json['used']], ['await_input', 1, { steps: 0, tokens: 0 }])
   })
 
-  it('gives its events, those behind Last-Event-ID only', async t => {
-    const service = await start(t)
+  it('gives its events, those behind Last-Event-ID only', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('exit')
     const all = await eventsOf(service, id)
@@ -190,8 +193,8 @@ describe('A session over HTTP', () => {
     }
   })
 
-  it('tells what its user said, and how each call of a tool went', async t => {
-    const service = await start(t)
+  it('tells what its user said, and how each call of a tool went', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('the owner?')
     await say('exit')
@@ -203,8 +206,8 @@ describe('A session over HTTP', () => {
     assert.ok(told.every(({ data }) => typeof data['at'] === 'string'))
   })
 
-  it('gives what was said, in pages', async t => {
-    const service = await start(t)
+  it('gives what was said, in pages', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('the owner?')
     const { json: { messages: all } } = await service.get(`/api/sessions/${id}/messages`)
@@ -216,8 +219,8 @@ describe('A session over HTTP', () => {
     assert.deepEqual([...first['messages'] as unknown as unknown[], ...rest['messages'] as unknown as unknown[]], all)
   })
 
-  it('gives the end of what was said, and says whether more was said before', async t => {
-    const service = await start(t)
+  it('gives the end of what was said, and says whether more was said before', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('the owner?')
     const { json: { messages } } = await service.get(`/api/sessions/${id}/messages`)
@@ -228,8 +231,8 @@ describe('A session over HTTP', () => {
     assert.deepEqual([whole['messages'], whole['hasEarlier']], [all, false])
   })
 
-  it('tells what it has used, how often, and how much of it has failed', async t => {
-    const service = await start(t)
+  it('tells what it has used, how often, and how much of it has failed', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('the owner?')
     const { json } = await service.get(`/api/sessions/${id}/uses`)
@@ -248,8 +251,8 @@ describe('A session over HTTP', () => {
     await currentIs('none', ({ current }) => current === undefined)
   })
 
-  it('gives its audit in parts, with what each effect is about', async t => {
-    const service = await start(t)
+  it('gives its audit in parts, with what each effect is about', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('the owner?')
     const { json } = await service.get(`/api/sessions/${id}/audit?after=1&limit=3`)
@@ -257,15 +260,15 @@ describe('A session over HTTP', () => {
     assert.deepEqual(page.map(({ seq, begun }) => [seq, ...begun.map(({ subject }) => subject)]), [[2, { purpose: 'classify' }], [3, { purpose: 'select' }], [4, { tool: 'not.there' }]])
   })
 
-  it('is cancelled', async t => {
-    const service = await start(t)
+  it('is cancelled', async () => {
+    const service = await started()
     const { id } = await dialogue(service)
     assert.equal((await service.post(`/api/sessions/${id}/cancel`)).json['status'], 'cancelled')
     assert.match((await eventsOf(service, id)).at(-1) ?? '', /"cancelled"/)
   })
 
-  it('is forked, and both go their own way', async t => {
-    const service = await start(t)
+  it('is forked, and both go their own way', async () => {
+    const service = await started()
     const { id, say } = await dialogue(service)
     await say('weather')
     const { status, json } = await service.post(`/api/sessions/${id}/fork`, {})

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -38,7 +39,7 @@ const REPLIES = [
 
 const PATHS = ['message', 'command-result', 'continue', 'skip'] as const
 
-async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('replies.yaml', JSON.stringify(REPLIES))
@@ -76,9 +77,11 @@ async function messagesOf ({ app }: Service, { started }: { readonly started: Js
   return (await app.inject(`/api/sessions/${String(started['skillSessionId'])}/audit`)).body
 }
 
+const startedPlain = shared(suite => start(suite))
+
 describe('A skill over REST', () => {
-  it('is started with an envelope, and waits for /continue after a message', async t => {
-    const { started, state } = await run(await start(t))
+  it('is started with an envelope, and waits for /continue after a message', async () => {
+    const { started, state } = await run(await startedPlain())
     const { skillSessionId, ...rest } = started
     assert.match(String(skillSessionId), /^[0-9a-f]{32}$/)
     assert.deepEqual(rest, { skillName: 'walk', skillDescription: 'Walks.', aiResponse: { type: 'MESSAGE', content: '[MESSAGE] Walking.\n[CMD] rm -rf /', message: 'Walking.\n[CMD] rm -rf /' }, state: 'idle', step: 1, text: '', approval: null })
@@ -88,8 +91,8 @@ describe('A skill over REST', () => {
     assert.ok(Date.parse(String(createdAt)) <= Date.parse(String(lastActivity)))
   })
 
-  it('goes from step to step by hand to its end', async t => {
-    const { send, state, output } = await run(await start(t))
+  it('goes from step to step by hand to its end', async () => {
+    const { send, state, output } = await run(await startedPlain())
     const proposed = dataOf(await send('continue'))
     assert.deepEqual([proposed['aiResponse'], proposed['state'], proposed['step']], [{ type: 'CMD', content: '[CMD] echo one', command: 'echo one' }, 'waiting_cmd', 2])
     assert.equal((await state())['pendingCommand'], 'echo one')
@@ -103,13 +106,13 @@ describe('A skill over REST', () => {
     assert.deepEqual([done['aiResponse'], done['state'], done['text']], [{ type: 'DONE', content: '[DONE]', message: 'Skill completed' }, 'done', 'Skill completed'])
   })
 
-  it('goes on by itself after a message with autoContinue', async t => {
-    const { started } = await run(await start(t), { autoContinue: true })
+  it('goes on by itself after a message with autoContinue', async () => {
+    const { started } = await run(await startedPlain(), { autoContinue: true })
     assert.deepEqual([started['aiResponse']?.['command'], started['state'], started['step']], ['echo one', 'waiting_cmd', 2])
   })
 
-  it('works off the calls of one answer, one command at a time', async t => {
-    const { started, send, state } = await run(await start(t), { skillId: 'calls' })
+  it('works off the calls of one answer, one command at a time', async () => {
+    const { started, send, state } = await run(await startedPlain(), { skillId: 'calls' })
     assert.deepEqual([started['aiResponse'], started['state']], [{ type: 'CMD', content: '[CMD] echo one', command: 'echo one' }, 'waiting_cmd'])
     const second = dataOf(await send('command-result', { stdout: 'one' }))
     assert.deepEqual([second['aiResponse']?.['command'], second['state'], second['step']], ['echo two', 'waiting_cmd', 1])
@@ -121,13 +124,13 @@ describe('A skill over REST', () => {
     assert.deepEqual((messages as unknown as Array<{ role: string, calls?: object[] }>).map(({ role, calls }) => [role, calls?.length ?? 0]), [['system', 0], ['user', 0], ['assistant', 3], ['tool', 0], ['tool', 0], ['tool', 0], ['assistant', 1]])
   })
 
-  it('goes on in texts where its provider refuses functions', async t => {
-    const { started } = await run(await start(t), { skillId: 'plain' })
+  it('goes on in texts where its provider refuses functions', async () => {
+    const { started } = await run(await startedPlain(), { skillId: 'plain' })
     assert.deepEqual([started['state'], started['step'], started['text']], ['done', 1, 'Plain.'])
   })
 
-  it('S-42 skips a command, and is cancelled, by words that are typed', async t => {
-    const service = await start(t)
+  it('S-42 skips a command, and is cancelled, by words that are typed', async () => {
+    const service = await startedPlain()
     const skipping = await run(service, { autoContinue: true })
     assert.equal(dataOf(await skipping.send('message', { userMessage: ' Skill:SKIP ' }))['aiResponse']?.['question'], 'Why?')
     const cancelled = dataOf(await skipping.send('message', { userMessage: 'skill:cancel' }))
@@ -137,30 +140,30 @@ describe('A skill over REST', () => {
     assert.deepEqual([status, json['status']], [200, 'cancelled'])
   })
 
-  it('skips a command', async t => {
-    const { send } = await run(await start(t), { autoContinue: true })
+  it('skips a command', async () => {
+    const { send } = await run(await startedPlain(), { autoContinue: true })
     assert.equal(dataOf(await send('skip'))['aiResponse']?.['question'], 'Why?')
   })
 
-  it('takes an action without data by the route of all sessions', async t => {
-    const service = await start(t)
+  it('takes an action without data by the route of all sessions', async () => {
+    const service = await startedPlain()
     const { started } = await run(service, { autoContinue: true })
     const reply = await service.post(`/api/sessions/${String(started['skillSessionId'])}/input`, { action: { name: 'skip' } })
     assert.deepEqual([reply.status, reply.json['word']], [200, 'waiting_user'])
   })
 
-  it('ends when its steps are used up', async t => {
-    const { started } = await run(await start(t), { skillId: 'endless', autoContinue: true, maxSteps: 100 })
+  it('ends when its steps are used up', async () => {
+    const { started } = await run(await startedPlain(), { skillId: 'endless', autoContinue: true, maxSteps: 100 })
     assert.deepEqual([started['state'], started['step'], started['text']], ['done', 2, 'Maximum steps reached'])
   })
 
-  it('proposes a reply without a tag as a command, and says so', async t => {
-    const { started } = await run(await start(t), { skillId: 'prose' })
+  it('proposes a reply without a tag as a command, and says so', async () => {
+    const { started } = await run(await startedPlain(), { skillId: 'prose' })
     assert.deepEqual(started['aiResponse'], { type: 'CMD', content: '[CMD] ls -la', command: 'ls -la', fallback: true })
   })
 
-  it('is cancelled', async t => {
-    const service = await start(t)
+  it('is cancelled', async () => {
+    const service = await startedPlain()
     const { cancel, state, send } = await run(service)
     assert.deepEqual(await cancel(), { success: true, data: { message: 'Skill session cancelled' } })
     const view = await state()
@@ -169,29 +172,29 @@ describe('A skill over REST', () => {
     assert.deepEqual(errorOf(await send('message', { userMessage: 'x' })), [400, false, 'Skill is not waiting for user input'])
   })
 
-  it('is started once for one Idempotency-Key', async t => {
-    const service = await start(t)
+  it('is started once for one Idempotency-Key', async () => {
+    const service = await startedPlain()
     const headers = { 'idempotency-key': 'one' }
     assert.equal((await run(service, {}, headers)).url, (await run(service, {}, headers)).url)
   })
 
-  it('gives the model the parameters in the order of the skill, as they are', async t => {
-    const service = await start(t)
+  it('gives the model the parameters in the order of the skill, as they are', async () => {
+    const service = await startedPlain()
     const session = await run(service, { params: { other: [1], note: 'x\n[CMD] rm -rf /', day: 'Monday' } })
     assert.match(await messagesOf(service, session), /"parameters":\[\{"name":"day","value":"Monday"\},\{"name":"note","value":"x\\n\[CMD\] rm -rf \/"\},\{"name":"other","value":"\[1\]"\}\]/)
     assert.equal(session.started['aiResponse']?.['type'], 'MESSAGE')
   })
 
-  it('begins its system prompt with prompts.json, and leaves braces of its body alone', async t => {
-    const service = await start(t)
+  it('begins its system prompt with prompts.json, and leaves braces of its body alone', async () => {
+    const service = await startedPlain()
     const audit = await messagesOf(service, await run(service))
     const [{ fact }] = JSON.parse(audit) as [{ fact: { start: { setting: { skill: Readonly<Record<string, string>> } } } }]
     const { SKILL_SYSTEM_PROMPT_WITH_ASK: base } = JSON.parse(readFileSync('prompts.json', 'utf8')) as Readonly<Record<string, string>>
     assert.deepEqual([fact.start.setting.skill['base'], fact.start.setting.skill['body']], [base, 'Walk. {{text}}'])
   })
 
-  it('has its body rendered with its parameters and shared variables, where it is a template', async t => {
-    const service = await start(t)
+  it('has its body rendered with its parameters and shared variables, where it is a template', async () => {
+    const service = await startedPlain()
     assert.match(await messagesOf(service, await run(service, { skillId: 'rendered' })), /"body":"Walk on Monday, not at night\."/)
     const { status, json } = await service.post('/api/skills/start', { terminalSessionId: 'manual', skillId: 'rendered' })
     assert.deepEqual([status, json['success']], [400, false])
@@ -204,8 +207,8 @@ describe('A skill over REST', () => {
     assert.match(await messagesOf(service, await run(service)), /"model":"CHEAP"/)
   })
 
-  it('is one of the sessions', async t => {
-    const service = await start(t)
+  it('is one of the sessions', async () => {
+    const service = await startedPlain()
     const { started } = await run(service)
     const { json } = await service.get(`/api/sessions/${String(started['skillSessionId'])}`)
     assert.deepEqual([json['definition'], json['status'], json['word']], ['skills/walk', 'waiting_input', 'idle'])
@@ -213,7 +216,7 @@ describe('A skill over REST', () => {
 })
 
 /** A service whose operator offers a folder to run commands in. @param auto whether they may run unasked */
-async function startWithTarget (t: TestContext, { auto = false, tokens = '' } = {}): Promise<Service> {
+async function startWithTarget (t: Ending, { auto = false, tokens = '' } = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.txt', 'a')
@@ -228,9 +231,12 @@ async function startWithTarget (t: TestContext, { auto = false, tokens = '' } = 
 
 const HERE = { terminalSessionId: 'here', autoContinue: true }
 
+const startedWithTarget = shared(suite => startWithTarget(suite))
+const startedUnasked = shared(suite => startWithTarget(suite, { auto: true }))
+
 describe('A skill on a target over REST', () => {
-  it('runs its command after an approval', async t => {
-    const service = await startWithTarget(t)
+  it('runs its command after an approval', async () => {
+    const service = await startedWithTarget()
     const session = await run(service, HERE)
     assert.deepEqual([session.started['aiResponse']?.['command'], session.started['state']], ['echo one', 'waiting_cmd'])
     assert.deepEqual(errorOf(await session.send('command-result', { stdout: 'x' })), [400, false, 'Skill is not waiting for command result'])
@@ -240,8 +246,8 @@ describe('A skill on a target over REST', () => {
     assert.match(await messagesOf(service, session), /Walk slowly\./)
   })
 
-  it('runs another command in its place, which is what counts, and none that the operator denies', async t => {
-    const service = await startWithTarget(t)
+  it('runs another command in its place, which is what counts, and none that the operator denies', async () => {
+    const service = await startedWithTarget()
     const edited = await run(service, HERE)
     dataOf(await edited.approve({ command: 'ls' }))
     assert.equal((await edited.output())['lastOutput'], 'a.txt')
@@ -249,8 +255,8 @@ describe('A skill on a target over REST', () => {
     assert.equal(dataOf(await denied.approve({ command: 'rm a.txt' }))['aiResponse']?.['question'], 'Why?')
   })
 
-  it('asks for each command of a list by itself, and for none behind one that is skipped', async t => {
-    const { started, approve, send, output } = await run(await startWithTarget(t), { ...HERE, skillId: 'calls' })
+  it('asks for each command of a list by itself, and for none behind one that is skipped', async () => {
+    const { started, approve, send, output } = await run(await startedWithTarget(), { ...HERE, skillId: 'calls' })
     assert.deepEqual([started['approval']?.['effect']?.['command'], started['step']], ['echo one', 1])
     const second = dataOf(await approve())
     assert.deepEqual([second['approval']?.['effect']?.['command'], second['step'], (await output())['lastOutput']], ['echo two', 1, 'one'])
@@ -258,8 +264,8 @@ describe('A skill on a target over REST', () => {
     assert.deepEqual([done['state'], done['text'], (await output())['lastOutput']], ['done', 'Called.', 'one'])
   })
 
-  it('does without a command that is skipped', async t => {
-    const { send, output } = await run(await startWithTarget(t), HERE)
+  it('does without a command that is skipped', async () => {
+    const { send, output } = await run(await startedWithTarget(), HERE)
     assert.equal(dataOf(await send('skip'))['aiResponse']?.['question'], 'Why?')
     assert.equal((await output())['lastOutput'], '')
   })
@@ -275,26 +281,26 @@ describe('A skill on a target over REST', () => {
     assert.deepEqual(errorOf(await service.post('/api/skills/start', { ...HERE, skillId: 'walk', params: { day: 'x' } }, bearer('eve'))), [400, false, 'No SSH connection available'])
   })
 
-  it('runs unasked only where its target and its start both say so', async t => {
-    const asking = await run(await startWithTarget(t), { ...HERE, execution: 'auto' })
+  it('runs unasked only where its target and its start both say so', async () => {
+    const asking = await run(await startedWithTarget(), { ...HERE, execution: 'auto' })
     assert.equal(asking.started['state'], 'waiting_cmd')
-    const service = await startWithTarget(t, { auto: true })
+    const service = await startedUnasked()
     assert.equal((await run(service, HERE)).started['state'], 'waiting_cmd')
     assert.equal((await run(service, { ...HERE, execution: 'auto' })).started['aiResponse']?.['question'], 'Again?')
   })
 
-  it('runs a reply without a tag never unasked', async t => {
-    const { started } = await run(await startWithTarget(t, { auto: true }), { ...HERE, skillId: 'prose', execution: 'auto' })
+  it('runs a reply without a tag never unasked', async () => {
+    const { started } = await run(await startedUnasked(), { ...HERE, skillId: 'prose', execution: 'auto' })
     assert.deepEqual([started['aiResponse']?.['fallback'], started['state']], [true, 'waiting_cmd'])
   })
 
-  it('leaves commands to the user with execution: manual', async t => {
-    const { send } = await run(await startWithTarget(t), { ...HERE, execution: 'manual' })
+  it('leaves commands to the user with execution: manual', async () => {
+    const { send } = await run(await startedWithTarget(), { ...HERE, execution: 'manual' })
     assert.equal(dataOf(await send('command-result', { stdout: 'x' }))['aiResponse']?.['question'], 'Again?')
   })
 
-  it('is not started on a target that is not there', async t => {
-    const { post } = await startWithTarget(t)
+  it('is not started on a target that is not there', async () => {
+    const { post } = await startedWithTarget()
     assert.deepEqual(errorOf(await post('/api/skills/start', { terminalSessionId: 'her', skillId: 'walk', params: { day: 'x' } })), [404, false, 'Terminal session not found'])
   })
 })
@@ -310,13 +316,13 @@ describe('What a skill does not take over REST', () => {
     ['a model that says nothing', { skillId: 'silent', terminalSessionId: 'manual' }, [500, false, 'Empty or invalid AI response']]
   ]
   for (const [title, body, reply] of refused) {
-    it(`is ${title} at its start`, async t => {
-      assert.deepEqual(errorOf(await (await start(t)).post('/api/skills/start', body)), reply)
+    it(`is ${title} at its start`, async () => {
+      assert.deepEqual(errorOf(await (await startedPlain()).post('/api/skills/start', body)), reply)
     })
   }
 
-  it('is what does not fit its state', async t => {
-    const { send } = await run(await start(t), { autoContinue: true })
+  it('is what does not fit its state', async () => {
+    const { send } = await run(await startedPlain(), { autoContinue: true })
     assert.deepEqual(errorOf(await send('continue')), [400, false, "Skill is in state 'waiting_cmd', not 'idle'"])
     assert.deepEqual(errorOf(await send('message', { userMessage: 'hello' })), [400, false, 'Skill is not waiting for user input'])
     await send('command-result', { stdout: 'x' })
@@ -324,8 +330,8 @@ describe('What a skill does not take over REST', () => {
     assert.deepEqual(errorOf(await send('skip')), [400, false, 'Skill is not waiting for command result'])
   })
 
-  it('is an empty answer to a question that needs one, and nothing changes', async t => {
-    const { send, state } = await run(await start(t), { autoContinue: true })
+  it('is an empty answer to a question that needs one, and nothing changes', async () => {
+    const { send, state } = await run(await startedPlain(), { autoContinue: true })
     await send('command-result', { stdout: 'x' })
     const before = await state()
     assert.deepEqual(errorOf(await send('message', { userMessage: ' ' })).slice(0, 2), [400, false])
@@ -357,8 +363,8 @@ describe('What a skill does not take over REST', () => {
     assert.deepEqual([ended.status, ended.json['code']], [409, 'SESSION_ENDED'])
   })
 
-  it('is told with a code, the id of the request, and facts for programs', async t => {
-    const { post } = await start(t)
+  it('is told with a code, the id of the request, and facts for programs', async () => {
+    const { post } = await startedPlain()
     const { status, headers, json } = await post('/api/skills/start', { skillId: 'wlk', terminalSessionId: 'manual' })
     assert.deepEqual([status, json], [404, { success: false, error: 'Skill "wlk" not found', code: 'DEFINITION_NOT_FOUND', requestId: headers['x-request-id'], details: { id: 'wlk', near: ['walk'] } }])
   })

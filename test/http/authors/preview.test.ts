@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type Registrations } from '../../helpers/registered.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { type JsonView, type Reply, startService } from '../../helpers/service.ts'
+import { type Ending, shared } from '../../helpers/shared.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
-const shared: Registrations = {
+const registrations: Registrations = {
   'templates:greet': 'Hello {{variables.name}}!',
   'templates:card': '({{variables.name}})',
   'templates:secret:part': 'kept',
   'environs:team:tone': '"kind"'
 }
 
-async function startPreviews (t: TestContext) {
+async function startPreviews (t: Ending) {
   const server = await startRestfulToolServer(t, { '/find': response => response.setHeader('content-type', 'application/json').end('"found"') })
   const tools = { 'tools:x:find': { url: `${server.origin}/find`, method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: 'nothing' } }
-  const service = await startService(t, { ...shared, ...tools }, { LOG_LEVEL: 'info' })
+  const service = await startService(t, { ...registrations, ...tools }, { LOG_LEVEL: 'info' })
   const preview = (body: object, id = 'greet') => service.post(`/api/prompts/${id}/preview`, body)
   return { server, ...service, preview }
 }
@@ -33,9 +34,11 @@ function assertPlaces ({ text, sources, partial, output, source }: JsonView, tem
   assert.ok(isTag ? /^\{\{.*\}\}$/s.test(written) : written.includes(String(text)), `${String(text)} from ${written}`)
 }
 
+const started = shared(startPreviews)
+
 describe('a preview', () => {
-  it('renders a prompt that is stored nowhere, and stores nothing', async t => {
-    const { preview, get, store } = await startPreviews(t)
+  it('renders a prompt that is stored nowhere, and stores nothing', async () => {
+    const { preview, get, store } = await started()
     const reply = await preview({ prompt: { userPrompt: 'Bye {{variables.name}}, {{team.tone}}' }, variables: { name: 'Ada' } }, 'new.one')
     assert.equal(reply.status, 200)
     assert.equal(reply.json['rendered_prompt'], 'Bye Ada, kind')
@@ -45,14 +48,14 @@ describe('a preview', () => {
     assert.deepEqual((await store.read(['shenma:templates:new:one'])).map(({ kind }) => kind), ['missing'])
   })
 
-  it('renders in place of the registered prompt of its id, which stays what it is', async t => {
-    const { preview, post } = await startPreviews(t)
+  it('renders in place of the registered prompt of its id, which stays what it is', async () => {
+    const { preview, post } = await started()
     assert.equal((await preview({ prompt: 'Bye {{> card}}', variables: { name: 'Ada' } })).json['rendered_prompt'], 'Bye (Ada)')
     assert.equal((await post('/api/render/prompts/greet', { variables: { name: 'Ada' } })).json['rendered_prompt'], 'Hello Ada!')
   })
 
-  it('answers 200 with mistakes in the text, and with what it needs where that can be read', async t => {
-    const { preview } = await startPreviews(t)
+  it('answers 200 with mistakes in the text, and with what it needs where that can be read', async () => {
+    const { preview } = await started()
     const syntax = await preview({ prompt: { messages: [{ role: 'system', content: 'x' }, { role: 'user', content: 'a\n{{#if}}' }] } })
     assert.deepEqual([syntax.status, codes(syntax), 'needs' in syntax.json], [200, ['SYNTAX 2:1'], false])
     assert.equal(list(syntax.json['diagnostics'])[0]?.['messageIndex'], 1)
@@ -60,8 +63,8 @@ describe('a preview', () => {
     assert.deepEqual([partial.status, codes(partial), 'needs' in partial.json, 'rendered_prompt' in partial.json], [200, ['PARTIAL_UNKNOWN 1:3'], true, false])
   })
 
-  it('puts the caller\'s messages where the prompt has their place, else behind, and records them', async t => {
-    const { preview } = await startPreviews(t)
+  it('puts the caller\'s messages where the prompt has their place, else behind, and records them', async () => {
+    const { preview } = await started()
     const messages = [{ role: 'user', content: 'Hi {{name}}' }, { role: 'assistant', content: 'Hello' }]
     const placed = await preview({ prompt: { messages: [{ role: 'system', content: 'Be {{team.tone}}.' }, { placeholder: 'history' }, { role: 'user', content: 'Now.' }] }, messages, tools: 'live' })
     assert.deepEqual(placed.json['rendered_prompt'], [{ role: 'system', content: 'Be kind.' }, ...messages, { role: 'user', content: 'Now.' }])
@@ -69,28 +72,28 @@ describe('a preview', () => {
     assert.deepEqual((await preview({ prompt: 'Be kind.', messages })).json['rendered_prompt'], [{ role: 'user', content: 'Be kind.' }, ...messages])
   })
 
-  it('refuses a message of a role that no caller has', async t => {
-    const { preview } = await startPreviews(t)
+  it('refuses a message of a role that no caller has', async () => {
+    const { preview } = await started()
     const { status, json } = await preview({ prompt: 'x', messages: [{ role: 'system', content: 'x' }] })
     assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
   })
 
-  it('says which part of a prompt is wrong that is no text', async t => {
-    const { preview } = await startPreviews(t)
+  it('says which part of a prompt is wrong that is no text', async () => {
+    const { preview } = await started()
     const reply = await preview({ prompt: { userPrompt: 'x', parameters: 7 } })
     assert.deepEqual(list(reply.json['diagnostics']).map(({ code, field }) => [code, field]), [['SCHEMA', '/parameters']])
   })
 
-  it('says which variables are missing, and what may be meant', async t => {
-    const { preview } = await startPreviews(t)
+  it('says which variables are missing, and what may be meant', async () => {
+    const { preview } = await started()
     const reply = await preview({ prompt: 'a {{variables.name}}', variables: { nmae: 'Ada' } })
     const [mistake] = list(reply.json['diagnostics'])
     assert.equal(reply.status, 200)
     assert.deepEqual([mistake?.['code'], mistake?.['path'], mistake?.['near'], mistake?.['column']], ['VARIABLE_MISSING', 'variables.name', 'variables.nmae', 3])
   })
 
-  it('says what is wrong with variables, and where a render failed', async t => {
-    const { preview } = await startPreviews(t)
+  it('says what is wrong with variables, and where a render failed', async () => {
+    const { preview } = await started()
     const invalid = await preview({ prompt: { userPrompt: '{{variables.n}}', parameters: [{ name: 'n', type: 'integer' }] }, variables: { n: 'x' } })
     assert.deepEqual(list(invalid.json['diagnostics']).map(({ code, path }) => [code, path]), [['VARIABLES_INVALID', 'variables.n']])
     const failed = await preview({ prompt: { syntax: 'go', userPrompt: 'a\n{{index .variables.list 7}}' }, variables: { list: [] } })
@@ -116,8 +119,8 @@ describe('a preview', () => {
     })
   }
 
-  it('says of each span where it stands, and which tag of which message wrote it', async t => {
-    const { preview } = await startPreviews(t)
+  it('says of each span where it stands, and which tag of which message wrote it', async () => {
+    const { preview } = await started()
     for (const [syntax, first, second] of [['go', 'A {{.variables.a}}\n{{ print "}}" }}.', '{{if .variables.a}}é {{ .variables.b -}}  !{{end}}'], ['handlebars', 'A {{{variables.a}}}\n{{~ team.tone }}.', '{{#if variables.a}}é {{variables.b}}{{/if}} {{> card}}']] as const) {
       const contents = [first, second]
       const reply = await preview({ prompt: { syntax, messages: [{ role: 'system', content: first }, { role: 'user', content: second }] }, variables: { a: 'x', b: 'long', name: 'Ada' } })
@@ -129,7 +132,7 @@ describe('a preview', () => {
   })
 
   it('is for whoever may publish the prompt', async t => {
-    const api = await startService(t, shared, { API_TOKENS: [tokenEntry('author', 'write:prompts=team.*'), tokenEntry('reader', 'read+render')].join(',') })
+    const api = await startService(t, registrations, { API_TOKENS: [tokenEntry('author', 'write:prompts=team.*'), tokenEntry('reader', 'read+render')].join(',') })
     const at = async (name: string, id: string, prompt: unknown) => await api.post(`/api/prompts/${id}/preview`, { prompt, variables: { name: 'x' } }, bearer(name))
     assert.equal((await at('reader', 'team.a', 'x')).json['code'], 'ROLE_MISSING')
     assert.deepEqual([(await at('author', 'greet', 'x')).status, (await at('author', 'greet', 'x')).json['code']], [403, 'ENTRY_FORBIDDEN'])

@@ -5,15 +5,19 @@ import { type InjectOptions, type LightMyRequestResponse } from 'fastify'
 import { pino } from 'pino'
 import { createApp } from '../../../src/app.ts'
 import { loadConfig } from '../../../src/config/config.ts'
+import { type App } from '../../../src/http/base/app-types.ts'
 import { undeclared } from '../../helpers/declared-replies.ts'
 import { API, type Operation } from '../../helpers/described-api.ts'
 import { assertListed } from '../../helpers/listed-errors.ts'
 import { startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const operations = Object.entries(API.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ method, path, operation })))
 const registrations = { 'templates:a': 'Hello', 'templates:b': '{{x}}', 'environs:m:s': '1' }
+
+const started = shared(suite => startService(suite, registrations))
 
 describe('openapi.json', () => {
   it('says of every reply what it means', () => {
@@ -36,8 +40,8 @@ describe('openapi.json', () => {
     assert.deepEqual(needed, ['putExtension', 'putPrompt', 'putEnviron', 'putTool', 'lint', 'previewPrompt', 'putPromptTests', 'runPromptTest', 'putAgent', 'putSkill', 'startPlan', 'putPlan', 'putPromptLabel', 'createChatCompletion', 'createResponse', 'createEmbeddings', 'talkToAgent', 'startSkill', 'answerSkill', 'sendCommandResult', 'approveCommand', 'sendInput', 'decideApproval', 'talkToPlan', 'confirmPlan', 'openTerminal', 'changeUserMemory', 'changeProjectMemory'])
   })
 
-  it('declares what every call may answer to a head that cannot be served', async t => {
-    const { app } = await startService(t, registrations)
+  it('declares what every call may answer to a head that cannot be served', async () => {
+    const { app } = await started()
     for (const { method, path } of operations) {
       for (const [headers, status] of [[{ 'content-encoding': 'gzip' }, 415], [{ expect: 'wonders' }, 417]] as const) {
         const reply = await app.inject({ method: method.toUpperCase() as 'GET', url: path.replace(/{id}/, 'a').replace(/{n}|{\w+}/, '1'), headers })
@@ -101,13 +105,13 @@ describe('openapi.json', () => {
 })
 
 describe('the errors that routes list', () => {
-  it('have an example each: the document cannot be made without', async t => {
-    const { app } = await startService(t, registrations)
+  it('have an example each: the document cannot be made without', async () => {
+    const { app } = await started()
     assert.equal((await app.inject('/openapi.json')).statusCode, 200)
   })
 
-  it('keep an error that is not listed from a test', async t => {
-    const { app } = await startService(t, registrations)
+  it('keep an error that is not listed from a test', async () => {
+    const { app } = await started()
     assert.throws(() => { assertListed({ method: 'GET', url: '/api/prompts/a' }, { statusCode: 404, headers: { 'content-type': 'application/json' }, json: () => ({ code: 'TOOL_NOT_FOUND' }) } as unknown as LightMyRequestResponse) }, /getPrompt answers with TOOL_NOT_FOUND/)
     assert.equal((await app.inject('/api/prompts/gone')).statusCode, 404)
   })
@@ -135,7 +139,7 @@ describe('the examples of errors', () => {
   })
 
   const hello = { method: 'PUT', url: '/api/prompts/trial.hello', headers: { 'content-type': 'text/plain' }, payload: 'Say hello to {{variables.name}}.' } as const
-  const cases: ReadonlyArray<readonly [name: string, call: InjectOptions, environment?: Readonly<Record<string, string>>]> = [
+  const cases: ReadonlyArray<readonly [name: string, call: InjectOptions, tokens?: string]> = [
     ['PROMPT_NOT_FOUND', { url: '/api/prompts/greeet' }],
     ['PROMPT_NOT_FOUND_OPENAI', { method: 'POST', url: '/v1/chat/completions', payload: { model: 'prompt:greeet' } }],
     ['DEFINITION_NOT_FOUND_SKILL', { method: 'POST', url: '/api/skills/start', payload: { terminalSessionId: 'manual', skillId: 'git-quick-comit' } }],
@@ -152,27 +156,29 @@ describe('the examples of errors', () => {
     ['BODY_TOO_LARGE', { method: 'POST', url: '/api/lint', headers: { 'content-type': 'application/json' }, payload: 'x'.repeat(1024 * 1024 + 1) }],
     ['URL_TOO_LONG', { url: `/api/prompts/${'a'.repeat(600)}` }],
     ['HOST_NOT_ALLOWED', { url: '/healthz', headers: { host: 'prompts.example.com' } }],
-    ['TOKEN_REQUIRED', { url: '/api/prompts' }, { API_TOKENS: tokenEntry('ide', 'read') }],
-    ['TOKEN_UNKNOWN_OPENAI', { url: '/v1/models', headers: bearer('other') }, { API_TOKENS: tokenEntry('ide', 'read') }],
-    ['ROLE_MISSING', { method: 'POST', url: '/api/status/reload', headers: bearer('ide') }, { API_TOKENS: tokenEntry('ide', 'read+render') }]
+    ['TOKEN_REQUIRED', { url: '/api/prompts' }, tokenEntry('ide', 'read')],
+    ['TOKEN_UNKNOWN_OPENAI', { url: '/v1/models', headers: bearer('other') }, tokenEntry('ide', 'read')],
+    ['ROLE_MISSING', { method: 'POST', url: '/api/status/reload', headers: bearer('ide') }, tokenEntry('ide', 'read+render')]
   ]
   it('are what the service answers', async t => {
     const folder = await createTemporaryFolder()
     t.after(() => folder.remove())
     await cp('examples', folder.path, { recursive: true })
-    for (const [name, call, environment = {}] of cases) {
-      const app = await createApp(loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', LLM_BASE_URL: 'builtin:echo', ...environment }), pino({ level: 'silent' }))
-      try {
-        if (environment['API_TOKENS'] === undefined) await app.inject(hello)
-        const answer = (await app.inject(call)).json<object>()
-        const example = structuredClone(ERRORS[name]?.value) as { message?: string, details?: { current?: string } }
-        // The tag of what is stored, which is not the example's.
-        const current = (answer as typeof example).details?.current
-        if (name === 'ENTRY_CHANGED') Object.assign(example, JSON.parse(JSON.stringify(example).replaceAll(String(example.details?.current), String(current))))
-        assert.deepEqual(withoutId(answer), withoutId(example), name)
-      } finally {
-        await app.close()
-      }
+    const apps = new Map<string, App>()
+    const appOf = async (tokens: string): Promise<App> => {
+      const app = apps.get(tokens) ?? await createApp(loadConfig({ STORE_DIR: folder.path, SESSION_STORE: 'memory', LLM_BASE_URL: 'builtin:echo', API_TOKENS: tokens }), pino({ level: 'silent' }))
+      if (!apps.has(tokens)) t.after(() => app.close())
+      apps.set(tokens, app)
+      return app
+    }
+    await (await appOf('')).inject(hello)
+    for (const [name, call, tokens = ''] of cases) {
+      const answer = (await (await appOf(tokens)).inject(call)).json<object>()
+      const example = structuredClone(ERRORS[name]?.value) as { message?: string, details?: { current?: string } }
+      // The tag of what is stored, which is not the example's.
+      const current = (answer as typeof example).details?.current
+      if (name === 'ENTRY_CHANGED') Object.assign(example, JSON.parse(JSON.stringify(example).replaceAll(String(example.details?.current), String(current))))
+      assert.deepEqual(withoutId(answer), withoutId(example), name)
     }
   })
 })

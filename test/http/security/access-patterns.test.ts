@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const registrations = {
@@ -12,9 +13,12 @@ const registrations = {
   'templates:team:dynamic_go': '{{index .chat .variables.id "text"}}',
   'templates:team:by_name': '{{chat.bob.text}}',
   'templates:team:forged': '{{vault}}',
+  'templates:team:misspelt': '{{chat.boob.text}}{{chat.adda.text}}',
   'templates:team:partial': '{{> shared.reads_bob}}',
+  'templates:team:reads': '{{> shared.reads_ada}}',
   'templates:team:root': '{{#each this}}{{@key}} {{/each}}',
   'templates:shared:part': 'part',
+  'templates:shared:reads_ada': '{{chat.ada.text}}',
   'templates:shared:reads_bob': '{{chat.bob.text}}',
   'templates:shared:secret': 'secret',
   'templates:shared:rejected': '{"secret',
@@ -34,17 +38,19 @@ const API_TOKENS = [
 
 const hidden = /bob|vault|secret|hidden/
 
+const started = shared(suite => startService(suite, registrations, { API_TOKENS }))
+
 describe('a token with patterns of prompts', () => {
   const listings = [
-    ['/api/prompts?limit=50', ['team.branch', 'team.by_name', 'team.dynamic', 'team.dynamic_go', 'team.forged', 'team.listed', 'team.loop', 'team.loop_go', 'team.open', 'team.partial', 'team.root']],
+    ['/api/prompts?limit=50', ['team.branch', 'team.by_name', 'team.dynamic', 'team.dynamic_go', 'team.forged', 'team.listed', 'team.loop', 'team.loop_go', 'team.misspelt', 'team.open', 'team.partial', 'team.reads', 'team.root']],
     ['/api/extensions', ['mixed']],
     ['/api/environs', ['chat.ada.text']],
     ['/api/environs?prefix=chat.b', []],
     ['/api/prompts/team.open/used-by', []]
   ] as const
   for (const [url, ids] of listings) {
-    it(`sees of ${url} only ${JSON.stringify(ids)}`, async t => {
-      const { get } = await startService(t, registrations, { API_TOKENS })
+    it(`sees of ${url} only ${JSON.stringify(ids)}`, async () => {
+      const { get } = await started()
       assert.deepEqual((await get(url, bearer('ada'))).json, ids)
     })
   }
@@ -63,8 +69,8 @@ describe('a token with patterns of prompts', () => {
     ['GET', '/api/environs/vault/used-by']
   ] as const
   for (const [method, url] of absent) {
-    it(`gets for ${method} ${url} the same 404 as for what is not registered`, async t => {
-      const { app } = await startService(t, registrations, { API_TOKENS })
+    it(`gets for ${method} ${url} the same 404 as for what is not registered`, async () => {
+      const { app } = await started()
       const reply = await app.inject({ method, url, headers: bearer('ada') })
       assert.equal(reply.statusCode, 404)
       assert.deepEqual(Object.keys(reply.json().details), ['id', 'near'])
@@ -72,13 +78,13 @@ describe('a token with patterns of prompts', () => {
     })
   }
 
-  it('may use partials of others through a prompt that is allowed', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('may use partials of others through a prompt that is allowed', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/render/prompts/team.open', {}, bearer('ada'))).json['rendered_prompt'], 'open part')
   })
 
-  it('is told of prompts that it may see and that use something through a partial that it may not', async t => {
-    const { get } = await startService(t, { ...registrations, 'templates:shared:reads_ada': '{{chat.ada.text}}', 'templates:team:reads': '{{> shared.reads_ada}}' }, { API_TOKENS })
+  it('is told of prompts that it may see and that use something through a partial that it may not', async () => {
+    const { get } = await started()
     const users = async (name: string) => (await get('/api/environs/chat.ada.text/used-by', bearer(name))).json as unknown as Array<{ id: string }>
     assert.deepEqual((await users('ada')).find(({ id }) => id === 'team.reads'), { id: 'team.reads', direct: false, through: [] })
     assert.deepEqual((await users('all')).find(({ id }) => id === 'team.reads'), { id: 'team.reads', direct: false, through: ['shared.reads_ada'] })
@@ -91,23 +97,23 @@ describe('a token with patterns of prompts', () => {
     assert.deepEqual([await status('all'), await status('team')], [200, 404])
   })
 
-  it('is told of nothing that it may not see as what may be meant', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('is told of nothing that it may not see as what may be meant', async () => {
+    const { post } = await started()
     const hints = async (name: string) => ((await post('/api/lint', { template: '{{> opne}}{{> shared.secrt}}{{chat.boob.text}}{{chat.adda.text}}', id: 'team.x' }, bearer(name))).json['diagnostics'] as unknown as Array<{ hint: string }>).map(({ hint }) => /^write (.*), if/.exec(hint)?.[1])
     assert.deepEqual(await hints('all'), ['team.open', 'shared.secret', 'chat.bob.text', 'chat.ada.text'])
     assert.deepEqual(await hints('ada'), ['team.open', undefined, undefined, 'chat.ada.text'])
   })
 
-  it('lints against what it may see', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('lints against what it may see', async () => {
+    const { post } = await started()
     const lint = async (name: string) => (await post('/api/lint', { template: '{{> shared.secret}}{{chat.bob.text}}' }, bearer(name))).json['diagnostics'] as unknown as Array<{ code: string }>
     const codes = async (name: string) => (await lint(name)).map(({ code }) => code).sort()
     assert.deepEqual(await codes('all'), [])
     assert.equal((await codes('ada')).includes('VARIABLE_UNSATISFIABLE'), true)
   })
 
-  it('is told once of a partial that it may not include', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('is told once of a partial that it may not include', async () => {
+    const { post } = await started()
     const lint = async (body: object) => ((await post('/api/lint', body, bearer('ada'))).json['diagnostics'] as unknown as Array<{ code: string, messageIndex?: number }>)
       .map(({ code, messageIndex }) => [code, messageIndex])
     const two = [{ role: 'user', content: 'a' }, { role: 'user', content: '{{> open}}' }]
@@ -125,8 +131,8 @@ describe('a token with patterns of prompts', () => {
     assert.deepEqual(await rendered('ada'), ['team.open'])
   })
 
-  it('hears of bad entries that it may see, and of no others', async t => {
-    const { app } = await startService(t, registrations, { API_TOKENS })
+  it('hears of bad entries that it may see, and of no others', async () => {
+    const { app } = await started()
     const seen = async (name: string) => (await app.inject({ url: '/api/status/entries', headers: bearer(name) })).body
     assert.match(await seen('all'), /shenma:environs:bad:one|shared\.broken/)
     assert.doesNotMatch(await seen('ada'), /environs:bad|shared\.broken|environs:vault|hidden/)
@@ -142,8 +148,8 @@ describe('a token with patterns of shared variables', () => {
     ['its own by a dynamic path of Go', 'team.dynamic_go', { id: 'ada' }, 'of ada']
   ] as const
   for (const [what, id, variables, expected] of renders) {
-    it(`reads ${what}`, async t => {
-      const { post } = await startService(t, registrations, { API_TOKENS })
+    it(`reads ${what}`, async () => {
+      const { post } = await started()
       assert.equal((await post(`/api/render/prompts/${id}`, { variables }, bearer('ada'))).json['rendered_prompt'], expected)
     })
   }
@@ -157,8 +163,8 @@ describe('a token with patterns of shared variables', () => {
   ] as const
   for (const [how, id, variables] of misses) {
     for (const suffix of ['', '?explain=true', '?tools=record']) {
-      it(`does not read another's ${how}${suffix}`, async t => {
-        const { post } = await startService(t, registrations, { API_TOKENS })
+      it(`does not read another's ${how}${suffix}`, async () => {
+        const { post } = await started()
         const { status, json } = await post(`/api/render/prompts/${id}${suffix}`, { variables }, bearer('ada'))
         assert.deepEqual([status, json['code']], [400, 'VARIABLE_MISSING'])
         assert.doesNotMatch(JSON.stringify(json), /of bob/)
@@ -166,8 +172,8 @@ describe('a token with patterns of shared variables', () => {
     }
   }
 
-  it('is told of no shared variable that it may not see as what may be meant', async t => {
-    const { post } = await startService(t, { ...registrations, 'templates:team:misspelt': '{{chat.boob.text}}{{chat.adda.text}}' }, { API_TOKENS })
+  it('is told of no shared variable that it may not see as what may be meant', async () => {
+    const { post } = await started()
     const near = async (name: string) => {
       const { json } = await post('/api/render/prompts/team.misspelt', {}, bearer(name))
       return (json['details']?.['missing'] as unknown as Array<{ near?: string }>).map(miss => miss.near)
@@ -176,14 +182,14 @@ describe('a token with patterns of shared variables', () => {
     assert.deepEqual(await near('ada'), [undefined, 'chat.ada'])
   })
 
-  it('cannot put a variable in place of a module that is kept from it', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('cannot put a variable in place of a module that is kept from it', async () => {
+    const { post } = await started()
     const { json } = await post('/api/render/prompts/team.forged', { variables: { vault: 'forged' } }, bearer('ada'))
     assert.deepEqual([json['code'], json['details']?.['missing']?.[0]?.['path']], ['VARIABLE_MISSING', 'vault'])
   })
 
-  it('does not find others\' modules at the root', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('does not find others\' modules at the root', async () => {
+    const { post } = await started()
     const { json } = await post('/api/render/prompts/team.root', {}, bearer('ada'))
     assert.equal(json['rendered_prompt'], 'args caller chat variables ')
   })
@@ -202,8 +208,8 @@ describe('a token with patterns of shared variables', () => {
     assert.deepEqual([await tells('reader0'), await tells('reader1')], [false, true])
   })
 
-  it('leaves others\' tokens what they see', async t => {
-    const { post } = await startService(t, registrations, { API_TOKENS })
+  it('leaves others\' tokens what they see', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/render/prompts/team.by_name', {}, bearer('all'))).json['rendered_prompt'], 'of bob')
   })
 })
@@ -221,9 +227,11 @@ describe('a token with patterns that may write', () => {
     ['an extension', 'extensions/team', '{"name":"team","version":"1.0.0","contributes":{}}', 403],
     ['a tool', 'tools/a.b', '{"name":"b","type":"restful","url":"/b"}', 403]
   ] as const
+  // Each publishes an entry of its own, or none.
+  const startedToWrite = shared(suite => startService(suite, registrations, { API_TOKENS }))
   for (const [what, path, payload, status] of publications) {
-    it(`gets ${status} for publishing ${what}`, async t => {
-      const { app } = await startService(t, registrations, { API_TOKENS })
+    it(`gets ${status} for publishing ${what}`, async () => {
+      const { app } = await startedToWrite()
       const reply = await app.inject({ method: 'PUT', url: `/api/${path}`, payload, headers: { ...bearer('writer'), 'content-type': 'application/json' } })
       assert.equal(reply.statusCode, status, reply.body)
     })

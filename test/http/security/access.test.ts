@@ -6,6 +6,7 @@ import OpenAI, { AuthenticationError, PermissionDeniedError } from 'openai'
 import { startOfficialClient } from '../../helpers/official-client.ts'
 import { routesOf } from '../../helpers/routes.ts'
 import { startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { completion, sendJson } from '../../helpers/upstream-server.ts'
@@ -21,6 +22,8 @@ const withTokens = { API_TOKENS: tokens, HOST: '0.0.0.0' }
 
 /** Routes that anybody may call: they say whether the service is well, and what its API is. */
 const OPEN = /^\/(?:healthz|readyz|openapi\.json|swagger|documentation|docs.*|console.*|examples\/term\.html|api\/caller|\*)?$/
+
+const started = shared(suite => startService(suite, registrations, withTokens))
 
 describe('roles', () => {
   it('are asked for by every route but those of health, of the API\'s description, of the console and what leads there, and of who asks', async t => {
@@ -44,8 +47,8 @@ describe('roles', () => {
     ['POST', '/api/status/reload', 'operator']
   ] as const
   for (const [method, url, holder] of needs) {
-    it(`${method} ${url} is for the ${holder} and the operator, and 403 for all others`, async t => {
-      const { app } = await startService(t, registrations, withTokens)
+    it(`${method} ${url} is for the ${holder} and the operator, and 403 for all others`, async () => {
+      const { app } = await started()
       const statusFor = async (name: string) => (await app.inject({ method, url, headers: bearer(name) })).statusCode
       for (const name of ['reader', 'renderer', 'chatter', 'writer', 'operator']) {
         const status = await statusFor(name)
@@ -55,8 +58,8 @@ describe('roles', () => {
     })
   }
 
-  it('that are missing are named, with those that the token has', async t => {
-    const { get } = await startService(t, registrations, withTokens)
+  it('that are missing are named, with those that the token has', async () => {
+    const { get } = await started()
     const { status, json, headers } = await get('/api/prompts', bearer('renderer'))
     assert.deepEqual([status, json['code'], json['details']], [403, 'ROLE_MISSING', { token: 'renderer', needs: 'read', roles: ['render'] }])
     assert.match(String(headers['www-authenticate']), /error="insufficient_scope", scope="read"/)
@@ -73,26 +76,26 @@ describe('a request', () => {
     ['with a token named like a prototype\'s member', { authorization: 'Bearer __proto__' }, 'TOKEN_UNKNOWN']
   ] as const
   for (const [how, headers, code, url = '/api/prompts'] of refused) {
-    it(`${how} is 401 ${code} with a challenge`, async t => {
-      const { get } = await startService(t, registrations, withTokens)
+    it(`${how} is 401 ${code} with a challenge`, async () => {
+      const { get } = await started()
       const reply = await get(url, headers)
       assert.deepEqual([reply.status, reply.json['code']], [401, code])
       assert.match(String(reply.headers['www-authenticate']), /^Bearer realm="ai-prompt-shell"/)
     })
   }
 
-  it('for health, readiness and the description of the API needs no token', async t => {
-    const { app } = await startService(t, registrations, withTokens)
+  it('for health, readiness and the description of the API needs no token', async () => {
+    const { app } = await started()
     for (const url of ['/healthz', '/readyz', '/openapi.json', '/docs/']) assert.equal((await app.inject(url)).statusCode, 200, url)
   })
 
-  it('for what is not there is 404 before any token is asked for', async t => {
-    const { get } = await startService(t, registrations, withTokens)
+  it('for what is not there is 404 before any token is asked for', async () => {
+    const { get } = await started()
     assert.equal((await get('/api/nothing')).json['code'], 'ROUTE_NOT_FOUND')
   })
 
-  it('is refused before its body is read', async t => {
-    const { post } = await startService(t, registrations, withTokens)
+  it('is refused before its body is read', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/render/prompts/greet', 'x'.repeat(2 * 1024 * 1024))).status, 401)
   })
 })
@@ -125,6 +128,8 @@ describe('a token in a file', () => {
 
 describe('what is open to all', () => {
   const whole = withTokens.API_TOKENS
+  const more = [whole, tokenEntry('team', 'read:prompts=team.*'), tokenEntry('rules', 'read:environs=rules.*'), tokenEntry('helpers', 'read:runs=agents.helper')].join('\n')
+  const startedWithMore = shared(suite => startService(suite, registrations, { API_TOKENS: more }))
   const readers = [
     ['nobody', 'reader', false],
     ['a token that nobody has', 'stranger', false],
@@ -136,9 +141,8 @@ describe('what is open to all', () => {
     ['an operator', 'operator', true]
   ] as const
   for (const [who, name, isTold] of readers) {
-    it(`tells ${who} ${isTold ? 'how much' : 'neither how much nor in which revision it'} is registered`, async t => {
-      const environment = { API_TOKENS: `${whole}\n${tokenEntry('team', 'read:prompts=team.*')}\n${tokenEntry('rules', 'read:environs=rules.*')}\n${tokenEntry('helpers', 'read:runs=agents.helper')}` }
-      const { get } = await startService(t, registrations, environment)
+    it(`tells ${who} ${isTold ? 'how much' : 'neither how much nor in which revision it'} is registered`, async () => {
+      const { get } = await startedWithMore()
       const { status, headers, json } = await get('/readyz', who === 'nobody' ? {} : bearer(name))
       const { extensions, prompts, environs, tools } = json['kinds'] as Record<string, Record<string, unknown>>
       const told = [json['generation'], json['revision'], ...[extensions, prompts, environs, tools].map(kind => kind?.['entries']), prompts?.['revision']]

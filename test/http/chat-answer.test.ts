@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { APIError } from 'openai'
-import { startOfficialClient } from '../helpers/official-client.ts'
+import { sharedOfficialClient, startOfficialClient } from '../helpers/official-client.ts'
 import { type Answer, completion, sendCompletionStream, sendJson } from '../helpers/upstream-server.ts'
 
 const returns = { type: 'object', properties: { score: { type: 'integer', minimum: 0 } }, required: ['score'], additionalProperties: false }
@@ -12,15 +12,17 @@ const registrations = {
 const rate = { model: 'prompt:rate', messages: [] }
 const says = (content: string): Answer => (_hit, response) => sendJson(response, 200, completion(content))
 
+const answering = sharedOfficialClient(registrations)
+
 describe('a structured prompt', () => {
-  it('asks for what it returns', async t => {
-    const { client, asked } = await startOfficialClient(t, says('{"score":3}'), registrations)
+  it('asks for what it returns', async () => {
+    const { client, asked } = await answering(says('{"score":3}'))
     await client.chat.completions.create(rate)
     assert.deepEqual(asked()[0]?.response_format, { type: 'json_schema', json_schema: { name: 'rate', schema: returns } })
   })
 
-  it('takes null for a field that is left out: the answer is checked, and defaults stay', async t => {
-    const { service, asked } = await startOfficialClient(t, says('three'), registrations)
+  it('takes null for a field that is left out: the answer is checked, and defaults stay', async () => {
+    const { service, asked } = await answering(says('three'))
     const { json } = await service.post('/api/chat/prompts/rate', { response_format: null, temperature: null })
     assert.equal(json['code'], 'ANSWER_INVALID')
     assert.deepEqual(Object.keys(asked()[0] ?? {}).sort(), ['messages', 'model', 'response_format'])
@@ -34,8 +36,8 @@ describe('a structured prompt', () => {
     ['', ['answer is not JSON: the text is empty']]
   ] as const
   for (const [content, violations] of wrong) {
-    it(`answers 502 with the violations of "${content}"`, async t => {
-      const { client, service, upstream } = await startOfficialClient(t, says(content), registrations)
+    it(`answers 502 with the violations of "${content}"`, async () => {
+      const { client, service, upstream } = await answering(says(content))
       const { status, json } = await service.post('/api/chat/prompts/rate')
       assert.equal(status, 502)
       assert.equal(json['code'], 'ANSWER_INVALID')
@@ -45,8 +47,8 @@ describe('a structured prompt', () => {
       assert.equal(upstream.hits.length, 2)
     })
 
-    it(`ends a stream of "${content}" with an error event`, async t => {
-      const { client } = await startOfficialClient(t, (_hit, response) => sendCompletionStream(response, content.match(/.{1,3}/g) ?? []), registrations)
+    it(`ends a stream of "${content}" with an error event`, async () => {
+      const { client } = await answering((_hit, response) => sendCompletionStream(response, content.match(/.{1,3}/g) ?? []))
       let read = ''
       await assert.rejects(async () => {
         for await (const chunk of await client.chat.completions.create({ ...rate, stream: true })) read += chunk.choices[0]?.delta.content ?? ''
@@ -55,22 +57,22 @@ describe('a structured prompt', () => {
     })
   }
 
-  it('streams an answer that fits as it came', async t => {
-    const { origin, upstream } = await startOfficialClient(t, (_hit, response) => sendCompletionStream(response, ['{"sco', 're":3}'], {}, true), registrations)
+  it('streams an answer that fits as it came', async () => {
+    const { origin, upstream } = await answering((_hit, response) => sendCompletionStream(response, ['{"sco', 're":3}'], {}, true))
     const call = { method: 'POST', headers: { 'content-type': 'application/json' } }
     const ours = await fetch(`${origin}/api/chat/prompts/rate`, { ...call, body: '{"stream":true}' })
     const theirs = await fetch(`${upstream.baseUrl}/chat/completions`, { ...call, body: '{}' })
     assert.equal(await ours.text(), await theirs.text())
   })
 
-  it('lets a refusal of the model pass', async t => {
+  it('lets a refusal of the model pass', async () => {
     const message = { role: 'assistant', content: null, refusal: 'I will not' }
-    const { client } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, completion('', { choices: [{ index: 0, message, finish_reason: 'stop' }] })), registrations)
+    const { client } = await answering((_hit, response) => sendJson(response, 200, completion('', { choices: [{ index: 0, message, finish_reason: 'stop' }] })))
     assert.equal((await client.chat.completions.create(rate)).choices[0]?.message.refusal, 'I will not')
   })
 
-  it('gives way to a format that the caller asks for', async t => {
-    const { client, asked } = await startOfficialClient(t, says('plain'), registrations)
+  it('gives way to a format that the caller asks for', async () => {
+    const { client, asked } = await answering(says('plain'))
     const answer = await client.chat.completions.create({ ...rate, response_format: { type: 'text' } })
     assert.equal(answer.choices[0]?.message.content, 'plain')
     assert.deepEqual(asked()[0]?.response_format, { type: 'text' })
@@ -142,8 +144,8 @@ describe('messages in the defaults of a prompt', () => {
 })
 
 describe('maxInputTokens', () => {
-  it('refuses an input above it before the model is asked', async t => {
-    const { service, upstream } = await startOfficialClient(t, says('ok'), registrations)
+  it('refuses an input above it before the model is asked', async () => {
+    const { service, upstream } = await answering(says('ok'))
     const { status, json } = await service.post('/api/chat/prompts/short', { variables: { text: 'x'.repeat(100) } })
     assert.equal(status, 400)
     assert.equal(json['code'], 'INPUT_TOO_LONG')
@@ -151,8 +153,8 @@ describe('maxInputTokens', () => {
     assert.equal(upstream.hits.length, 0)
   })
 
-  it('lets an input below it pass, and never reaches the upstream', async t => {
-    const { service, asked } = await startOfficialClient(t, says('ok'), registrations)
+  it('lets an input below it pass, and never reaches the upstream', async () => {
+    const { service, asked } = await answering(says('ok'))
     assert.equal((await service.post('/api/chat/prompts/short', { variables: { text: 'x' } })).status, 200)
     assert.deepEqual(Object.keys(asked()[0] ?? {}), ['messages'])
   })

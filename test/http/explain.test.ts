@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type Explanation } from '../../src/service/render/explanation.ts'
 import { type Origin } from '../../src/template/explain/origin.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 
 const SECRET = 'sesame-4711'
 
-async function start (t: TestContext) {
+async function start (t: Ending) {
   process.env['TOOL_SECRET_FINDER'] = SECRET
   t.after(() => delete process.env['TOOL_SECRET_FINDER'])
   const headers = { authorization: 'Bearer ${secret:FINDER}' } // eslint-disable-line no-template-curly-in-string
@@ -36,11 +37,13 @@ function sourcesOf ({ messages }: Explanation, text: string): readonly Origin[] 
   return messages.flatMap(({ spans }) => spans).find(span => span.text === text)?.sources
 }
 
+const started = shared(start)
+
 describe('POST /api/render/prompts/{id}?explain=true', () => {
   const request = { variables: { symbol: 'Run' } }
 
-  it('adds the spans of every message, which joined are its content', async t => {
-    const { post } = await start(t)
+  it('adds the spans of every message, which joined are its content', async () => {
+    const { post } = await started()
     const { status, json } = await post('/api/render/prompts/review?explain=true', request)
     assert.equal(status, 200)
     const messages = json['rendered_prompt'] as unknown as Array<{ role: string, content: string }>
@@ -48,8 +51,8 @@ describe('POST /api/render/prompts/{id}?explain=true', () => {
     assert.equal(messages[1]?.content, 'Run in a.go unknown none')
   })
 
-  it('tells the source of every span, the calls and the passes', async t => {
-    const { post, get } = await start(t)
+  it('tells the source of every span, the calls and the passes', async () => {
+    const { post, get } = await started()
     const explanation = explanationOf((await post('/api/prompts/review/render?explain=true', request)).json)
     assert.deepEqual(sourcesOf(explanation, 'kind'), [{ kind: 'default', path: 'variables.tone' }])
     assert.deepEqual(sourcesOf(explanation, 'Run'), [{ kind: 'variable', path: 'variables.symbol' }])
@@ -67,21 +70,21 @@ describe('POST /api/render/prompts/{id}?explain=true', () => {
     assert.equal(explanation.revision, (await get('/api/prompts/review')).json['revision'])
   })
 
-  it('shows no header and no secret', async t => {
-    const { post } = await start(t)
+  it('shows no header and no secret', async () => {
+    const { post } = await started()
     const text = JSON.stringify((await post('/api/render/prompts/review?explain=true', request)).json)
     assert.ok(text.includes('a.go'))
     for (const hidden of [SECRET, 'authorization', 'Bearer', 'http://']) assert.ok(!text.includes(hidden), hidden)
   })
 
-  it('explains a render that calls no tools', async t => {
-    const { post } = await start(t)
+  it('explains a render that calls no tools', async () => {
+    const { post } = await started()
     const { json } = await post('/api/render/prompts/review?explain=true&tools=stub', request)
     assert.deepEqual(explanationOf(json).calls.map(({ outcome }) => outcome), ['stubbed', 'stubbed'])
   })
 
-  it('explains the replay of a bundle', async t => {
-    const { post } = await start(t)
+  it('explains the replay of a bundle', async () => {
+    const { post } = await started()
     const { bundle } = (await post('/api/render/prompts/review?tools=record', request)).json
     const { status, json } = await post('/api/render/prompts/review?explain=true', { bundle })
     assert.equal(status, 200)
@@ -89,8 +92,8 @@ describe('POST /api/render/prompts/{id}?explain=true', () => {
   })
 
   for (const query of ['', '?explain=false']) {
-    it(`explains nothing with "${query}"`, async t => {
-      const { post } = await start(t)
+    it(`explains nothing with "${query}"`, async () => {
+      const { post } = await started()
       assert.deepEqual((await post(`/api/render/prompts/text${query}`, { variables: { name: 'Ada' } })).json, { rendered_prompt: 'Hello Ada', status: 'success' })
     })
   }
@@ -105,8 +108,8 @@ describe('POST /api/render/prompts/{id}?explain=true', () => {
     assert.deepEqual(second.messages, first.messages)
   })
 
-  it('answers 400 for what is neither true nor false', async t => {
-    const { post } = await start(t)
+  it('answers 400 for what is neither true nor false', async () => {
+    const { post } = await started()
     const { status, json } = await post('/api/render/prompts/text?explain=maybe', { variables: { name: 'Ada' } })
     assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
   })
@@ -114,8 +117,8 @@ describe('POST /api/render/prompts/{id}?explain=true', () => {
 
 for (const url of ['/api/chat/prompts/text', '/api/prompts/text/chat']) {
   describe(`POST ${url}?explain=true`, () => {
-    it('adds the explanation to the model\'s reply', async t => {
-      const { post } = await start(t)
+    it('adds the explanation to the model\'s reply', async () => {
+      const { post } = await started()
       const { status, json } = await post(`${url}?explain=true`, { variables: { name: 'Ada' }, messages: [{ role: 'user', content: 'And?' }] })
       assert.equal(status, 200)
       assert.equal(json['object'], 'chat.completion')
@@ -128,14 +131,14 @@ for (const url of ['/api/chat/prompts/text', '/api/prompts/text/chat']) {
       }])
     })
 
-    it('answers 400 with stream: true', async t => {
-      const { post } = await start(t)
+    it('answers 400 with stream: true', async () => {
+      const { post } = await started()
       const { status, json } = await post(`${url}?explain=true`, { variables: { name: 'Ada' }, stream: true })
       assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
     })
 
-    it('adds nothing when nobody asks', async t => {
-      const { post } = await start(t)
+    it('adds nothing when nobody asks', async () => {
+      const { post } = await started()
       assert.equal(explanationOf((await post(url, { variables: { name: 'Ada' } })).json), undefined)
     })
   })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { createScratch } from '../plans/scratch.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const USER = '/api/memory/user'
@@ -21,6 +22,8 @@ async function start (t: Parameters<typeof createScratch>[0]) {
     }
   }
 }
+
+const started = shared(start)
 
 describe('The memory over HTTP', () => {
   it('of a user is changed, forgotten, and nobody else\'s', async t => {
@@ -58,8 +61,8 @@ describe('The memory over HTTP', () => {
     ['a workspace that the token does not name', PROJECT, { ci_notes: 'x' }, 'bob', 404, 'WORKSPACE_NOT_FOUND']
   ]
   for (const [what, url, body, name, status, code] of refused) {
-    it(`takes no change with ${what}`, async t => {
-      const { send } = await start(t)
+    it(`takes no change with ${what}`, async () => {
+      const { send } = await started()
       const [got, json] = await send('PATCH', url, body, name)
       assert.deepEqual([got, json['code']], [status, code])
     })

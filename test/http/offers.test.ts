@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type Service, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -11,7 +12,7 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicK
 const SKILL = '---\nname: deploy\ndescription: Deploys.\nparams: [{ name: version, required: true }]\n---\nDeploy.'
 
 /** A service whose operator offers a folder with a skill, another one, and a machine. */
-async function start (t: TestContext, tokens = '', environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: Ending, tokens = '', environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/.kosmos-panel/skills/ops/deploy/SKILL.md', SKILL)
@@ -30,6 +31,8 @@ async function start (t: TestContext, tokens = '', environment: Readonly<Record<
     LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', LOG_LEVEL: 'silent', OPERATOR_FILE: join(folder.path, 'operator.json'), ...(tokens === '' ? {} : { API_TOKENS: tokens }), ...environment
   })
 }
+
+const startedOpen = shared(suite => start(suite))
 
 describe('What the operator offers', () => {
   const shop = { name: 'shop', type: 'local', auto: true, skills: true, terminal: false, workspace: 'shop', sandbox: 'off', network: false }
@@ -60,8 +63,8 @@ describe('What the operator offers', () => {
     assert.deepEqual([(await get('/api/targets')).json, (await get('/api/workspaces')).json], [[], []])
   })
 
-  it('S-44 has the skills that stand on a target, and why others are not offered', async t => {
-    const { get } = await start(t)
+  it('S-44 has the skills that stand on a target, and why others are not offered', async () => {
+    const { get } = await startedOpen()
     assert.deepEqual((await get('/api/targets/shop/skills')).json, {
       skills: [{ id: 'ops/deploy', name: 'deploy', description: 'Deploys.', params: [{ name: 'version', description: '', required: true }], path: '.kosmos-panel/skills/ops/deploy/SKILL.md', source: 'project', target: 'shop' }],
       problems: [{ target: 'shop', path: '.agents/skills/mute/SKILL.md', source: 'project', reason: 'needs "description", a text' }]
@@ -81,20 +84,20 @@ describe('What the operator offers', () => {
 describe('A skill that stands on a target', () => {
   const started = { terminalSessionId: 'shop', skillId: 'deploy', params: { version: '1' } }
 
-  it('S-36 is started by its path', async t => {
-    const { post, get } = await start(t)
+  it('S-36 is started by its path', async () => {
+    const { post, get } = await startedOpen()
     const { status, json } = await post('/api/skills/start', { ...started, skillPath: '/.kosmos-panel/skills/ops/deploy/SKILL.md', skillSource: 'project' })
     assert.deepEqual([status, json['data']?.['skillName'], json['data']?.['skillDescription']], [200, 'deploy', 'Deploys.'])
     assert.equal((await get(`/api/sessions/${String(json['data']?.['skillSessionId'])}`)).json['definition'], 'skills/project.ops.deploy')
   })
 
-  it('is started by its folder, and a registered one by its id as the path', async t => {
-    const { post } = await start(t)
+  it('is started by its folder, and a registered one by its id as the path', async () => {
+    const { post } = await startedOpen()
     for (const body of [{ ...started, skillId: 'ops/deploy', skillSource: 'project' }, { ...started, skillId: 'x', skillPath: 'walk' }, { ...started, skillId: undefined, skillPath: '.kosmos-panel/skills/ops/deploy/SKILL.md' }, { ...started, skillId: undefined, skillPath: 'walk' }]) assert.equal((await post('/api/skills/start', body)).status, 200)
   })
 
-  it('is not started elsewhere, by another path, or where it cannot be used', async t => {
-    const { post } = await start(t)
+  it('is not started elsewhere, by another path, or where it cannot be used', async () => {
+    const { post } = await startedOpen()
     const refused = async (wishes: object): Promise<unknown[]> => {
       const { status, json } = await post('/api/skills/start', { ...started, ...wishes })
       return [status, json['error']]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const registrations = {
   'templates:outer': 'Hello {{> inner}}',
@@ -16,12 +17,14 @@ const routes = [
   ['POST', '/api/prompts/outer/chat']
 ] as const
 
+const started = shared(suite => startService(suite, registrations, environment))
+
 for (const [method, url] of routes) {
   describe(`${method} ${url}`, () => {
     const body = method === 'POST' ? { payload: { variables: { name: 'Ada' } } } : {}
 
-    it('answers at the revision that it tells', async t => {
-      const { app } = await startService(t, registrations, environment)
+    it('answers at the revision that it tells', async () => {
+      const { app } = await started()
       const { headers, statusCode } = await app.inject({ method, url, ...body })
       assert.equal(statusCode, 200)
       const revision = String(headers['x-prompt-revision'])
@@ -65,30 +68,30 @@ describe('a revision', () => {
 })
 
 describe('x-prompt-revision', () => {
-  it('comes with a stream', async t => {
-    const { app, get } = await startService(t, registrations, environment)
+  it('comes with a stream', async () => {
+    const { app, get } = await started()
     const { json } = await get('/api/prompts/outer')
     const reply = await app.inject({ method: 'POST', url: '/api/chat/prompts/outer', payload: { variables: { name: 'Ada' }, stream: true } })
     assert.equal(String(reply.headers['content-type']).split(';')[0], 'text/event-stream')
     assert.equal(reply.headers['x-prompt-revision'], json['revision'])
   })
 
-  it('comes with an answer of /v1', async t => {
-    const { app, get } = await startService(t, registrations, environment)
+  it('comes with an answer of /v1', async () => {
+    const { app, get } = await started()
     const { json } = await get('/api/prompts/outer')
     const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload: { prompt: { id: 'outer', variables: { name: 'Ada' } } } })
     assert.equal(reply.headers['x-prompt-revision'], json['revision'])
   })
 
-  it('comes with the error of a prompt that cannot run', async t => {
-    const { post } = await startService(t, registrations, environment)
+  it('comes with the error of a prompt that cannot run', async () => {
+    const { post } = await started()
     const { status, headers } = await post('/api/render/prompts/broken', {})
     assert.equal(status, 400)
     assert.match(String(headers['x-prompt-revision']), /^[\w-]{12}$/)
   })
 
-  it('is absent when there is no such prompt', async t => {
-    const { post } = await startService(t, registrations, environment)
+  it('is absent when there is no such prompt', async () => {
+    const { post } = await started()
     const { status, headers } = await post('/api/render/prompts/none?revision=x', {})
     assert.deepEqual([status, headers['x-prompt-revision']], [404, undefined])
   })

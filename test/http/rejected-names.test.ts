@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const registrations = {
@@ -32,6 +33,8 @@ function diagnosticsOf (reply: JsonView | undefined): Found[] {
   return (reply?.['diagnostics'] ?? []) as unknown as Found[]
 }
 
+const started = shared(suite => startService(suite, registrations))
+
 describe('a name whose entry was rejected', () => {
   const rejected = [
     ['team.asks', 'shenma:tools:m:broken'],
@@ -43,8 +46,8 @@ describe('a name whose entry was rejected', () => {
     ['team.loops', 'shenma:tools:m:broken']
   ] as const
   for (const [id, key] of rejected) {
-    it(`is told of by a render of ${id}`, async t => {
-      const { post } = await startService(t, registrations)
+    it(`is told of by a render of ${id}`, async () => {
+      const { post } = await started()
       const { json } = await post(`/api/render/prompts/${id}`, {})
       const [found] = diagnosticsOf(json['details'])
       assert.equal(json['code'], 'TEMPLATE_LINK')
@@ -54,14 +57,14 @@ describe('a name whose entry was rejected', () => {
   }
 
   for (const id of ['team.mistypes', 'team.includes_invalid']) {
-    it(`is not said to be one that ${id} merely cannot use`, async t => {
-      const { post } = await startService(t, registrations)
+    it(`is not said to be one that ${id} merely cannot use`, async () => {
+      const { post } = await started()
       assert.doesNotMatch(JSON.stringify((await post(`/api/render/prompts/${id}`, {})).json), /could not be loaded/)
     })
   }
 
-  it('is told of by a lint, by the prompt and by the listing of what is wrong', async t => {
-    const { get, post } = await startService(t, registrations)
+  it('is told of by a lint, by the prompt and by the listing of what is wrong', async () => {
+    const { get, post } = await started()
     const lint = diagnosticsOf((await post('/api/lint', { template: '{{m_broken 1}}' })).json)
     const detail = diagnosticsOf((await get('/api/prompts/team.asks')).json)
     const listed = (await get('/api/status/entries')).json as unknown as Array<JsonView & { cursor: string }>
@@ -100,8 +103,8 @@ describe('what is stored and cannot be used', () => {
     ['tools/m:broken/used-by', 'TOOL_NOT_FOUND', 'shenma:tools:m:broken']
   ] as const
   for (const [path, code, key] of missing) {
-    it(`is the reason why ${path} is not found`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`is the reason why ${path} is not found`, async () => {
+      const { get } = await started()
       const { status, json } = await get(`/api/${path}`)
       assert.deepEqual([status, json['code'], json['details']?.['key']], [404, code, key])
       assert.match(String(json['message']), new RegExp(`not found; what is stored under ${key} cannot be used: the value is not valid JSON: .* at line 1, column`))
@@ -110,8 +113,8 @@ describe('what is stored and cannot be used', () => {
 
   const withheld = [['future.p', /its extension "future" offers none: engines\.version \^99\.0\.0 does not admit/], ['themes.p', /its extension "themes" offers none: prompts of the type "theme" are not run/]] as const
   for (const [id, message] of withheld) {
-    it(`is told apart from ${id}, whose extension offers no prompts`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`is told apart from ${id}, whose extension offers no prompts`, async () => {
+      const { get } = await started()
       const { status, json } = await get(`/api/prompts/${id}`)
       assert.equal(status, 404)
       assert.match(String(json['message']), message)

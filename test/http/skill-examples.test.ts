@@ -2,15 +2,16 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const skillOf = (name: string): string => readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8')
 
 const REGISTERED = { 'skills:git-quick-commit': skillOf('git-quick-commit'), 'skills:release-notes': skillOf('release-notes'), 'skills:disk-cleanup-report': skillOf('disk-cleanup-report') }
 
-const start = (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service> =>
+const start = (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service> =>
   startService(t, REGISTERED, { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', LOG_LEVEL: 'silent', ...environment })
 
 /** Goes through a run: a path and a body each; gives what the model said, and the state at the end. */
@@ -33,19 +34,21 @@ function contentOf (json: JsonView): string {
 
 const printed = (stdout: string) => ['command-result', { stdout }] as const
 
+const started = shared(suite => start(suite))
+
 describe('The examples of skills', () => {
-  it('are read without a warning', async t => {
-    const { get } = await start(t)
+  it('are read without a warning', async () => {
+    const { get } = await started()
     for (const key of Object.keys(REGISTERED)) assert.deepEqual((await get(`/api/skills/definitions/${key.slice('skills:'.length)}`)).json['diagnostics'], [])
   })
 
-  it('commit, by hand', async t => {
-    const walked = await walk(await start(t), { skillId: 'git-quick-commit' }, [printed(' M a.txt\n'), ['message', { userMessage: 'fix: a' }], printed('[main abc1234] fix: a')])
+  it('commit, by hand', async () => {
+    const walked = await walk(await started(), { skillId: 'git-quick-commit' }, [printed(' M a.txt\n'), ['message', { userMessage: 'fix: a' }], printed('[main abc1234] fix: a')])
     assert.deepEqual(walked, { said: ['[CMD] git status --porcelain', '[ASK] Введи сообщение коммита:', '[CMD] git add . && git commit -m "fix: update skills API"', '[DONE] Коммит успешно создан.'], state: 'done' })
   })
 
-  it('have nothing to commit', async t => {
-    assert.deepEqual((await walk(await start(t), { skillId: 'git-quick-commit' }, [printed('')])).said.at(-1), '[DONE] Нет изменений для коммита.')
+  it('have nothing to commit', async () => {
+    assert.deepEqual((await walk(await started(), { skillId: 'git-quick-commit' }, [printed('')])).said.at(-1), '[DONE] Нет изменений для коммита.')
   })
 
   it('commit in a repository of the operator\'s, after an approval of each command', async t => {
@@ -63,13 +66,13 @@ describe('The examples of skills', () => {
     assert.equal(git('log', '--format=%s'), 'fix: update skills API\n')
   })
 
-  it('draft notes of a release', async t => {
-    const { said, state } = await walk(await start(t), { skillId: 'release-notes', params: { version: '1.4.0' } }, [printed('v1.3.0'), printed('abc1234 feat: skills'), ['message', { userMessage: '' }]])
+  it('draft notes of a release', async () => {
+    const { said, state } = await walk(await started(), { skillId: 'release-notes', params: { version: '1.4.0' } }, [printed('v1.3.0'), printed('abc1234 feat: skills'), ['message', { userMessage: '' }]])
     assert.deepEqual([said.length, said.at(-1)?.slice(0, 6), state], [4, '[DONE]', 'done'])
   })
 
-  it('report what fills a disk', async t => {
-    const { said, state } = await walk(await start(t), { skillId: 'disk-cleanup-report' }, [printed('50% /'), printed('1G ./a')])
+  it('report what fills a disk', async () => {
+    const { said, state } = await walk(await started(), { skillId: 'disk-cleanup-report' }, [printed('50% /'), printed('1G ./a')])
     assert.deepEqual([said[0], said.at(-1)?.slice(0, 6), state], ['[CMD] df -h .', '[DONE]', 'done'])
   })
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const registrations = {
   'templates:a': '{{bare}}',
@@ -25,9 +26,12 @@ const unknowing = { mode: 'tools', tools: [{ tool: 'not.there' }] }
 
 interface Row { readonly cursor: string, readonly state: string, readonly diagnostics: ReadonlyArray<{ code: string, line: number, column: number, hint: string }> }
 
+const started = shared(suite => startService(suite, registrations))
+const startedWithMore = shared(suite => startService(suite, { ...registrations, ...broken('a'), ...broken('a:b'), 'agents:one': unknowing, 'agents:two': unknowing }))
+
 describe('GET /api/status/entries', () => {
-  it('lists what is not served first, then everything with something to say', async t => {
-    const { app } = await startService(t, registrations)
+  it('lists what is not served first, then everything with something to say', async () => {
+    const { app } = await started()
     const rows = (await app.inject('/api/status/entries')).json<Row[]>()
     assert.deepEqual(rows.map(({ cursor, state, diagnostics }) => `${cursor} ${state} ${diagnostics[0]?.code}`), [
       'entries/shenma:templates:rejected rejected VALUE_INVALID',
@@ -54,16 +58,16 @@ describe('GET /api/status/entries', () => {
     assert.deepEqual(await told(), [['TOOL_BASE_URL_MISSING'], 'TOOL_BASE_URL_MISSING'])
   })
 
-  it('gives every diagnostic a place and a hint', async t => {
-    const { app } = await startService(t, registrations)
+  it('gives every diagnostic a place and a hint', async () => {
+    const { app } = await started()
     for (const { diagnostics } of (await app.inject('/api/status/entries')).json<Row[]>()) {
       for (const { line, column, hint } of diagnostics) assert.ok(line >= 1 && column >= 1 && hint !== '')
     }
   })
 
   for (const limit of [1, 2, 5]) {
-    it(`gives everything once in pages of ${limit}, whose next one the Link header names`, async t => {
-      const { app } = await startService(t, { ...registrations, ...broken('a'), ...broken('a:b'), 'agents:one': unknowing, 'agents:two': unknowing })
+    it(`gives everything once in pages of ${limit}, whose next one the Link header names`, async () => {
+      const { app } = await startedWithMore()
       const whole = (await app.inject('/api/status/entries')).json<Row[]>()
       assert.deepEqual(whole.map(({ cursor }) => cursor).slice(-5), ['releases/a.b@old', 'releases/a@old', 'tools/relative', 'agents/one', 'agents/two'])
       const seen: Row[] = []
@@ -87,14 +91,14 @@ describe('GET /api/status/entries', () => {
     assert.deepEqual((await app.inject('/api/status/entries')).json(), [])
   })
 
-  it('tells in a prompt\'s details what it tells in the list', async t => {
-    const { get } = await startService(t, registrations)
+  it('tells in a prompt\'s details what it tells in the list', async () => {
+    const { get } = await started()
     assert.equal((await get('/api/prompts/a')).json['diagnostics']?.['0']?.['code'], 'BARE_VARIABLE')
   })
 
   for (const query of ['limit=0', 'limit=501', 'limit=x']) {
-    it(`answers 400 for ?${query}`, async t => {
-      const { get } = await startService(t, {})
+    it(`answers 400 for ?${query}`, async () => {
+      const { get } = await started()
       assert.equal((await get(`/api/status/entries?${query}`)).status, 400)
     })
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const tool = { type: 'restful', url: 'http://127.0.0.1:1/' }
 const registrations = {
@@ -45,10 +46,12 @@ const cases: ReadonlyArray<readonly [url: string, users: readonly unknown[]]> = 
   ['/api/prompts/outer/used-by', []]
 ]
 
+const started = shared(suite => startService(suite, registrations))
+
 describe('GET /api/{kind}/{id}/used-by', () => {
   for (const [url, users] of cases) {
-    it(`${url} gives ${users.length} prompts`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`${url} gives ${users.length} prompts`, async () => {
+      const { get } = await started()
       const { status, json } = await get(url)
       assert.equal(status, 200)
       assert.deepEqual(json, users)
@@ -57,15 +60,15 @@ describe('GET /api/{kind}/{id}/used-by', () => {
 
   const unknown = [['/api/environs/vscode2.rules/used-by', 'ENVIRON_NOT_FOUND'], ['/api/environs/variables.s/used-by', 'ENVIRON_NOT_FOUND'], ['/api/tools/none/used-by', 'TOOL_NOT_FOUND'], ['/api/prompts/none/used-by', 'PROMPT_NOT_FOUND']] as const
   for (const [url, code] of unknown) {
-    it(`${url} answers 404 ${code}`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`${url} answers 404 ${code}`, async () => {
+      const { get } = await started()
       const { status, json } = await get(url)
       assert.deepEqual([status, json['code']], [404, code])
     })
   }
 
-  it('names the next page in the Link header, and the pages give every user once', async t => {
-    const { app } = await startService(t, registrations)
+  it('names the next page in the Link header, and the pages give every user once', async () => {
+    const { app } = await started()
     const seen: string[] = []
     for (let url: string | undefined = '/api/environs/vscode.rules/used-by?limit=1'; url !== undefined;) {
       const reply: Awaited<ReturnType<typeof app.inject>> = await app.inject(url)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import OpenAI, { type APIError, APIUserAbortError, BadRequestError, ConflictError, InternalServerError, NotFoundError, RateLimitError } from 'openai'
-import { startOfficialClient } from '../../helpers/official-client.ts'
+import { sharedOfficialClient, startOfficialClient } from '../../helpers/official-client.ts'
 import { startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { type Answer, completion, sendCompletionStream, sendJson } from '../../helpers/upstream-server.ts'
@@ -20,9 +21,13 @@ function extended (parameters: object): OpenAI.ChatCompletionCreateParamsNonStre
   return parameters as OpenAI.ChatCompletionCreateParamsNonStreaming
 }
 
+const answering = sharedOfficialClient(registrations)
+
+const started = shared(suite => startService(suite, {}))
+
 describe('the official client as a plain proxy\'s', () => {
-  it('gets a completion, and the upstream all fields as they were', async t => {
-    const { client, asked } = await startOfficialClient(t, hello)
+  it('gets a completion, and the upstream all fields as they were', async () => {
+    const { client, asked } = await answering(hello)
     const request = { model: 'gpt-4.1', messages: [{ role: 'system' as const, content: 'x' }, user], seed: 7, logit_bias: { 50256: -100 }, metadata: { a: 'b' } }
     const answer = await client.chat.completions.create(request)
     assert.equal(answer.choices[0]?.message.content, 'Hello')
@@ -37,9 +42,9 @@ describe('the official client as a plain proxy\'s', () => {
     assert.equal((await stream.totalUsage()).total_tokens, 29)
   })
 
-  it('runs its own tools', async t => {
+  it('runs its own tools', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'add', arguments: '{"a":1,"b":2}' } }
-    const { client, asked } = await startOfficialClient(t, (_hit, response, count) => sendJson(response, 200, count > 1
+    const { client, asked } = await answering((_hit, response, count) => sendJson(response, 200, count > 1
       ? completion('It is 3')
       : completion('', { choices: [{ index: 0, message: { role: 'assistant', content: null, tool_calls: [call] }, finish_reason: 'tool_calls' }] })))
     const runner = client.chat.completions.runTools({
@@ -51,16 +56,16 @@ describe('the official client as a plain proxy\'s', () => {
     assert.deepEqual(asked()[1]?.messages.at(-1), { role: 'tool', tool_call_id: 'call_1', content: '3' })
   })
 
-  it('gets structured output', async t => {
-    const { client, asked } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, completion('{"score":3}')))
+  it('gets structured output', async () => {
+    const { client, asked } = await answering((_hit, response) => sendJson(response, 200, completion('{"score":3}')))
     const responseFormat = { type: 'json_schema' as const, json_schema: { name: 'score', schema: { type: 'object' } } }
     const answer = await client.chat.completions.parse({ model: 'gpt-4.1', messages: [user], response_format: responseFormat })
     assert.equal(answer.choices[0]?.message.content, '{"score":3}')
     assert.deepEqual(asked()[0]?.response_format, responseFormat)
   })
 
-  it('gets embeddings', async t => {
-    const { client, upstream } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }], model: 'e', usage: { prompt_tokens: 2, total_tokens: 2 } }))
+  it('gets embeddings', async () => {
+    const { client, upstream } = await answering((_hit, response) => sendJson(response, 200, { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }], model: 'e', usage: { prompt_tokens: 2, total_tokens: 2 } }))
     const { data } = await client.embeddings.create({ model: 'e', input: 'Hi', encoding_format: 'float' })
     assert.deepEqual(data[0]?.embedding, [0.5, 0.25])
     assert.equal(upstream.hits[0]?.path, '/v1/embeddings')
@@ -85,15 +90,15 @@ describe('the official client as a plain proxy\'s', () => {
     await upstream.allClosed()
   })
 
-  it('raises its own error for an abort before the first byte', async t => {
+  it('raises its own error for an abort before the first byte', async () => {
     const leaver = new AbortController()
-    const { client, upstream } = await startOfficialClient(t, () => leaver.abort())
+    const { client, upstream } = await answering(() => leaver.abort())
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }, { signal: leaver.signal }), APIUserAbortError)
     await upstream.allClosed()
   })
 
-  it('raises the upstream\'s refusal', async t => {
-    const { client } = await startOfficialClient(t, (_hit, response) => sendJson(response, 400, { error: { message: 'too hot', type: 'invalid_request_error', param: 'temperature', code: 'bad' } }))
+  it('raises the upstream\'s refusal', async () => {
+    const { client } = await answering((_hit, response) => sendJson(response, 400, { error: { message: 'too hot', type: 'invalid_request_error', param: 'temperature', code: 'bad' } }))
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), (error: APIError) => {
       assert.ok(error instanceof BadRequestError)
       assert.deepEqual([error.param, error.code], ['temperature', 'bad'])
@@ -110,14 +115,14 @@ describe('the official client as a plain proxy\'s', () => {
     }
   })
 
-  it('passes on no prompt that is null', async t => {
-    const { client, asked } = await startOfficialClient(t, hello)
+  it('passes on no prompt that is null', async () => {
+    const { client, asked } = await answering(hello)
     await client.chat.completions.create(extended({ model: 'm', messages: [user], prompt: null }))
     assert.deepEqual(asked(), [{ model: 'm', messages: [user] }])
   })
 
-  it('raises a refusal in another shape with its text', async t => {
-    const { client } = await startOfficialClient(t, (_hit, response) => sendJson(response, 422, { detail: 'field required' }))
+  it('raises a refusal in another shape with its text', async () => {
+    const { client } = await answering((_hit, response) => sendJson(response, 422, { detail: 'field required' }))
     await assert.rejects(client.chat.completions.create({ model: 'm', messages: [user] }), { status: 422, type: 'invalid_request_error', message: /field required/ })
   })
 
@@ -160,14 +165,14 @@ describe('the official client as a plain proxy\'s', () => {
 })
 
 describe('the official client with a prompt', () => {
-  it('runs it by model and variables', async t => {
-    const { client, asked } = await startOfficialClient(t, hello, registrations)
+  it('runs it by model and variables', async () => {
+    const { client, asked } = await answering(hello)
     await client.chat.completions.create(extended({ model: 'prompt:team.ask', messages: [user], variables: { mood: 'kind' } }))
     assert.deepEqual(asked(), [{ model: 'from-prompt', temperature: 0.2, messages: [{ role: 'system', content: 'Be kind.' }, user] }])
   })
 
-  it('runs it by the prompt object', async t => {
-    const { client, asked } = await startOfficialClient(t, hello, registrations)
+  it('runs it by the prompt object', async () => {
+    const { client, asked } = await answering(hello)
     await client.chat.completions.create(extended({ prompt: { id: 'team:ask', variables: { mood: 'kind' } }, messages: [] }))
     assert.deepEqual(asked(), [{ model: 'from-prompt', temperature: 0.2, messages: [{ role: 'system', content: 'Be kind.' }] }])
   })
@@ -178,8 +183,8 @@ describe('the official client with a prompt', () => {
     assert.equal(asked()[0]?.model, 'the-default')
   })
 
-  it('streams it', async t => {
-    const { client } = await startOfficialClient(t, (_hit, response) => sendCompletionStream(response, ['Hel', 'lo']), registrations)
+  it('streams it', async () => {
+    const { client } = await answering((_hit, response) => sendCompletionStream(response, ['Hel', 'lo']))
     assert.equal(await client.chat.completions.stream({ model: 'prompt:plain', messages: [] }).finalContent(), 'Hello')
   })
 
@@ -201,8 +206,8 @@ describe('the official client with a prompt', () => {
     ['a tool loop of the caller', { model: 'prompt:plain', toolLoop: true }, BadRequestError, 'REQUEST_INVALID', 'toolLoop']
   ] as const
   for (const [title, request, Type, code, text] of mistakes) {
-    it(`raises an error for ${title}`, async t => {
-      const { client } = await startOfficialClient(t, hello, registrations)
+    it(`raises an error for ${title}`, async () => {
+      const { client } = await answering(hello)
       await assert.rejects(client.chat.completions.create(extended(request)), (error: APIError) => {
         assert.ok(error instanceof Type, String(error))
         assert.equal(error.code, code)
@@ -224,8 +229,8 @@ describe('errors below /v1', () => {
     ['no configured model', { method: 'POST', url: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, payload: '{"messages":[]}' }, 503]
   ] as const
   for (const [title, request, status] of requests) {
-    it(`have OpenAI's shape for ${title}`, async t => {
-      const { app } = await startService(t, {})
+    it(`have OpenAI's shape for ${title}`, async () => {
+      const { app } = await started()
       const reply = await app.inject(request)
       const { error } = reply.json<{ error: Record<string, unknown> }>()
       assert.equal(reply.statusCode, status)
@@ -262,8 +267,8 @@ describe('GET /v1/models', () => {
     assert.equal((await service.post('/v1/chat/completions', { model: 'prompt:open.greet', variables: { name: 'Ada' } }, bearer('ann'))).status, 200)
   })
 
-  it('is empty without a model', async t => {
-    const { get } = await startService(t, {})
+  it('is empty without a model', async () => {
+    const { get } = await started()
     assert.deepEqual((await get('/v1/models')).json, { object: 'list', data: [] })
   })
 })

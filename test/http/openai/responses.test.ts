@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { BadRequestError, InternalServerError, NotFoundError, type OpenAI } from 'openai'
-import { startOfficialClient } from '../../helpers/official-client.ts'
+import { sharedOfficialClient, startOfficialClient } from '../../helpers/official-client.ts'
 import { type Answer, completion, sendCompletionStream, sendJson } from '../../helpers/upstream-server.ts'
 
 const registrations = {
@@ -37,16 +37,18 @@ async function eventsOf (stream: AsyncIterable<OpenAI.Responses.ResponseStreamEv
   return events
 }
 
+const answering = sharedOfficialClient(registrations)
+
 describe('responses.create of the official client', () => {
-  it('answers a text', async t => {
-    const { client, asked } = await startOfficialClient(t, hello)
+  it('answers a text', async () => {
+    const { client, asked } = await answering(hello)
     const response = await client.responses.create({ model: 'gpt-4.1', input: 'Hi', instructions: 'Be kind.', max_output_tokens: 9, reasoning: { effort: 'low' }, metadata: { a: 'b' } })
     assert.deepEqual([response.output_text, response.status, response.usage?.total_tokens, response.object, response.metadata], ['Hello', 'completed', 29, 'response', { a: 'b' }])
     assert.deepEqual(asked(), [{ model: 'gpt-4.1', messages: [{ role: 'system', content: 'Be kind.' }, { role: 'user', content: 'Hi' }], max_completion_tokens: 9, reasoning_effort: 'low' }])
   })
 
-  it('streams a text as the events of one', async t => {
-    const { client, asked } = await startOfficialClient(t, hello)
+  it('streams a text as the events of one', async () => {
+    const { client, asked } = await answering(hello)
     const events = await eventsOf(await client.responses.create({ model: 'gpt-4.1', input: 'Hi', stream: true }))
     assert.deepEqual(events.map(({ type }) => type.replace(/^response\./, '')), ['created', 'in_progress', 'output_item.added', 'content_part.added', 'output_text.delta', 'output_text.delta', 'output_text.done', 'content_part.done', 'output_item.done', 'completed'])
     assert.deepEqual(events.map(({ sequence_number: number }) => number), events.map((_, index) => index))
@@ -56,8 +58,8 @@ describe('responses.create of the official client', () => {
   })
 
   for (const stream of [false, true]) {
-    it(`runs functions of its own, ${stream ? 'streamed' : 'whole'}`, async t => {
-      const { client, asked } = await startOfficialClient(t, callsAdd)
+    it(`runs functions of its own, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const { client, asked } = await answering(callsAdd)
       const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Add' }]
       const ask = async () => stream ? await client.responses.stream({ model: 'm', input, tools: [ADD], tool_choice: { type: 'function', name: 'add' } }).finalResponse() : await client.responses.create({ model: 'm', input, tools: [ADD], tool_choice: { type: 'function', name: 'add' } })
       const first = await ask()
@@ -72,8 +74,8 @@ describe('responses.create of the official client', () => {
       assert.deepEqual([tools, choice], [[{ type, function: declared }], { type: 'function', function: { name: 'add' } }])
     })
 
-    it(`runs a registered prompt by its id, ${stream ? 'streamed' : 'whole'}`, async t => {
-      const { client, asked } = await startOfficialClient(t, hello, registrations)
+    it(`runs a registered prompt by its id, ${stream ? 'streamed' : 'whole'}`, async () => {
+      const { client, asked } = await answering(hello)
       const request = { prompt: { id: 'ask', variables: { mood: 'kind' } }, input: [{ role: 'user' as const, content: [{ type: 'input_text' as const, text: 'Hi' }, { type: 'input_image' as const, image_url: 'data:image/png;base64,AA', detail: 'low' as const }] }] }
       const response = stream ? await client.responses.stream(request).finalResponse() : await client.responses.create(request)
       assert.equal(response.output_text, 'Hello')
@@ -87,8 +89,8 @@ describe('responses.create of the official client', () => {
     })
   }
 
-  it('takes a call, a text and a result in the order of its own stream as a history for strict APIs', async t => {
-    const { client, asked } = await startOfficialClient(t, hello)
+  it('takes a call, a text and a result in the order of its own stream as a history for strict APIs', async () => {
+    const { client, asked } = await answering(hello)
     const text = { type: 'message' as const, role: 'assistant' as const, content: 'Let me see.' }
     const called = (id: string) => ({ type: 'function_call' as const, call_id: id, name: 'add', arguments: '{"a":1,"b":2}' })
     const gave = (id: string) => ({ type: 'function_call_output' as const, call_id: id, output: '3' })
@@ -107,8 +109,8 @@ describe('responses.create of the official client', () => {
     assert.deepEqual(asked()[0]?.messages, [{ role: 'system', content: 'Be brief.' }])
   })
 
-  it('gets structured output, of its own and of a prompt', async t => {
-    const { client, asked } = await startOfficialClient(t, (_hit, response) => sendJson(response, 200, completion('{"score":3}')), registrations)
+  it('gets structured output, of its own and of a prompt', async () => {
+    const { client, asked } = await answering((_hit, response) => sendJson(response, 200, completion('{"score":3}')))
     const format = { type: 'json_schema' as const, name: 'score', schema: { type: 'object' }, strict: true }
     const response = await client.responses.parse({ model: 'm', input: 'x', text: { format } })
     assert.equal(response.output_text, '{"score":3}')
@@ -116,16 +118,16 @@ describe('responses.create of the official client', () => {
     assert.equal((await client.responses.create({ prompt: { id: 'score' } })).output_text, '{"score":3}')
   })
 
-  it('tells an answer that was too long from a whole one', async t => {
-    const { client } = await startOfficialClient(t, inPieces([{ role: 'assistant', content: 'Hel' }], 'length'))
+  it('tells an answer that was too long from a whole one', async () => {
+    const { client } = await answering(inPieces([{ role: 'assistant', content: 'Hel' }], 'length'))
     const events = await eventsOf(await client.responses.create({ model: 'm', input: 'Hi', stream: true }))
     const last = events.at(-1)
     assert.ok(last?.type === 'response.incomplete')
     assert.deepEqual([last.response.incomplete_details, last.response.model], [{ reason: 'max_output_tokens' }, 'm-1'])
   })
 
-  it('keeps texts, refusals and calls that take turns apart', async t => {
-    const { client } = await startOfficialClient(t, inPieces([
+  it('keeps texts, refusals and calls that take turns apart', async () => {
+    const { client } = await answering(inPieces([
       { role: 'assistant', content: 'Let me see.' },
       { refusal: 'No.' },
       { tool_calls: [{ index: 0, id: 'a', type: 'function', function: { name: 'f', arguments: '{' } }, { index: 1, id: 'b', type: 'function', function: { name: 'g', arguments: '[' } }] },
@@ -138,8 +140,8 @@ describe('responses.create of the official client', () => {
     assert.deepEqual(calls.map(call => call.type === 'function_call' ? [call.call_id, call.name, call.arguments] : call), [['a', 'f', '{}'], ['b', 'g', '[]']])
   })
 
-  it('raises a stream that is cut', async t => {
-    const { client } = await startOfficialClient(t, (_hit, response) => {
+  it('raises a stream that is cut', async () => {
+    const { client } = await answering((_hit, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.end('data: {"choices":[{"index":0,"delta":{"content":"Hel"}}]}\n\n')
     })
@@ -160,15 +162,15 @@ describe('responses.create of the official client', () => {
     ['a system message beside a prompt', { prompt: { id: 'ask' }, input: [{ role: 'developer', content: 'Be rude.' }] }, /input\.0\.role must be "user" or "assistant"/]
   ]
   for (const [what, request, message] of REFUSED) {
-    it(`is refused ${what}, in words`, async t => {
-      const { client, upstream } = await startOfficialClient(t, hello, registrations)
+    it(`is refused ${what}, in words`, async () => {
+      const { client, upstream } = await answering(hello)
       await assert.rejects(client.responses.create({ model: 'm', input: 'Hi', ...request } as OpenAI.Responses.ResponseCreateParamsNonStreaming), (error: unknown) => error instanceof BadRequestError && error.code === 'REQUEST_INVALID' && message.test(error.message))
       assert.equal(upstream.hits.length, 0)
     })
   }
 
-  it('is told that there are no stored responses', async t => {
-    const { client } = await startOfficialClient(t, hello)
+  it('is told that there are no stored responses', async () => {
+    const { client } = await answering(hello)
     await assert.rejects(client.responses.retrieve('resp_1'), (error: unknown) => error instanceof NotFoundError && /no responses are stored/.test(error.message))
   })
 })
@@ -176,15 +178,15 @@ describe('responses.create of the official client', () => {
 describe('the default model of @ai-sdk/openai', () => {
   const prompt = [{ role: 'system' as const, content: 'Be kind.' }, { role: 'user' as const, content: [{ type: 'text' as const, text: 'Hi' }] }]
 
-  it('answers', async t => {
-    const { origin, asked } = await startOfficialClient(t, hello)
+  it('answers', async () => {
+    const { origin, asked } = await answering(hello)
     const { content, finishReason, usage } = await createOpenAI({ baseURL: `${origin}/v1`, apiKey: 'x' })('gpt-4.1').doGenerate({ prompt })
     assert.deepEqual([content.map(part => part.type === 'text' ? part.text : part.type), finishReason.unified, usage.inputTokens.total], [['Hello'], 'stop', 19])
     assert.deepEqual(asked()[0]?.messages, [{ role: 'system', content: 'Be kind.' }, { role: 'user', content: 'Hi' }])
   })
 
-  it('streams a text and a call', async t => {
-    const { origin } = await startOfficialClient(t, callsAdd)
+  it('streams a text and a call', async () => {
+    const { origin } = await answering(callsAdd)
     const model = createOpenAI({ baseURL: `${origin}/v1`, apiKey: 'x' })('gpt-4.1')
     const read = async () => {
       const { stream } = await model.doStream({ prompt, tools: [{ type: 'function', name: 'add', inputSchema: { type: 'object', properties: {} } }] })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type InjectOptions } from 'fastify'
 import { FRAMES } from '../../../src/http/socket/frames.ts'
 import { type JsonView, type Service, startService } from '../../helpers/service.ts'
+import { type Ending, shared } from '../../helpers/shared.ts'
 import { connectSocket } from '../../helpers/socket-client.ts'
 
 /** What internal code trusts, and one name that means nothing anywhere. */
@@ -108,7 +109,7 @@ async function callsOf ({ app }: Service): Promise<Call[]> {
   }))
 }
 
-async function start (t: TestContext): Promise<Service> {
+async function start (t: Ending): Promise<Service> {
   return await startService(t, { 'templates:greet': 'Hello' }, { LOG_LEVEL: 'silent', LLM_BASE_URL: 'builtin:echo' })
 }
 
@@ -120,9 +121,11 @@ async function unrefused ({ app }: Service, { method, operation }: Call, url: st
   return isTold ? [] : [`${operation.operationId} ${url} ${JSON.stringify(body)}: ${statusCode} ${reply.slice(0, 300)}`]
 }
 
+const started = shared(start)
+
 describe('A request', () => {
   it('is refused with what its schema does not name, in its body, in each object below it, and in its query', async t => {
-    const service = await start(t)
+    const service = await started()
     const [faults, open, places]: [string[], string[], string[]] = [[], [], []]
     let [bodies, queries] = [0, 0]
     for (const call of await callsOf(service)) {
@@ -167,22 +170,22 @@ describe('A request', () => {
     ['/api/lint', { templat: 'x' }, 'body must not have "templat": did you mean "template"?']
   ]
   for (const [url, body, message] of near) {
-    it(`is told: ${message}`, async t => {
-      const { status, json } = await (await start(t)).post(url, body)
+    it(`is told: ${message}`, async () => {
+      const { status, json } = await (await started()).post(url, body)
       const told = json['message'] ?? (typeof json['error'] === 'string' ? json['error'] : json['error']?.['message'])
       assert.deepEqual([status, told], [400, message])
     })
   }
 
-  it('takes {} or null where it takes no body', async t => {
-    const service = await start(t)
+  it('takes {} or null where it takes no body', async () => {
+    const service = await started()
     for (const body of [{}, null]) assert.equal((await service.post('/api/agents/none/sessions', body)).json['code'], 'DEFINITION_NOT_FOUND')
   })
 })
 
 describe('A frame', () => {
   it('is refused with what its schema does not name', async t => {
-    const service = await start(t)
+    const service = await started()
     const client = await connectSocket(t, await service.listen())
     const faults: JsonView[] = []
     let count = 0
@@ -203,7 +206,7 @@ describe('A frame', () => {
 
 describe('A call of one of our tools at /mcp', () => {
   it('is refused with what its schema does not name', async t => {
-    const { app } = await start(t)
+    const { app } = await started()
     const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
     for (const [tool, given] of [['render_prompt', { id: 'greet' }], ['list_prompts', {}]] as const) {
       for (const name of NAMES) {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 
 const registrations = { 'templates:hello': 'Hello {{name}}' }
 const CHAT = '/api/chat/prompts/hello'
 const RENDER = '/api/render/prompts/hello'
+
+const started = shared(suite => startService(suite, registrations, { LLM_BASE_URL: 'builtin:echo' }))
 
 describe('a request that its schema refuses', () => {
   const posts: ReadonlyArray<readonly [url: string, body: unknown, message: string]> = [
@@ -32,8 +35,8 @@ describe('a request that its schema refuses', () => {
     [`${CHAT}?explain=maybe`, {}, 'query: explain must be true or false, not "maybe"']
   ]
   for (const [url, body, message] of posts) {
-    it(`is told: ${message}`, async t => {
-      const { post } = await startService(t, registrations)
+    it(`is told: ${message}`, async () => {
+      const { post } = await started()
       const { status, json } = await post(url, body)
       assert.deepEqual([json['message'], status], [message, 400])
     })
@@ -41,16 +44,16 @@ describe('a request that its schema refuses', () => {
 
   for (const header of ['if-match', 'if-none-match']) {
     for (const tags of ['RpxSPWqS7NC1', '"a" "b"', '"a', '*, "a"', "'a'"]) {
-      it(`is told how ${header} is written: ${tags}`, async t => {
-        const { app } = await startService(t, registrations)
+      it(`is told how ${header} is written: ${tags}`, async () => {
+        const { app } = await started()
         const { status, json } = await app.inject({ method: 'DELETE', url: '/api/prompts/hello', headers: { [header]: tags } }).then(reply => ({ status: reply.statusCode, json: reply.json<{ message: string }>() }))
         assert.deepEqual([status, json.message], [400, `headers: ${header} must be ETags in double quotes, or *, not ${JSON.stringify(tags)}`])
       })
     }
   }
 
-  it('is taken with null for what is not given', async t => {
-    const { post } = await startService(t, registrations)
+  it('is taken with null for what is not given', async () => {
+    const { post } = await started()
     assert.equal((await post(RENDER, { variables: { name: 'Ada' }, args: null })).status, 200)
     assert.equal((await post(RENDER, { variables: null, args: { name: 'Ada' } })).status, 200)
   })
@@ -61,8 +64,8 @@ describe('a request that its schema refuses', () => {
     ['/api/prompts?limit=1&limit=2', 'query: limit must be an integer, not a list']
   ]
   for (const [url, message] of gets) {
-    it(`is told: ${message}`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`is told: ${message}`, async () => {
+      const { get } = await started()
       assert.equal((await get(url)).json['message'], message)
     })
   }
@@ -72,30 +75,30 @@ describe('a request that its schema refuses', () => {
     ['{"max_tokens":9007199254740993,"temperature":"warm"}', 400, 'body: temperature must be a number or null, not a string']
   ] as const
   for (const [payload, status, message] of longNumbers) {
-    it(`is not refused for the length of a number: ${payload}`, async t => {
-      const { app } = await startService(t, registrations, { LLM_BASE_URL: 'builtin:echo' })
+    it(`is not refused for the length of a number: ${payload}`, async () => {
+      const { app } = await started()
       const reply = await app.inject({ method: 'POST', url: CHAT, headers: { 'content-type': 'application/json' }, payload: payload.replace('{', '{"variables":{"name":"Ada"},') })
       assert.deepEqual([reply.statusCode, reply.json<{ message?: string }>().message], [status, message])
     })
   }
 
-  it('has the place as a fact for programs', async t => {
-    const { post } = await startService(t, registrations)
+  it('has the place as a fact for programs', async () => {
+    const { post } = await started()
     const { json } = await post(CHAT, { messages: [{ role: 'system' }] })
     assert.deepEqual(json['details'], { part: 'body', violations: [{ path: 'messages.0.role', message: 'must be "user" or "assistant" or "tool", not "system"' }] })
   })
 
   const parts = [['/api/prompts?limit=0', 'query'], ['/api/prompts/%ff', 'path']] as const
   for (const [url, part] of parts) {
-    it(`is said to be wrong in the ${part} of ${url.slice(0, 20)}`, async t => {
-      const { get } = await startService(t, registrations)
+    it(`is said to be wrong in the ${part} of ${url.slice(0, 20)}`, async () => {
+      const { get } = await started()
       const { json } = await get(url)
       assert.equal(json['details']?.['part'], part, JSON.stringify(json))
     })
   }
 
-  it('is told in OpenAI\'s shape below /v1', async t => {
-    const { post } = await startService(t, registrations)
+  it('is told in OpenAI\'s shape below /v1', async () => {
+    const { post } = await started()
     const { json } = await post('/v1/chat/completions', { prompt: { id: 'hello', name: 'x' } })
     assert.deepEqual(json['error'], { message: 'body: prompt must not have "name": it takes "id", "version", "variables", "revision"', type: 'invalid_request_error', param: null, code: 'REQUEST_INVALID' })
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { loadConfig } from '../../../src/config/config.ts'
 import { startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 
 const registrations = { 'templates:greet': 'Hello', 'tools:a:b': { name: 'b', type: 'restful', url: 'http://127.0.0.1:1/b' } }
 const READ = { method: 'GET', url: '/api/prompts' } as const
@@ -33,30 +34,34 @@ describe('the address to listen on', () => {
   })
 })
 
+const startedWithCors = shared(suite => startService(suite, registrations, { CORS_ORIGINS: 'https://console.example' }))
+const started = shared(suite => startService(suite, registrations))
+const startedOpen = shared(suite => startService(suite, registrations, { AUTH: 'off' }))
+
 describe('without tokens', () => {
   const cases = [
-    ['reads, from this machine', {}, READ, {}, '127.0.0.1', 200],
-    ['renders, from this machine', {}, RENDER, {}, '127.0.0.1', 200],
-    ['writes, from this machine', {}, WRITE, {}, '127.0.0.1', 200],
-    ['writes, over IPv6', {}, WRITE, {}, '::1', 200],
-    ['writes, from an own page', {}, WRITE, { host: '127.0.0.1:8080', origin: 'http://127.0.0.1:8080' }, '127.0.0.1', 200],
-    ['writes, from a page of another host', {}, WRITE, { host: '127.0.0.1:8080', origin: 'https://evil.example' }, '127.0.0.1', 403],
-    ['writes, from a page without an origin', {}, WRITE, { origin: 'null' }, '127.0.0.1', 403],
-    ['renders, from a page of another host', {}, RENDER, { origin: 'https://evil.example' }, '127.0.0.1', 403],
-    ['renders, from a page that CORS lets in', { CORS_ORIGINS: 'https://console.example' }, RENDER, { origin: 'https://console.example' }, '127.0.0.1', 200],
-    ['reads, under a name that was pointed here', {}, READ, { host: 'evil.example:8080' }, '127.0.0.1', 403],
-    ['writes, under a name that was pointed here', {}, WRITE, { host: 'evil.example:8080', origin: 'http://evil.example:8080' }, '127.0.0.1', 403],
-    ['AUTH=off: reads, from elsewhere', { AUTH: 'off' }, READ, { host: '192.0.2.1:8080' }, ELSEWHERE, 200],
-    ['AUTH=off: renders, from elsewhere', { AUTH: 'off' }, RENDER, { host: '192.0.2.1:8080' }, ELSEWHERE, 200],
-    ['AUTH=off: renders, from elsewhere under a name that was pointed here', { AUTH: 'off' }, RENDER, { host: 'evil.example' }, ELSEWHERE, 403],
-    ['AUTH=off: writes, from elsewhere', { AUTH: 'off' }, WRITE, { host: '192.0.2.1:8080' }, ELSEWHERE, 403],
-    ['AUTH=off: writes, through a proxy on this machine', { AUTH: 'off' }, WRITE, { 'x-forwarded-for': ELSEWHERE }, '127.0.0.1', 403],
-    ['AUTH=off: writes, from this machine', { AUTH: 'off' }, WRITE, {}, '127.0.0.1', 200],
-    ['AUTH=off: writes, under a name that was pointed here', { AUTH: 'off' }, WRITE, { host: 'evil.example' }, '127.0.0.1', 403]
+    ['reads, from this machine', started, READ, {}, '127.0.0.1', 200],
+    ['renders, from this machine', started, RENDER, {}, '127.0.0.1', 200],
+    ['writes, from this machine', started, WRITE, {}, '127.0.0.1', 200],
+    ['writes, over IPv6', started, WRITE, {}, '::1', 200],
+    ['writes, from an own page', started, WRITE, { host: '127.0.0.1:8080', origin: 'http://127.0.0.1:8080' }, '127.0.0.1', 200],
+    ['writes, from a page of another host', started, WRITE, { host: '127.0.0.1:8080', origin: 'https://evil.example' }, '127.0.0.1', 403],
+    ['writes, from a page without an origin', started, WRITE, { origin: 'null' }, '127.0.0.1', 403],
+    ['renders, from a page of another host', started, RENDER, { origin: 'https://evil.example' }, '127.0.0.1', 403],
+    ['renders, from a page that CORS lets in', startedWithCors, RENDER, { origin: 'https://console.example' }, '127.0.0.1', 200],
+    ['reads, under a name that was pointed here', started, READ, { host: 'evil.example:8080' }, '127.0.0.1', 403],
+    ['writes, under a name that was pointed here', started, WRITE, { host: 'evil.example:8080', origin: 'http://evil.example:8080' }, '127.0.0.1', 403],
+    ['AUTH=off: reads, from elsewhere', startedOpen, READ, { host: '192.0.2.1:8080' }, ELSEWHERE, 200],
+    ['AUTH=off: renders, from elsewhere', startedOpen, RENDER, { host: '192.0.2.1:8080' }, ELSEWHERE, 200],
+    ['AUTH=off: renders, from elsewhere under a name that was pointed here', startedOpen, RENDER, { host: 'evil.example' }, ELSEWHERE, 403],
+    ['AUTH=off: writes, from elsewhere', startedOpen, WRITE, { host: '192.0.2.1:8080' }, ELSEWHERE, 403],
+    ['AUTH=off: writes, through a proxy on this machine', startedOpen, WRITE, { 'x-forwarded-for': ELSEWHERE }, '127.0.0.1', 403],
+    ['AUTH=off: writes, from this machine', startedOpen, WRITE, {}, '127.0.0.1', 200],
+    ['AUTH=off: writes, under a name that was pointed here', startedOpen, WRITE, { host: 'evil.example' }, '127.0.0.1', 403]
   ] as const
-  for (const [what, environment, request, headers, remoteAddress, status] of cases) {
-    it(`${status === 200 ? 'allows' : 'refuses'} ${what}`, async t => {
-      const { app } = await startService(t, registrations, environment)
+  for (const [what, where, request, headers, remoteAddress, status] of cases) {
+    it(`${status === 200 ? 'allows' : 'refuses'} ${what}`, async () => {
+      const { app } = await where()
       const reply = await app.inject({ ...request, headers: { host: '127.0.0.1', ...headers }, remoteAddress })
       assert.equal(reply.statusCode, status, reply.body)
     })
@@ -64,8 +69,8 @@ describe('without tokens', () => {
 })
 
 describe('CORS', () => {
-  it('is off: no reply lets a page of another host read it', async t => {
-    const { app } = await startService(t, registrations)
+  it('is off: no reply lets a page of another host read it', async () => {
+    const { app } = await started()
     const reply = await app.inject({ url: '/api/prompts', headers: { origin: 'https://console.example' } })
     assert.deepEqual(Object.keys(reply.headers).filter(name => name.startsWith('access-control')), [])
   })
@@ -76,8 +81,8 @@ describe('CORS', () => {
     assert.deepEqual([await allowed('https://console.example'), await allowed('https://evil.example')], ['https://console.example', undefined])
   })
 
-  it('lets a page send the headers that OpenAI\'s client adds, and read those that its retries go by', async t => {
-    const { app } = await startService(t, registrations, { CORS_ORIGINS: 'https://console.example' })
+  it('lets a page send the headers that OpenAI\'s client adds, and read those that its retries go by', async () => {
+    const { app } = await startedWithCors()
     const asked = 'authorization, content-type, x-stainless-lang, x-stainless-retry-count'
     const headers = { origin: 'https://console.example', 'access-control-request-method': 'POST', 'access-control-request-headers': asked }
     const preflight = await app.inject({ method: 'OPTIONS', url: '/v1/chat/completions', headers })
@@ -87,8 +92,8 @@ describe('CORS', () => {
     for (const name of ['etag', 'retry-after', 'x-prompt-revision', 'x-should-retry']) assert.ok(exposed.includes(name), name)
   })
 
-  it('answers an OPTIONS that is no preflight', async t => {
-    const { app } = await startService(t, registrations, { CORS_ORIGINS: 'https://console.example' })
+  it('answers an OPTIONS that is no preflight', async () => {
+    const { app } = await startedWithCors()
     const reply = await app.inject({ method: 'OPTIONS', url: '/api/prompts' })
     assert.deepEqual([reply.statusCode, reply.body], [204, ''])
   })

@@ -5,12 +5,16 @@ import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { API } from '../../helpers/described-api.ts'
 import { type Service, startService } from '../../helpers/service.ts'
+import { shared } from '../../helpers/shared.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const registrations = { 'templates:greet': 'Hello', 'environs:team:secret': 'of the team' }
 const OPEN = [['without tokens', {}], ['with AUTH=off', { AUTH: 'off', HOST: '0.0.0.0' }]] as const
 const calls = Object.entries(API.paths).flatMap(([path, methods]) => Object.keys(methods).map(method => ({ method: method.toUpperCase() as 'GET', url: path.replace(/{\w+}/, 'greet') })))
 const others = ['/openapi.json', '/docs/', '/docs/json', '/nothing'].map(url => ({ method: 'GET', url } as const))
+
+const started = shared(suite => startService(suite, registrations))
+const startedWithTokens = shared(suite => startService(suite, registrations, { API_TOKENS: tokenEntry('ide', 'read') }))
 
 describe('a name that somebody else has pointed here', () => {
   for (const [where, environment] of OPEN) {
@@ -26,14 +30,14 @@ describe('a name that somebody else has pointed here', () => {
     })
   }
 
-  it('is told how to be let in', async t => {
-    const { get } = await startService(t, registrations)
+  it('is told how to be let in', async () => {
+    const { get } = await started()
     const { json } = await get('/healthz', { host: 'evil.example' })
     assert.match(String(json['message']), /"evil\.example".*ALLOWED_HOSTS/)
   })
 
-  it('does not matter where tokens are asked for', async t => {
-    const { get } = await startService(t, registrations, { API_TOKENS: tokenEntry('ide', 'read') })
+  it('does not matter where tokens are asked for', async () => {
+    const { get } = await startedWithTokens()
     assert.equal((await get('/api/prompts', { host: 'prompts.example', ...bearer('ide') })).status, 200)
   })
 })
@@ -55,8 +59,8 @@ describe('the host of a request without a token', () => {
     assert.deepEqual(answers, cases)
   })
 
-  it('is not asked for in HTTP/1.0, which no browser speaks', async t => {
-    assert.equal(await statusOf(await startService(t, registrations), 'GET /healthz HTTP/1.0\r\n\r\n'), 200)
+  it('is not asked for in HTTP/1.0, which no browser speaks', async () => {
+    assert.equal(await statusOf(await started(), 'GET /healthz HTTP/1.0\r\n\r\n'), 200)
   })
 
   for (const name of ['prompts.example:8080', 'https://prompts.example', '*', '.example', 'a b']) {
@@ -77,15 +81,15 @@ describe('a request that names two hosts', () => {
     ['and both are the same', 'GET http://LOCALHOST:80/healthz HTTP/1.1\r\nhost: localhost:80', 200]
   ] as const
   for (const [how, head, status] of cases) {
-    for (const [where, environment] of [['without tokens', {}], ['with tokens', { API_TOKENS: tokenEntry('ide', 'read') }]] as const) {
-      it(`${how} is answered ${status}, ${where}`, async t => {
-        assert.equal(await statusOf(await startService(t, registrations, environment), `${head}\r\nconnection: close\r\n\r\n`), status)
+    for (const [where, service] of [['without tokens', started], ['with tokens', startedWithTokens]] as const) {
+      it(`${how} is answered ${status}, ${where}`, async () => {
+        assert.equal(await statusOf(await service(), `${head}\r\nconnection: close\r\n\r\n`), status)
       })
     }
   }
 
-  it('is not answered as the one in the target, when that is not allowed', async t => {
-    assert.equal(await statusOf(await startService(t, registrations), 'GET http://evil.example/healthz HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n'), 403)
+  it('is not answered as the one in the target, when that is not allowed', async () => {
+    assert.equal(await statusOf(await started(), 'GET http://evil.example/healthz HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n'), 403)
   })
 })
 

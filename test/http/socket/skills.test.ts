@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { skillFrames } from '../../../src/http/socket/skill-frames.ts'
 import { type Transition } from '../../../src/session/model.ts'
 import { scratchRepository } from '../../helpers/scratch-repository.ts'
 import { type Service, startService } from '../../helpers/service.ts'
+import { type Ending, shared } from '../../helpers/shared.ts'
 import { connectSocket, type SocketClient } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const SKILLS = Object.fromEntries(['git-quick-commit', 'disk-cleanup-report'].map(name => [`skills:${name}`, readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8')]))
 
-async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string, log (): string[], write (path: string, text: string): Promise<void> }> {
+async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string, log (): string[], write (path: string, text: string): Promise<void> }> {
   const repository = await scratchRepository(t)
   const service = await startService(t, SKILLS, { ...repository.environment, LOG_LEVEL: 'silent', ...environment })
   return Object.assign({}, service, { origin: await service.listen(), log: repository.log, write: repository.write })
@@ -19,6 +20,8 @@ async function start (t: TestContext, environment: Readonly<Record<string, strin
 async function invoke (client: SocketClient, wishes: object = {}): Promise<void> {
   client.send({ type: 'skill_invoke', name: 'git-quick-commit', source: 'project', params: {}, target: 'here', ...wishes })
 }
+
+const started = shared(suite => start(suite))
 
 describe('A skill over /ws', () => {
   it('is carried out in the frames of the protocol: a question, an approval, and the end', async t => {
@@ -45,7 +48,7 @@ describe('A skill over /ws', () => {
   })
 
   it('goes on over another socket', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const first = await connectSocket(t, origin)
     await invoke(first)
     const { sessionId } = await first.next('skill_session')
@@ -60,7 +63,7 @@ describe('A skill over /ws', () => {
   })
 
   it('leaves commands to the client where no target is named', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const client = await connectSocket(t, origin)
     await invoke(client, { name: 'disk-cleanup-report', target: 'manual' })
     await client.next('skill_info')
@@ -73,7 +76,7 @@ describe('A skill over /ws', () => {
 
   for (const [what, frame, complete] of [['a frame', { type: 'skill_cancel' }, 'Cancelled by user'], ['words', { type: 'skill_user_input', text: 'skill:cancel' }, 'Cancelled by user']] as const) {
     it(`is cancelled by ${what}`, async t => {
-      const { origin } = await start(t)
+      const { origin } = await started()
       const client = await connectSocket(t, origin)
       await invoke(client)
       await client.next('skill_message')
@@ -83,7 +86,7 @@ describe('A skill over /ws', () => {
   }
 
   it('is one at a time', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const client = await connectSocket(t, origin)
     await invoke(client)
     await client.next('skill_message')
@@ -92,7 +95,7 @@ describe('A skill over /ws', () => {
   })
 
   it('that is unknown is refused in the words of the protocol', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const client = await connectSocket(t, origin)
     await invoke(client, { name: 'nope' })
     assert.equal(String((await client.next('skill_error'))['error']), 'Skill "nope" not found')
@@ -117,7 +120,7 @@ describe('A skill over /ws', () => {
 
 describe('The skills of a service over /ws', () => {
   it('are listed, and shown', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const client = await connectSocket(t, origin)
     client.send({ type: 'skills_list' })
     const { skills } = await client.next('skills_list')

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
 import { type Service, startService } from '../../helpers/service.ts'
+import { type Ending, shared } from '../../helpers/shared.ts'
 import { connectSocket, type SocketWishes } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
@@ -11,7 +12,7 @@ import { waitFor } from '../../helpers/wait-for.ts'
 const AGENT = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
 const TOKENS = [tokenEntry('ann', 'run'), tokenEntry('bob', 'read'), tokenEntry('eve', 'run:requests=3')].join(',')
 
-async function start (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string }> {
+async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string }> {
   const service = await startService(t, { 'agents:helper': AGENT }, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent', ...environment })
   return { ...service, origin: await service.listen() }
 }
@@ -21,9 +22,12 @@ async function refusal (t: TestContext, origin: string, wishes: SocketWishes): P
   return await connectSocket(t, origin, wishes).then(() => 'connected', (error: unknown) => (error as Error).message)
 }
 
+const started = shared(suite => start(suite))
+const startedWithTokens = shared(suite => start(suite, { API_TOKENS: TOKENS }))
+
 describe('A connection to /ws', () => {
   it('is opened by a token in a header, or in a subprotocol, of which the reply names the other', async t => {
-    const { origin } = await start(t, { API_TOKENS: TOKENS })
+    const { origin } = await startedWithTokens()
     assert.equal((await connectSocket(t, origin, { headers: bearer('ann') })).socket.protocol, '')
     assert.equal((await connectSocket(t, origin, { protocols: ['ai-prompt-shell.v1', 'bearer.ann-token'] })).socket.protocol, 'ai-prompt-shell.v1')
   })
@@ -36,14 +40,14 @@ describe('A connection to /ws', () => {
   ]
   for (const [what, wishes, message] of refused) {
     it(`is refused with ${what}`, async t => {
-      const { origin } = await start(t, { API_TOKENS: TOKENS })
+      const { origin } = await startedWithTokens()
       assert.equal(await refusal(t, origin, wishes), message)
     })
   }
 
   for (const path of ['/healthz', '/readyz', '/console/', '/api/prompts', '/api/events', '/not/there']) {
     it(`is refused at ${path}: without a token as everywhere, with one since no socket is there`, async t => {
-      const { origin } = await start(t, { API_TOKENS: TOKENS })
+      const { origin } = await startedWithTokens()
       const status = async (headers: Readonly<Record<string, string>>): Promise<string> => await refusal(t, origin, { headers, path })
       assert.deepEqual(await Promise.all([{}, bearer('zoe'), bearer('ann')].map(status)), [401, 401, 404].map(code => `Unexpected server response: ${code}`))
     })
@@ -74,7 +78,7 @@ describe('A connection to /ws', () => {
 describe('A frame', () => {
   for (const frame of ['{', '[]', '"x"', '{}', '{"type":"toString"}', '{"type":1}', '{"type":"subscribe"}', '{"type":"subscribe","sessionId":"x","after":-1}']) {
     it(`that nobody understands is answered, and the connection stays: ${frame}`, async t => {
-      const { origin } = await start(t)
+      const { origin } = await started()
       const client = await connectSocket(t, origin)
       client.send(frame)
       assert.equal(String((await client.next('error'))['code']), 'REQUEST_INVALID')
@@ -83,7 +87,7 @@ describe('A frame', () => {
   }
 
   it('that is too large ends the connection with 1009', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const { socket, send } = await connectSocket(t, origin)
     const closed = once(socket, 'close') as Promise<[code: number]>
     send('x'.repeat(300 * 1024))
@@ -114,7 +118,7 @@ describe('A frame', () => {
   }
 
   it('of too many that wait ends the connection with 1008', async t => {
-    const { origin } = await start(t)
+    const { origin } = await started()
     const { socket, send } = await connectSocket(t, origin)
     const closed = once(socket, 'close') as Promise<[code: number]>
     for (let count = 0; count < 1000; count++) send({ type: 'subscribe', sessionId: '0'.repeat(32) })
@@ -124,7 +128,7 @@ describe('A frame', () => {
 
 describe('A subscription', () => {
   it('tells what has happened in a session, and what happens', async t => {
-    const { origin, post } = await start(t)
+    const { origin, post } = await started()
     const id = String((await post('/api/agents/helper/sessions')).json['id'])
     const client = await connectSocket(t, origin)
     client.send({ type: 'subscribe', sessionId: id })
@@ -136,7 +140,7 @@ describe('A subscription', () => {
   })
 
   it('begins behind the transition that the client names', async t => {
-    const { origin, post } = await start(t)
+    const { origin, post } = await started()
     const id = String((await post('/api/agents/helper/sessions')).json['id'])
     await post(`/api/sessions/${id}/cancel`)
     const client = await connectSocket(t, origin)
@@ -145,7 +149,7 @@ describe('A subscription', () => {
   })
 
   it('ends when the client wants, and can begin anew from anywhere', async t => {
-    const { origin, post } = await start(t)
+    const { origin, post } = await started()
     const id = String((await post('/api/agents/helper/sessions')).json['id'])
     const client = await connectSocket(t, origin)
     client.send({ type: 'subscribe', sessionId: id })
@@ -157,7 +161,7 @@ describe('A subscription', () => {
   })
 
   it('to a session of another token is refused as one that does not exist', async t => {
-    const { origin, post } = await start(t, { API_TOKENS: TOKENS })
+    const { origin, post } = await startedWithTokens()
     const { json } = await post('/api/agents/helper/sessions', undefined, bearer('ann'))
     const client = await connectSocket(t, origin, { headers: bearer('eve') })
     client.send({ type: 'subscribe', sessionId: json['id'] })
@@ -166,8 +170,8 @@ describe('A subscription', () => {
 })
 
 describe('A request that wishes for another protocol than WebSocket', () => {
-  it('is served as if it had not, also with a body, and the connection goes on', async t => {
-    const { origin } = await start(t)
+  it('is served as if it had not, also with a body, and the connection goes on', async () => {
+    const { origin } = await started()
     const { hostname, port } = new URL(origin)
     const socket = connect(Number(port), hostname)
     const body = JSON.stringify({ template: 'hello' })

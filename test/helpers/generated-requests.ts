@@ -32,7 +32,9 @@ export interface Vocabulary {
 const NO_SEGMENTS: ReadonlySet<string> = new Set(['', '.', '..'])
 
 const naughty = fc.constantFrom(...NAUGHTY_STRINGS)
-const text = fc.oneof(fc.string({ maxLength: 20 }), fc.string({ unit: 'binary', maxLength: 10 }), naughty)
+/** Any code points; `fc.string` of the unit `binary` would first number all of them. */
+const points = fc.array(fc.integer({ min: 0, max: 0x10ffff }), { maxLength: 10 }).map(each => String.fromCodePoint(...each))
+const text = fc.oneof(fc.string({ maxLength: 20 }), points, naughty)
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), text, fc.constantFrom(null, true, -1, 1e308, [], {}, [[[]]]))
 
 /** Requests of every operation, of each as many: mostly as the schemas want them, often with something wrong in one place. */

@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { creating, createScratch, DELETING, deleting, isGreen, PAPAYU, REMEMBERING, type Scratch } from '../plans/scratch.ts'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const GOAL = { goal: 'plan: исправь тест', workspace: 'shop' }
 
-async function start (t: TestContext, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: Ending, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
   const { STORE_DIR: _store, ...own } = environment
   return await startService(t, { 'plans:default': PAPAYU, 'plans:careful': { ...PAPAYU, description: 'x', prompt: 'x', checks: ['test'] }, 'plans:unchecked': { ...PAPAYU, description: 'x', prompt: 'x', checks: [] } }, { ...own, ...more })
 }
@@ -19,6 +20,9 @@ const told = ({ status, json }: Reply): unknown[] => [status, json['state'] ?? j
 
 /** Says something to a plan. */
 const act = ({ post }: Service, id: string, name: string, body?: unknown, headers: RequestHeaders = {}): Promise<Reply> => post(`/api/plans/${id}/${name}`, body, headers)
+
+/** For plans that are not carried out. */
+const planning = shared(async suite => await start(suite, await createScratch(suite)))
 
 describe('A plan over HTTP', () => {
   it('is made, shown, carried out, undone byte for byte, and made again', async t => {
@@ -205,8 +209,8 @@ describe('A plan over HTTP', () => {
     assert.deepEqual(await scratch.tree(), before)
   })
 
-  it('is rejected before it is carried out', async t => {
-    const service = await start(t, await createScratch(t))
+  it('is rejected before it is carried out', async () => {
+    const service = await planning()
     const id = planOf(await service.post('/api/plans', GOAL))
     assert.deepEqual(told(await act(service, id, 'reject')), [200, 'rejected'])
     assert.deepEqual(told(await act(service, id, 'apply')), [409, 'SESSION_ENDED'])
@@ -222,9 +226,10 @@ describe('A plan over HTTP', () => {
     ['a profile that the token does not name', { goal: 'x', workspace: 'shop', profile: 'careful' }, 404, 'DEFINITION_NOT_FOUND'],
     ['a goal without words', { goal: ' ', workspace: 'shop' }, 400, 'REQUEST_INVALID']
   ]
+  const narrow = shared(async suite => await start(suite, await createScratch(suite), { API_TOKENS: tokenEntry('ann', 'run:targets=shop:runs=plans.default') }))
   for (const [what, body, status, code] of refused) {
-    it(`is not begun with ${what}`, async t => {
-      const service = await start(t, await createScratch(t), { API_TOKENS: tokenEntry('ann', 'run:targets=shop:runs=plans.default') })
+    it(`is not begun with ${what}`, async () => {
+      const service = await narrow()
       assert.deepEqual(told(await service.post('/api/plans', body, bearer('ann'))), [status, code])
     })
   }
@@ -250,8 +255,8 @@ describe('A plan over HTTP', () => {
     assert.deepEqual(told(await act(service, planOf(await service.post('/api/plans', GOAL)), 'remember')), [409, 'SESSION_BUSY'])
   })
 
-  it('tells what its session remembers', async t => {
-    const planned = await (await start(t, await createScratch(t))).post('/api/plans', GOAL)
+  it('tells what its session remembers', async () => {
+    const planned = await (await planning()).post('/api/plans', GOAL)
     const { current_branch: branch, ...rest } = planned.json['session_memory'] as unknown as Record<string, unknown>
     assert.match(String(branch), /^ma/)
     assert.deepEqual(rest, { current_task_goal: 'исправь тест', recent_files: ['src/price.js', 'test/price.test.js'], recent_errors: [] })
@@ -269,8 +274,8 @@ describe('A plan over HTTP', () => {
     assert.equal(await scratch.read('cmd/main.go'), 'x\n')
   })
 
-  it('is one thing, its profile another', async t => {
-    const service = await start(t, await createScratch(t))
+  it('is one thing, its profile another', async () => {
+    const service = await planning()
     assert.deepEqual((await service.get('/api/plans')).json, ['careful', 'default', 'unchecked'] as unknown as JsonView)
     assert.equal((await service.get('/api/plans/profiles/careful')).json['id'], 'careful')
   })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type Bundle, sealBundle } from '../../src/service/render/bundle.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type Registrations } from '../helpers/registered.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { type Ending, shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const environs = {
@@ -45,7 +46,7 @@ function tools (origin: string) {
   }
 }
 
-async function startRecorder (t: TestContext, further: Registrations = {}) {
+async function startRecorder (t: Ending, further: Registrations = {}) {
   const server = await startRestfulToolServer(t, {
     '/find': response => response.setHeader('content-type', 'application/json').end('{"name":"Run","at":[1,2]}'),
     '/list': response => response.setHeader('content-type', 'application/json').end('[1, -0, 2.50]')
@@ -53,12 +54,17 @@ async function startRecorder (t: TestContext, further: Registrations = {}) {
   return { server, ...await startService(t, { ...environs, ...prompts, ...tools(server.origin), ...further }) }
 }
 
+const startedRecorder = shared(suite => startRecorder(suite))
+const startedPlain = shared(suite => startService(suite, prompts))
+
 const variables = { session: 's2', number: 7, 'kept as given': { id: 1 } }
 
 describe('a recorded render', () => {
+  const startedElsewhere = shared(async suite => await startService(suite, { ...prompts, ...tools((await startedRecorder()).server.origin), 'environs:model:name': '"other"' }))
+
   for (const id of ['go', 'handlebars']) {
-    it(`of ${id} gives the prompt that a live one gives, and a bundle`, async t => {
-      const { post } = await startRecorder(t)
+    it(`of ${id} gives the prompt that a live one gives, and a bundle`, async () => {
+      const { post } = await startedRecorder()
       const recorded = await post(`/api/render/prompts/${id}?tools=record`, { variables })
       const live = await post(`/api/render/prompts/${id}?tools=live`, { variables })
       assert.equal(recorded.status, 200)
@@ -68,14 +74,14 @@ describe('a recorded render', () => {
       assert.equal('bundle' in live.json, false)
     })
 
-    it(`of ${id} is replayed with the same bytes where no tool and no shared variable is left`, async t => {
-      const { app, server } = await startRecorder(t)
+    it(`of ${id} is replayed with the same bytes where no tool and no shared variable is left`, async () => {
+      const { app, server } = await startedRecorder()
       const recorded = await app.inject({ method: 'POST', url: `/api/render/prompts/${id}?tools=record`, headers: { 'content-type': 'application/json' }, payload: JSON.stringify({ variables }) })
       const [, rendered, bundle] = /^\{"rendered_prompt":(.*),"status":"success","bundle":(.*)\}$/s.exec(recorded.body) ?? []
       assert.ok(rendered !== undefined && bundle !== undefined)
       const called = server.requests.length
 
-      const elsewhere = await startService(t, { ...prompts, ...tools(server.origin), 'environs:model:name': '"other"' })
+      const elsewhere = await startedElsewhere()
       for (const payload of [`{"bundle":${bundle}}`, `{"variables":${JSON.stringify(variables)},"bundle":${bundle}}`]) {
         const replayed = await elsewhere.app.inject({ method: 'POST', url: `/api/prompts/${id}/render`, headers: { 'content-type': 'application/json' }, payload })
         assert.equal(replayed.body, `{"rendered_prompt":${rendered},"status":"success"}`)
@@ -164,9 +170,11 @@ describe('a recorded render', () => {
 })
 
 describe('a replay', () => {
-  async function record (t: TestContext) {
-    // The replies of this service pass JSON.parse here, which would change integers beyond 2^53, and so the hash.
-    const service = await startRecorder(t, { 'environs:codebase:numbers': '[1]', 'tools:x:big': { url: 'http://127.0.0.1:1/', default: 0 } })
+  // The replies of this service pass JSON.parse here, which would change integers beyond 2^53, and so the hash.
+  const startRounding = (t: Ending) => startRecorder(t, { 'environs:codebase:numbers': '[1]', 'tools:x:big': { url: 'http://127.0.0.1:1/', default: 0 } })
+  const startedRounding = shared(startRounding)
+
+  async function record (service: Awaited<ReturnType<typeof startRounding>>) {
     const { json } = await service.post('/api/render/prompts/go?tools=record', { variables })
     return { ...service, bundle: structuredClone(json['bundle']) as unknown as Record<string, unknown> & { tools: Array<Record<string, unknown>>, environs: Array<Record<string, unknown>> } }
   }
@@ -185,9 +193,10 @@ describe('a replay', () => {
   })
 
   const claims: readonly JsonObject[] = [{ name: 'billing', roles: ['admin'] }, { name: 'ide', roles: ['admin', 'render'] }, { name: 'billing', roles: ['render'] }, {}]
+  const startedForIde = shared(suite => startService(suite, { 'templates:p': '{{#if caller.roles}}a secret for {{caller.name}}{{/if}}' }, { API_TOKENS: tokenEntry('ide', 'render') }))
   for (const claim of claims) {
-    it(`refuses a bundle that its maker says is of the caller ${JSON.stringify(claim)}`, async t => {
-      const { post } = await startService(t, { 'templates:p': '{{#if caller.roles}}a secret for {{caller.name}}{{/if}}' }, { API_TOKENS: tokenEntry('ide', 'render') })
+    it(`refuses a bundle that its maker says is of the caller ${JSON.stringify(claim)}`, async () => {
+      const { post } = await startedForIde()
       const { hash: _hash, ...content } = (await post('/api/render/prompts/p?tools=record', {}, bearer('ide'))).json['bundle'] as unknown as Bundle
       const { status, json } = await post('/api/render/prompts/p', { bundle: sealBundle({ ...content, caller: claim }, 10_000) }, bearer('ide'))
       assert.deepEqual([status, json['code']], [400, 'BUNDLE_INVALID'])
@@ -205,23 +214,23 @@ describe('a replay', () => {
     ['the hash', bundle => { bundle['hash'] = 'x' }]
   ]
   for (const [what, change] of tampered) {
-    it(`refuses a bundle with ${what} changed`, async t => {
-      const { post, bundle } = await record(t)
+    it(`refuses a bundle with ${what} changed`, async () => {
+      const { post, bundle } = await record(await startedRounding())
       change(bundle)
       const { status, json } = await post('/api/render/prompts/go', { bundle })
       assert.deepEqual([status, json['code']], [400, 'BUNDLE_INVALID'])
     })
   }
 
-  it('refuses the bundle of another prompt', async t => {
-    const { post, bundle } = await record(t)
+  it('refuses the bundle of another prompt', async () => {
+    const { post, bundle } = await record(await startedRounding())
     const { status, json } = await post('/api/render/prompts/handlebars', { bundle })
     assert.deepEqual([status, json['code']], [400, 'BUNDLE_INVALID'])
     assert.match(String(json['message']), /recorded from prompt "go", not "handlebars"/)
   })
 
   it('answers 409 when the prompt has another revision', async t => {
-    const { post, store, bundle } = await record(t)
+    const { post, store, bundle } = await record(await startRounding(t))
     store.set('shenma:templates:go', JSON.stringify({ ...prompts['templates:go'], userPrompt: `${prompts['templates:go'].userPrompt}!` }))
     await post('/api/status/reload')
     const { status, json } = await post('/api/render/prompts/go', { bundle })
@@ -229,8 +238,8 @@ describe('a replay', () => {
     assert.notEqual(json['details']?.['recorded'], json['details']?.['current'])
   })
 
-  it('takes other variables as far as the recording goes', async t => {
-    const { post, bundle } = await record(t)
+  it('takes other variables as far as the recording goes', async () => {
+    const { post, bundle } = await record(await startedRounding())
     const { json } = await post('/api/render/prompts/go', { bundle, variables: { ...variables, number: 8 } })
     assert.match(String(json['rendered_prompt']), / 8$/)
     const beyond = await post('/api/render/prompts/go', { bundle, variables: { ...variables, session: 's3' } })
@@ -247,8 +256,8 @@ describe('a replay', () => {
     assert.equal(server.requests.length, 1)
   })
 
-  it('is refused together with a choice of tools', async t => {
-    const { post, bundle } = await record(t)
+  it('is refused together with a choice of tools', async () => {
+    const { post, bundle } = await record(await startedRounding())
     for (const tools of ['live', 'record', 'stub']) {
       const { status, json } = await post(`/api/render/prompts/go?tools=${tools}`, { bundle })
       assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'], tools)
@@ -257,8 +266,8 @@ describe('a replay', () => {
 
   const malformed: readonly unknown[] = ['text', {}, { version: 1 }, { version: 2, history: [], prompt: {}, now: '', variables: {}, caller: {}, environs: [], tools: [], hash: '' }]
   for (const bundle of malformed) {
-    it(`answers 400 for the bundle ${JSON.stringify(bundle).slice(0, 40)}`, async t => {
-      const { post } = await startService(t, prompts)
+    it(`answers 400 for the bundle ${JSON.stringify(bundle).slice(0, 40)}`, async () => {
+      const { post } = await startedPlain()
       const { status, json } = await post('/api/render/prompts/part', { bundle })
       assert.deepEqual([status, json['code']], [400, 'REQUEST_INVALID'])
     })
@@ -281,8 +290,8 @@ describe('?tools=stub', () => {
     assert.equal(server.requests.length, 0)
   })
 
-  it('answers 400 for another choice', async t => {
-    const { post } = await startService(t, prompts)
+  it('answers 400 for another choice', async () => {
+    const { post } = await startedPlain()
     assert.equal((await post('/api/render/prompts/part?tools=none')).status, 400)
   })
 })

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { watchPromises } from '../helpers/pending-promises.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
+import { type Registrations } from '../helpers/registered.ts'
 import { type Service, startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 // Tools that misbehave, seen from the outside: whole renders over a real server.
 
-/** The same use of a tool in both languages. */
-const PROMPTS = {
-  'templates:go': { syntax: 'go', userPrompt: 'got {{x_y}}{{with x_y}}!{{else}}?{{end}}' },
-  'templates:handlebars': { syntax: 'handlebars', userPrompt: 'got {{x_y}}{{#with (x_y)}}!{{else}}?{{/with}}' }
-}
+/** The same use of the tool `x.{name}` in both languages. */
+const promptsOf = (name: string) => ({
+  [`templates:go:${name}`]: { syntax: 'go', userPrompt: `got {{x_${name}}}{{with x_${name}}}!{{else}}?{{end}}` },
+  [`templates:handlebars:${name}`]: { syntax: 'handlebars', userPrompt: `got {{x_${name}}}{{#with (x_${name})}}!{{else}}?{{/with}}` }
+})
 const LANGUAGES = ['go', 'handlebars'] as const
 
 /** Everything that fails by itself, soon. */
@@ -38,37 +40,42 @@ const FAILING: ReadonlyArray<readonly [path: string, code: string, policy?: obje
 ]
 
 describe('a render with a tool that goes wrong', () => {
-  for (const [path, code, policy] of FAILING) {
-    it(`goes on with the default, and logs ${code} with the request id, for ${path}`, async t => {
-      const server = await startRestfulToolServer(t)
-      const { app, log } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in', ...policy } })
+  const nothing = { none: {}, empty: { default: 'x', onError: 'empty' }, aborts: { default: 'x', onError: 'abort' } }
+  const started = shared(async suite => {
+    const { origin } = await startRestfulToolServer(suite)
+    const failing = FAILING.map(([path, , policy], index) => ({ ...promptsOf(`f${index}`), [`tools:x:f${index}`]: { url: origin + path, default: 'a stand-in', ...policy } }))
+    const others = Object.entries(nothing).map(([name, policy]) => ({ ...promptsOf(name), [`tools:x:${name}`]: { url: `${origin}/500`, ...policy } }))
+    return await startService(suite, Object.assign({}, ...failing, ...others) as Registrations)
+  })
+
+  for (const [index, [path, code]] of FAILING.entries()) {
+    it(`goes on with the default, and logs ${code} with the request id, for ${path}`, async () => {
+      const { app, log } = await started()
       for (const language of LANGUAGES) {
-        const reply = await app.inject({ method: 'POST', url: `/api/render/prompts/${language}`, headers: { 'x-request-id': `of-${language}` } })
+        const [id, requestId] = [`${language}.f${index}`, `${language}-f${index}`]
+        const reply = await app.inject({ method: 'POST', url: `/api/render/prompts/${id}`, headers: { 'x-request-id': requestId } })
         assert.deepEqual([reply.statusCode, reply.json()], [200, { rendered_prompt: 'got a stand-in!', status: 'success' }])
-        const lines = log.filter(line => String(line['requestId']) === `of-${language}`)
-        assert.deepEqual(lines.map(line => [line['tool'], line['code'], line['msg']]), [['x.y', code, 'a tool call failed']])
+        const lines = log.filter(line => String(line['requestId']) === requestId)
+        assert.deepEqual(lines.map(line => [line['tool'], line['code'], line['msg']]), [[`x.f${index}`, code, 'a tool call failed']])
       }
     })
   }
 
-  it('goes on with nothing, which is false and prints empty, without a default', async t => {
-    const server = await startRestfulToolServer(t)
-    const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: `${server.origin}/500` } })
-    for (const language of LANGUAGES) assert.equal((await post(`/api/render/prompts/${language}`)).json['rendered_prompt'], 'got ?', language)
+  it('goes on with nothing, which is false and prints empty, without a default', async () => {
+    const { post } = await started()
+    for (const language of LANGUAGES) assert.equal((await post(`/api/render/prompts/${language}.none`)).json['rendered_prompt'], 'got ?', language)
   })
 
-  it('goes on with nothing when its registration says onError: empty', async t => {
-    const server = await startRestfulToolServer(t)
-    const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: `${server.origin}/500`, default: 'x', onError: 'empty' } })
-    for (const language of LANGUAGES) assert.equal((await post(`/api/render/prompts/${language}`)).json['rendered_prompt'], 'got ?', language)
+  it('goes on with nothing when its registration says onError: empty', async () => {
+    const { post } = await started()
+    for (const language of LANGUAGES) assert.equal((await post(`/api/render/prompts/${language}.empty`)).json['rendered_prompt'], 'got ?', language)
   })
 
-  it('ends with 502 TOOL_FAILED when its registration says onError: abort', async t => {
-    const server = await startRestfulToolServer(t)
-    const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: `${server.origin}/500`, default: 'x', onError: 'abort' } })
+  it('ends with 502 TOOL_FAILED when its registration says onError: abort', async () => {
+    const { post } = await started()
     for (const language of LANGUAGES) {
-      const { status, json } = await post(`/api/render/prompts/${language}`)
-      assert.deepEqual([status, json['code'], json['details']], [502, 'TOOL_FAILED', { tool: 'x_y' }], language)
+      const { status, json } = await post(`/api/render/prompts/${language}.aborts`)
+      assert.deepEqual([status, json['code'], json['details']], [502, 'TOOL_FAILED', { tool: 'x_aborts' }], language)
     }
   })
 
@@ -83,11 +90,11 @@ describe('a render with a tool that goes wrong', () => {
   for (const path of ['/hang', '/hang-after-headers', '/drip']) {
     it(`ends with 503 RENDER_TIMEOUT for ${path} without a timeout of its own, until the breaker opens`, async t => {
       const server = await startRestfulToolServer(t)
-      const { post } = await startService(t, { ...PROMPTS, 'tools:x:y': { url: server.origin + path, default: 'a stand-in', breaker: { minimumCalls: 3 } } }, { RENDER_TIMEOUT_MS: '1500' })
+      const { post } = await startService(t, { ...promptsOf('y'), 'tools:x:y': { url: server.origin + path, default: 'a stand-in', breaker: { minimumCalls: 3 } } }, { RENDER_TIMEOUT_MS: '1500' })
       const statuses: number[] = []
-      for (let render = 0; render < 4; render++) statuses.push((await post('/api/render/prompts/go')).status)
+      for (let render = 0; render < 4; render++) statuses.push((await post('/api/render/prompts/go.y')).status)
       assert.deepEqual(statuses, [503, 503, 503, 200])
-      assert.equal((await post('/api/render/prompts/handlebars')).json['rendered_prompt'], 'got a stand-in!')
+      assert.equal((await post('/api/render/prompts/handlebars.y')).json['rendered_prompt'], 'got a stand-in!')
       assert.equal(server.requests.length, 3)
     })
   }
@@ -125,11 +132,13 @@ describe('a render with tools that give much', () => {
 })
 
 describe('a tool with the name of a builtin', () => {
-  for (const name of ['each', 'lookup', 'printf', 'default', 'json']) {
-    it(`${name} is rejected by name and reason, and the builtin stays`, async t => {
-      const { get, post } = await startService(t, { [`tools:${name}`]: { url: 'http://127.0.0.1:1/' }, 'templates:p': '{{#each variables.list}}{{this}}{{/each}}' })
+  const NAMES = ['each', 'lookup', 'printf', 'default', 'json']
+  const started = shared(suite => startService(suite, { ...Object.fromEntries(NAMES.map(name => [`tools:${name}`, { url: 'http://127.0.0.1:1/' }])), 'templates:p': '{{#each variables.list}}{{this}}{{/each}}' }))
+  for (const name of NAMES) {
+    it(`${name} is rejected by name and reason, and the builtin stays`, async () => {
+      const { get, post } = await started()
       const entries = (await get('/api/status/entries')).json as unknown as Array<{ key: string, state: string, diagnostics: Array<{ code: string }> }>
-      assert.deepEqual(entries.map(({ key, state, diagnostics }) => [key, state, diagnostics.map(({ code }) => code)]), [[`shenma:tools:${name}`, 'rejected', ['FUNCTION_RESERVED']]])
+      assert.deepEqual(entries.filter(({ key }) => key === `shenma:tools:${name}`).map(({ key, state, diagnostics }) => [key, state, diagnostics.map(({ code }) => code)]), [[`shenma:tools:${name}`, 'rejected', ['FUNCTION_RESERVED']]])
       assert.equal((await post('/api/render/prompts/p', { variables: { list: [1, 2] } })).json['rendered_prompt'], '12')
     })
   }

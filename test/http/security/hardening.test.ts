@@ -4,16 +4,27 @@ import { maxHeaderSize } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
-import { type JsonView, startService } from '../../helpers/service.ts'
+import { type JsonView, type Service, startService } from '../../helpers/service.ts'
+import { type Ending, shared } from '../../helpers/shared.ts'
 import { startUpstream } from '../../helpers/upstream-server.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
 const registrations = { 'templates:hello': 'Hello {{name}}' }
 const RENDER = 'POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n'
 
+type Listening = Pick<Service, 'app' | 'log'> & { readonly url: string }
+
+async function listening (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Listening> {
+  const { app, listen, log } = await startService(t, registrations, environment)
+  return { app, log, url: await listen() }
+}
+
+const started = shared(listening)
+const startedToTell = shared(suite => listening(suite, { LOG_LEVEL: 'info' }))
+
 describe('requests that come slowly', () => {
-  it('have 10 s for their headers and 30 s in all', async t => {
-    const { app } = await startService(t, registrations)
+  it('have 10 s for their headers and 30 s in all', async () => {
+    const { app } = await started()
     const { headersTimeout, requestTimeout } = app.server
     assert.deepEqual([headersTimeout, requestTimeout], [10_000, 30_000])
   })
@@ -73,7 +84,7 @@ describe('requests that are not as they should be', () => {
   ]
   for (const [what, sent, status, code] of cases) {
     it(`are refused in the one shape of errors: ${what}`, async t => {
-      const { socket } = await openConnection(t)
+      const { socket } = await openConnection(t, await started())
       socket.write(sent)
       const answer = await answerOf(socket)
       assert.deepEqual([answer.status, answer.json['code']], [status, code])
@@ -90,13 +101,13 @@ describe('requests that are not as they should be', () => {
   ]
   for (const [what, sent, message] of neverRequests) {
     it(`are told what is wrong: ${what}`, async t => {
-      const { socket } = await openConnection(t)
+      const { socket } = await openConnection(t, await started())
       socket.write(sent)
       assert.equal((await answerOf(socket)).json['message'], message)
     })
 
     it(`are in the log under the id of their answer: ${what}`, async t => {
-      const { socket, log } = await openConnection(t, { LOG_LEVEL: 'info' })
+      const { socket, log } = await openConnection(t, await startedToTell())
       socket.write(sent)
       const { status, requestId, json: { code } } = await answerOf(socket)
       const { level: _level, time: _time, pid: _pid, hostname: _hostname, ...line } = log.at(-1) ?? {}
@@ -106,7 +117,7 @@ describe('requests that are not as they should be', () => {
 
   for (const [what, head] of [['HTTP/1.0, which knows no host', 'GET /healthz HTTP/1.0\r\n\r\n'], ['an expectation to be met', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n']] as const) {
     it(`are not ${what}`, async t => {
-      const { socket } = await openConnection(t)
+      const { socket } = await openConnection(t, await started())
       socket.write(head)
       assert.match(await text(socket), /HTTP\/1.1 200 OK/)
     })
@@ -130,7 +141,7 @@ describe('requests that are not as they should be', () => {
   })
 
   it('do no harm to the next one', async t => {
-    const { socket, url } = await openConnection(t)
+    const { socket, url } = await openConnection(t, await started())
     socket.write('hello\r\n\r\n')
     await answerOf(socket)
     assert.equal((await fetch(`${url}/api/prompts`)).status, 200)
@@ -143,9 +154,8 @@ describe('requests that are not as they should be', () => {
   })
 })
 
-async function openConnection (t: TestContext, environment: Readonly<Record<string, string>> = {}) {
-  const { app, listen, log } = await startService(t, registrations, environment)
-  const url = await listen()
+async function openConnection (t: TestContext, service?: Listening) {
+  const { app, url, log } = service ?? await listening(t)
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
   socket.on('error', () => {})
   t.after(() => socket.destroy())

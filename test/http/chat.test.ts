@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 const registrations = {
   'environs:vscode:rules': '"tests"',
@@ -8,9 +9,11 @@ const registrations = {
 }
 const echo = { LLM_BASE_URL: 'builtin:echo' }
 
+const started = shared(suite => startService(suite, registrations, echo))
+
 describe('POST /api/chat/prompts/{id}', () => {
-  it('answers with an OpenAI chat completion', async t => {
-    const { post } = await startService(t, registrations, echo)
+  it('answers with an OpenAI chat completion', async () => {
+    const { post } = await started()
     const { status, json } = await post('/api/chat/prompts/ask', { variables: { code: 'x' } })
     assert.equal(status, 200)
     assert.equal(json['object'], 'chat.completion')
@@ -18,25 +21,25 @@ describe('POST /api/chat/prompts/{id}', () => {
     assert.equal(json['choices']?.[0]?.['message']?.['content'], 'Review for tests: x')
   })
 
-  it('lets the caller choose the model', async t => {
-    const { post } = await startService(t, registrations, echo)
+  it('lets the caller choose the model', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/prompts/ask/chat', { args: { code: 'x' }, model: 'mine' })).json['model'], 'mine')
   })
 
-  it('takes null for what OpenAI\'s API takes it for', async t => {
-    const { post } = await startService(t, registrations, echo)
+  it('takes null for what OpenAI\'s API takes it for', async () => {
+    const { post } = await started()
     const nothing = Object.fromEntries(['temperature', 'top_p', 'n', 'max_tokens', 'frequency_penalty', 'presence_penalty', 'stop', 'stream', 'user', 'model', 'messages', 'fallbacks'].map(name => [name, null]))
     assert.equal((await post('/api/chat/prompts/ask', { variables: { code: 'x' }, ...nothing })).status, 200)
   })
 
-  it('appends the conversation after the rendered messages', async t => {
-    const { post } = await startService(t, registrations, echo)
+  it('appends the conversation after the rendered messages', async () => {
+    const { post } = await started()
     const messages = [{ role: 'assistant', content: 'ok' }, { role: 'user', content: 'and now?' }]
     assert.equal((await post('/api/chat/prompts/ask', { variables: { code: 'x' }, messages })).json['choices']?.[0]?.['message']?.['content'], 'and now?')
   })
 
-  it('refuses a system message from the caller', async t => {
-    const { post } = await startService(t, registrations, echo)
+  it('refuses a system message from the caller', async () => {
+    const { post } = await started()
     const { status } = await post('/api/chat/prompts/ask', { variables: { code: 'x' }, messages: [{ role: 'system', content: 'obey' }] })
     assert.equal(status, 400)
   })
@@ -48,8 +51,8 @@ describe('POST /api/chat/prompts/{id}', () => {
     assert.equal(json['code'], 'LLM_NOT_CONFIGURED')
   })
 
-  it('answers the render\'s own error before it asks the model', async t => {
-    const { post } = await startService(t, registrations, echo)
+  it('answers the render\'s own error before it asks the model', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/chat/prompts/ask')).json['code'], 'VARIABLE_MISSING')
   })
 })

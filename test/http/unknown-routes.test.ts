@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../helpers/service.ts'
+import { shared } from '../helpers/shared.ts'
 
 /** What a request is answered whose method Fastify's `inject` would not send. */
 async function send (origin: string, method: string, path: string, body?: string) {
@@ -13,6 +14,11 @@ async function send (origin: string, method: string, path: string, body?: string
     call.on('error', reject).end(body)
   })
 }
+
+const started = shared(async suite => {
+  const service = await startService(suite, {})
+  return { ...service, origin: await service.listen() }
+})
 
 describe('a path that is known, with another method', () => {
   const calls = [
@@ -27,22 +33,22 @@ describe('a path that is known, with another method', () => {
     ['PUT', '/v1/models', 'GET, HEAD']
   ] as const
   for (const [method, path, allowed] of calls) {
-    it(`is 405 and says what it takes: ${method} ${path}`, async t => {
-      const [status, allow, body] = await send(await (await startService(t, {})).listen(), method, path)
+    it(`is 405 and says what it takes: ${method} ${path}`, async () => {
+      const [status, allow, body] = await send((await started()).origin, method, path)
       assert.deepEqual([status, allow], [405, allowed])
       assert.equal(body['code'] ?? body['error']?.['code'], 'METHOD_NOT_ALLOWED')
     })
   }
 
-  it('names the methods for programs', async t => {
-    const { app } = await startService(t, {})
+  it('names the methods for programs', async () => {
+    const { app } = await started()
     const { details } = (await app.inject({ method: 'PATCH', url: '/api/prompts' })).json<{ details: object }>()
     assert.deepEqual(details, { allowed: ['GET', 'HEAD'] })
   })
 
   for (const [body, what] of [['{', 'is no JSON'], ['{}', 'is JSON']] as const) {
-    it(`is no matter of a body that ${what}`, async t => {
-      const origin = await (await startService(t, {})).listen()
+    it(`is no matter of a body that ${what}`, async () => {
+      const { origin } = await started()
       assert.deepEqual([(await send(origin, 'QUERY', '/api/prompts', body))[0], (await send(origin, 'PATCH', '/api/prompts', body))[0]], [405, 405])
     })
   }
@@ -56,8 +62,8 @@ describe('a path that is not known', () => {
     ['QUERY', '/api/nothing', undefined]
   ] as const
   for (const [method, path, near] of calls) {
-    it(`is 404 with ${near?.length ?? 0} routes for it without its slash: ${method} ${path}`, async t => {
-      const [status, allow, { details }] = await send(await (await startService(t, {})).listen(), method, path)
+    it(`is 404 with ${near?.length ?? 0} routes for it without its slash: ${method} ${path}`, async () => {
+      const [status, allow, { details }] = await send((await started()).origin, method, path)
       assert.deepEqual([status, allow, details?.['near']], [404, undefined, near])
     })
   }

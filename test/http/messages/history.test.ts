@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../../helpers/service.ts'
+import { type Ending, shared } from '../../helpers/shared.ts'
 
 /** What was said, with everything that would mean something in a template. */
 const SAID = [
@@ -13,7 +14,7 @@ const PLACED = { messages: [{ role: 'system', content: 'Be {{variables.tone}}.' 
 
 const variables = { tone: 'kind', secret: 'sesame' }
 
-async function start (t: TestContext) {
+async function start (t: Ending) {
   return await startService(t, {
     'templates:placed': PLACED,
     'templates:bare': [{ role: 'system', content: 'Be {{variables.tone}}.' }],
@@ -25,40 +26,42 @@ async function start (t: TestContext) {
 const system = { role: 'system', content: 'Be kind.' }
 const now = { role: 'user', content: 'Now answer.' }
 
+const started = shared(start)
+
 describe('the messages of a caller', () => {
-  it('go where the prompt has their place, and are never rendered', async t => {
-    const { post } = await start(t)
+  it('go where the prompt has their place, and are never rendered', async () => {
+    const { post } = await started()
     assert.deepEqual((await post('/api/render/prompts/placed', { variables, messages: SAID })).json['rendered_prompt'], [system, ...SAID, now])
     assert.deepEqual((await post('/api/render/prompts/go', { variables, messages: SAID })).json['rendered_prompt'], [...SAID, { role: 'user', content: 'Be kind.' }])
   })
 
-  it('are appended to a prompt without their place', async t => {
-    const { post } = await start(t)
+  it('are appended to a prompt without their place', async () => {
+    const { post } = await started()
     assert.deepEqual((await post('/api/render/prompts/bare', { variables, messages: SAID })).json['rendered_prompt'], [system, ...SAID])
   })
 
-  it('make messages of a prompt of one text', async t => {
-    const { post } = await start(t)
+  it('make messages of a prompt of one text', async () => {
+    const { post } = await started()
     assert.equal((await post('/api/render/prompts/text', { variables, messages: [] })).json['rendered_prompt'], 'Be kind.')
     assert.deepEqual((await post('/api/render/prompts/text', { variables, messages: SAID })).json['rendered_prompt'], [{ role: 'user', content: 'Be kind.' }, ...SAID])
   })
 
-  it('leave nothing in their place when there are none', async t => {
-    const { post } = await start(t)
+  it('leave nothing in their place when there are none', async () => {
+    const { post } = await started()
     for (const body of [{ variables }, { variables, messages: null }, { variables, messages: [] }]) {
       assert.deepEqual((await post('/api/render/prompts/placed', body)).json['rendered_prompt'], [system, now])
     }
   })
 
-  it('speak as users, assistants and tools only', async t => {
-    const { post } = await start(t)
+  it('speak as users, assistants and tools only', async () => {
+    const { post } = await started()
     for (const role of ['system', 'developer', 'function', '', '__proto__']) {
       assert.equal((await post('/api/render/prompts/placed', { variables, messages: [{ role, content: 'x' }] })).status, 400, role)
     }
   })
 
-  it('stand in their place before the model, too', async t => {
-    const { post } = await start(t)
+  it('stand in their place before the model, too', async () => {
+    const { post } = await started()
     // The echo answers the last message of a user.
     const said = [{ role: 'user', content: 'said before' }]
     for (const [url, body] of [
@@ -74,8 +77,8 @@ describe('the messages of a caller', () => {
 })
 
 describe('a bundle', () => {
-  it('holds the history, and renders the same with it', async t => {
-    const { post } = await start(t)
+  it('holds the history, and renders the same with it', async () => {
+    const { post } = await started()
     const recorded = await post('/api/render/prompts/placed?tools=record', { variables, messages: SAID })
     const bundle = recorded.json['bundle'] as JsonView
     assert.deepEqual([bundle['version'], bundle['history']], [2, SAID])
@@ -83,15 +86,15 @@ describe('a bundle', () => {
     assert.deepEqual(again.json['rendered_prompt'], recorded.json['rendered_prompt'])
   })
 
-  it('takes another history in place of its own', async t => {
-    const { post } = await start(t)
+  it('takes another history in place of its own', async () => {
+    const { post } = await started()
     const { json } = await post('/api/render/prompts/placed?tools=record', { variables, messages: SAID })
     const other = [{ role: 'user', content: 'other' }]
     assert.deepEqual((await post('/api/render/prompts/placed', { bundle: json['bundle'], messages: other })).json['rendered_prompt'], [system, ...other, now])
   })
 
-  it('is refused when its history was changed', async t => {
-    const { post } = await start(t)
+  it('is refused when its history was changed', async () => {
+    const { post } = await started()
     const { json } = await post('/api/render/prompts/placed?tools=record', { variables, messages: SAID })
     const bundle = { ...json['bundle'], history: [{ role: 'user', content: 'forged' }] }
     assert.equal((await post('/api/render/prompts/placed', { bundle })).json['code'], 'BUNDLE_INVALID')

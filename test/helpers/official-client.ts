@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import { type Registrations } from './registered.ts'
 import { type Service, startService } from './service.ts'
-import { type Ending, shared } from './shared.ts'
+import { type AtEnd, shared } from './shared.ts'
 import { type Answer, startUpstream, type UpstreamServer } from './upstream-server.ts'
 
 /** The service on a socket between OpenAI's own client and an upstream that is not ours. */
@@ -14,7 +14,7 @@ export interface OfficialClient {
   asked (): readonly OpenAI.ChatCompletionCreateParams[]
 }
 
-export async function startOfficialClient (t: Ending, answer: Answer, registrations: Registrations = {}, environment: Readonly<Record<string, string>> = {}): Promise<OfficialClient> {
+export async function startOfficialClient (t: AtEnd, answer: Answer, registrations: Registrations = {}, environment: Readonly<Record<string, string>> = {}): Promise<OfficialClient> {
   const upstream = await startUpstream(answer)
   const service = await startService(t, registrations, { LLM_BASE_URL: upstream.baseUrl, RENDER_TIMEOUT_MS: '20000', ...environment })
   // Hooks run in the order of their registration; a call that still runs would keep the service from closing.

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { type Ending } from './shared.ts'
+import { type AtEnd } from './shared.ts'
 import { createTemporaryFolder } from './temporary-folder.ts'
 
 /** A git repository with one new file, and the environment of a service that offers it as a target. */
@@ -13,7 +13,7 @@ export interface ScratchRepository {
 }
 
 /** Makes a repository, `repo`, and an operator's file that offers it as the workspace `repo` and the target `here`. */
-export async function scratchRepository (t: Ending): Promise<ScratchRepository> {
+export async function scratchRepository (t: AtEnd): Promise<ScratchRepository> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const path = join(folder.path, 'repo')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -54,7 +54,7 @@ interface Place extends Service {
   ask (text: string, headers?: RequestHeaders): Promise<Reply & { readonly id: string }>
 }
 
-async function start (t: Ending, { tokens, agents = {} }: { readonly tokens?: readonly string[], readonly agents?: object } = {}): Promise<Place> {
+async function start (t: AtEnd, { tokens, agents = {} }: { readonly tokens?: readonly string[], readonly agents?: object } = {}): Promise<Place> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.md', 'price 1\n')

@@ -4,11 +4,11 @@ import { type Explanation } from '../../src/service/render/explanation.ts'
 import { type Origin } from '../../src/template/explain/origin.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 
 const SECRET = 'sesame-4711'
 
-async function start (t: Ending) {
+async function start (t: AtEnd) {
   process.env['TOOL_SECRET_FINDER'] = SECRET
   t.after(() => delete process.env['TOOL_SECRET_FINDER'])
   const headers = { authorization: 'Bearer ${secret:FINDER}' } // eslint-disable-line no-template-curly-in-string

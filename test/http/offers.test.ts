@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type Service, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -12,7 +12,7 @@ const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicK
 const SKILL = '---\nname: deploy\ndescription: Deploys.\nparams: [{ name: version, required: true }]\n---\nDeploy.'
 
 /** A service whose operator offers a folder with a skill, another one, and a machine. */
-async function start (t: Ending, tokens = '', environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: AtEnd, tokens = '', environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/.kosmos-panel/skills/ops/deploy/SKILL.md', SKILL)

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { creating, createScratch, DELETING, deleting, isGreen, PAPAYU, REMEMBERING, type Scratch } from '../plans/scratch.ts'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const GOAL = { goal: 'plan: исправь тест', workspace: 'shop' }
 
-async function start (t: Ending, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: AtEnd, { environment }: Scratch, more: Readonly<Record<string, string>> = {}): Promise<Service> {
   const { STORE_DIR: _store, ...own } = environment
   return await startService(t, { 'plans:default': PAPAYU, 'plans:careful': { ...PAPAYU, description: 'x', prompt: 'x', checks: ['test'] }, 'plans:unchecked': { ...PAPAYU, description: 'x', prompt: 'x', checks: [] } }, { ...own, ...more })
 }

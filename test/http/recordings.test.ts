@@ -5,7 +5,7 @@ import { type JsonObject } from '../../src/base/json.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type Registrations } from '../helpers/registered.ts'
 import { type JsonView, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
 const environs = {
@@ -46,7 +46,7 @@ function tools (origin: string) {
   }
 }
 
-async function startRecorder (t: Ending, further: Registrations = {}) {
+async function startRecorder (t: AtEnd, further: Registrations = {}) {
   const server = await startRestfulToolServer(t, {
     '/find': response => response.setHeader('content-type', 'application/json').end('{"name":"Run","at":[1,2]}'),
     '/list': response => response.setHeader('content-type', 'application/json').end('[1, -0, 2.50]')
@@ -171,7 +171,7 @@ describe('a recorded render', () => {
 
 describe('a replay', () => {
   // The replies of this service pass JSON.parse here, which would change integers beyond 2^53, and so the hash.
-  const startRounding = (t: Ending) => startRecorder(t, { 'environs:codebase:numbers': '[1]', 'tools:x:big': { url: 'http://127.0.0.1:1/', default: 0 } })
+  const startRounding = (t: AtEnd) => startRecorder(t, { 'environs:codebase:numbers': '[1]', 'tools:x:big': { url: 'http://127.0.0.1:1/', default: 0 } })
   const startedRounding = shared(startRounding)
 
   async function record (service: Awaited<ReturnType<typeof startRounding>>) {

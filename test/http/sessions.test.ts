@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { assertDocumented } from '../helpers/log-lines.ts'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
@@ -30,7 +30,7 @@ const REPLIES = `
 - { user: owner, offers: find, calls: [{ name: find }] }
 `.replaceAll('reply: no', 'reply: "no"').replaceAll('reply: yes', 'reply: "yes"')
 
-async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: AtEnd, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('replies.yaml', REPLIES)

@@ -4,14 +4,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type JsonView, type Service, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const skillOf = (name: string): string => readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8')
 
 const REGISTERED = { 'skills:git-quick-commit': skillOf('git-quick-commit'), 'skills:release-notes': skillOf('release-notes'), 'skills:disk-cleanup-report': skillOf('disk-cleanup-report') }
 
-const start = (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service> =>
+const start = (t: AtEnd, environment: Readonly<Record<string, string>> = {}): Promise<Service> =>
   startService(t, REGISTERED, { LLM_BASE_URL: 'builtin:script', LLM_SCRIPT_FILE: 'examples/demo/replies.yaml', LOG_LEVEL: 'silent', ...environment })
 
 /** Goes through a run: a path and a body each; gives what the model said, and the state at the end. */

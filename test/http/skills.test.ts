@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type JsonView, type Reply, type RequestHeaders, type Service, startService } from '../helpers/service.ts'
-import { type Ending, shared } from '../helpers/shared.ts'
+import { type AtEnd, shared } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
 
@@ -39,7 +39,7 @@ const REPLIES = [
 
 const PATHS = ['message', 'command-result', 'continue', 'skip'] as const
 
-async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
+async function start (t: AtEnd, environment: Readonly<Record<string, string>> = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('replies.yaml', JSON.stringify(REPLIES))
@@ -216,7 +216,7 @@ describe('A skill over REST', () => {
 })
 
 /** A service whose operator offers a folder to run commands in. @param auto whether they may run unasked */
-async function startWithTarget (t: Ending, { auto = false, tokens = '' } = {}): Promise<Service> {
+async function startWithTarget (t: AtEnd, { auto = false, tokens = '' } = {}): Promise<Service> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   await folder.write('shop/a.txt', 'a')

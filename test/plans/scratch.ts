@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Ending } from '../helpers/shared.ts'
+import { type AtEnd } from '../helpers/shared.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const run = promisify(execFile)
@@ -22,7 +22,7 @@ export interface Scratch {
 }
 
 /** The example's project in a repository of its own. @param replies go before those of the example @param profiles beside or in place of those of schema 1 */
-export async function createScratch (t: Ending, replies = '', profiles: Readonly<Record<string, object>> = {}): Promise<Scratch> {
+export async function createScratch (t: AtEnd, replies = '', profiles: Readonly<Record<string, object>> = {}): Promise<Scratch> {
   const folder = await createTemporaryFolder()
   t.after(folder.remove)
   const path = join(folder.path, 'shop')

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type Registrations } from '../../helpers/registered.ts'
 import { startRestfulToolServer } from '../../helpers/restful-tool-server.ts'
 import { type JsonView, type Reply, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const registrations: Registrations = {
@@ -13,7 +13,7 @@ const registrations: Registrations = {
   'environs:team:tone': '"kind"'
 }
 
-async function startPreviews (t: Ending) {
+async function startPreviews (t: AtEnd) {
   const server = await startRestfulToolServer(t, { '/find': response => response.setHeader('content-type', 'application/json').end('"found"') })
   const tools = { 'tools:x:find': { url: `${server.origin}/find`, method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: 'nothing' } }
   const service = await startService(t, { ...registrations, ...tools }, { LOG_LEVEL: 'info' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 
 /** What was said, with everything that would mean something in a template. */
 const SAID = [
@@ -14,7 +14,7 @@ const PLACED = { messages: [{ role: 'system', content: 'Be {{variables.tone}}.' 
 
 const variables = { tone: 'kind', secret: 'sesame' }
 
-async function start (t: Ending) {
+async function start (t: AtEnd) {
   return await startService(t, {
     'templates:placed': PLACED,
     'templates:bare': [{ role: 'system', content: 'Be {{variables.tone}}.' }],

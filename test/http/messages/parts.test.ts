@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonView, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 
 const PICTURE = 'data:image/png;base64,iVBORw0KGgo='
 
@@ -33,7 +33,7 @@ const photos = Object.fromEntries(Object.entries(LANGUAGES).map(([syntax, variab
 
 const VARIABLES = { what: 'it', more: '', url: PICTURE }
 
-async function start (t: Ending, prompt: unknown, environment: Readonly<Record<string, string>> = {}) {
+async function start (t: AtEnd, prompt: unknown, environment: Readonly<Record<string, string>> = {}) {
   return await startService(t, { ...photos, 'templates:p': prompt, 'environs:site:name': 'shop', 'templates:part': 'of {{variables.what}}' }, { LLM_BASE_URL: 'builtin:echo', ...environment })
 }
 

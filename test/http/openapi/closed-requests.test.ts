@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type InjectOptions } from 'fastify'
 import { FRAMES } from '../../../src/http/socket/frames.ts'
 import { type JsonView, type Service, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 import { connectSocket } from '../../helpers/socket-client.ts'
 
 /** What internal code trusts, and one name that means nothing anywhere. */
@@ -109,7 +109,7 @@ async function callsOf ({ app }: Service): Promise<Call[]> {
   }))
 }
 
-async function start (t: Ending): Promise<Service> {
+async function start (t: AtEnd): Promise<Service> {
   return await startService(t, { 'templates:greet': 'Hello' }, { LOG_LEVEL: 'silent', LLM_BASE_URL: 'builtin:echo' })
 }
 

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { describe, it, type TestContext } from 'node:test'
 import { type JsonView, type Service, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 import { startUpstream } from '../../helpers/upstream-server.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
@@ -14,7 +14,7 @@ const RENDER = 'POST /api/render/prompts/hello HTTP/1.1\r\nhost: localhost\r\nco
 
 type Listening = Pick<Service, 'app' | 'log'> & { readonly url: string }
 
-async function listening (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Listening> {
+async function listening (t: AtEnd, environment: Readonly<Record<string, string>> = {}): Promise<Listening> {
   const { app, listen, log } = await startService(t, registrations, environment)
   return { app, log, url: await listen() }
 }

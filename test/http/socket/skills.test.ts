@@ -5,13 +5,13 @@ import { skillFrames } from '../../../src/http/socket/skill-frames.ts'
 import { type Transition } from '../../../src/session/model.ts'
 import { scratchRepository } from '../../helpers/scratch-repository.ts'
 import { type Service, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 import { connectSocket, type SocketClient } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 
 const SKILLS = Object.fromEntries(['git-quick-commit', 'disk-cleanup-report'].map(name => [`skills:${name}`, readFileSync(`examples/skills/${name}/SKILL.md`, 'utf8')]))
 
-async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string, log (): string[], write (path: string, text: string): Promise<void> }> {
+async function start (t: AtEnd, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string, log (): string[], write (path: string, text: string): Promise<void> }> {
   const repository = await scratchRepository(t)
   const service = await startService(t, SKILLS, { ...repository.environment, LOG_LEVEL: 'silent', ...environment })
   return Object.assign({}, service, { origin: await service.listen(), log: repository.log, write: repository.write })

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { text } from 'node:stream/consumers'
 import { type Service, startService } from '../../helpers/service.ts'
-import { type Ending, shared } from '../../helpers/shared.ts'
+import { type AtEnd, shared } from '../../helpers/shared.ts'
 import { connectSocket, type SocketWishes } from '../../helpers/socket-client.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
@@ -12,7 +12,7 @@ import { waitFor } from '../../helpers/wait-for.ts'
 const AGENT = { mode: 'steps', help: 'Ask me.', classify: { prompt: 'c' }, select: { prompt: 's' }, tools: [] }
 const TOKENS = [tokenEntry('ann', 'run'), tokenEntry('bob', 'read'), tokenEntry('eve', 'run:requests=3')].join(',')
 
-async function start (t: Ending, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string }> {
+async function start (t: AtEnd, environment: Readonly<Record<string, string>> = {}): Promise<Service & { readonly origin: string }> {
   const service = await startService(t, { 'agents:helper': AGENT }, { LLM_BASE_URL: 'builtin:echo', LOG_LEVEL: 'silent', ...environment })
   return { ...service, origin: await service.listen() }
 }

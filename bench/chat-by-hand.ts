@@ -3,8 +3,8 @@
 // minimal proxy a service can come that has them.
 import { type Readable } from 'node:stream'
 import { Pool } from 'undici'
-import { ChatBody } from '../src/http/prompts/prompt-body.ts'
-import { PromptId } from '../src/http/base/schemas.ts'
+import { ChatBody } from '../src/http/prompt-request.ts'
+import { PromptId } from '../src/http/schemas.ts'
 import { type JsonObject } from '../src/base/json.ts'
 import { createYardstickApp, listenAsYardstick, REVISION } from './yardstick-app.ts'
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { type TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
-import { type App } from '../src/http/base/app-types.ts'
-import { observeRequests } from '../src/http/base/request-log.ts'
-import { schemaController } from '../src/http/openapi/schema-controller.ts'
+import { type App } from '../src/http/app.ts'
+import { observeRequests } from '../src/http/request-log.ts'
+import { schemaController } from '../src/http/validation.ts'
 import { openLog } from '../src/observe/log.ts'
 import { Metrics } from '../src/observe/metrics.ts'
 import { createObserver } from '../src/observe/observer.ts'
-import { type Generation } from '../src/registry/generation/generation.ts'
+import { type Generation } from '../src/registry/generation.ts'
 
 /** Of a prompt that no yardstick has. */
 export const REVISION = 'RpxSPWqS7NC1'

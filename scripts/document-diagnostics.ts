@@ -1,4 +1,4 @@
-import { DIAGNOSTIC_TABLE } from '../src/registry/diagnostic/diagnostic-table.ts'
+import { DIAGNOSTIC_TABLE } from '../src/registry/diagnostic-table.ts'
 
 /** The page of the docs that explains all codes, in Markdown. */
 export function documentDiagnostics (): string {

@@ -1,6 +1,6 @@
-import { type TemplateFunction } from '../src/template/functions/function.ts'
-import { FORMS } from '../src/template/functions/forms.ts'
-import { FUNCTIONS } from '../src/template/functions/functions.ts'
+import { type TemplateFunction } from '../src/template/template-function.ts'
+import { FORMS } from '../src/template/function-forms.ts'
+import { FUNCTIONS } from '../src/template/functions.ts'
 
 type Documented = Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'example'>
 

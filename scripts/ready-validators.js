@@ -27,7 +27,7 @@ export async function readyValidators () {
 /** The code of each module, by its path. */
 export async function readyCode () {
   const lines = MODULES.map((module, index) => `import { validators as validators${index} } from './${module}'`)
-  const contents = [...lines, 'import { sourceOf } from \'./src/base/fixed-validators.ts\'', `export const sources = [${MODULES.map((_, index) => `sourceOf(validators${index})`).join(', ')}]`].join('\n')
+  const contents = [...lines, 'import { sourceOf } from \'./src/base/published-schema.ts\'', `export const sources = [${MODULES.map((_, index) => `sourceOf(validators${index})`).join(', ')}]`].join('\n')
   await build({ stdin: { contents, resolveDir: '.' }, outfile: SOURCES, bundle: true, packages: 'external', format: 'esm', platform: 'node', logLevel: 'warning' })
   const { sources } = await import(`${pathToFileURL(resolve(SOURCES)).href}?${Date.now()}`)
   return new Map(MODULES.map((module, index) => [resolve(module), asModule(sources[index])]))

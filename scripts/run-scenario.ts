@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { ANYONE } from '../src/access/caller.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openService } from '../src/service.ts'
-import { type Golden } from '../src/service/sessions/trace/golden.ts'
+import { type Golden } from '../src/service/sessions/traces.ts'
 import { type Scenario } from './golden-scenarios.ts'
 
 const SILENT = { debug () {}, info () {}, warn () {}, error () {} }

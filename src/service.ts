@@ -1,59 +1,47 @@
-import { type Log } from './base/log.ts'
-import { type Rates } from './access/rates.ts'
-import { type Config, mediaTokensIn } from './config/config.ts'
-import { readOffered } from './config/read-offered.ts'
-import { Environs } from './registry/kinds/environ/environs.ts'
-import { type Caller } from './access/caller.ts'
-import { type Owners } from './access/tokens.ts'
-import { type Kind } from './registry/kinds/kind.ts'
-import { environKind } from './registry/kinds/environ/environ-kind.ts'
+import type { Caller } from './access/caller.ts'
+import type { Rates } from './access/rates.ts'
+import type { Owners } from './access/token-table.ts'
+import { type Config, labelsIn, mediaTokensIn } from './config/config.ts'
+import { readOffered } from './config/service-files.ts'
 import { KINDS, ON_DEMAND } from './registry/kind-table.ts'
+import { environKind, Environs } from './registry/kinds/environ-kind.ts'
+import type { Kind } from './registry/kinds/entry-kind.ts'
 import { Registry } from './registry/registry.ts'
-import { createPromptChat, type ChatWithPrompt } from './service/chat/chat-with-prompt.ts'
-import { CountedModels } from './service/chat/counted-models.ts'
-import { createModels, modelOfSkills } from './service/chat/create-models.ts'
-import { createLlmFunctions, type LlmFunctions } from './service/chat/llm-functions.ts'
-import { createToolLoop } from './service/chat/tool-loop.ts'
-import { UsageCounter } from './service/chat/usage-counter.ts'
-import { createCandidateParser } from './service/lint/candidate-parser.ts'
+import type { Log } from './runtime/telemetry.ts'
+import { type ChatWithPrompt, createPromptChat, createToolLoop } from './service/chat/chat-with-prompt.ts'
+import { CountedModels, createLlmFunctions, type LlmFunctions, UsageCounter } from './service/chat/models.ts'
+import { type ChoosePrompt, createPromptChoice } from './service/choose-prompt.ts'
+import { createModels, modelOfSkills, openRates, operatorFrom } from './service/from-config.ts'
 import { createUserFinder, type FindUsers } from './service/lint/find-users.ts'
-import { createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
+import { createCandidateParser, createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
-import { type Publisher } from './service/publish/publish-entry.ts'
-import { createPromptChoice, type ChoosePrompt } from './service/versions/choose-prompt.ts'
-import { openPublishing } from './service/release/open-publishing.ts'
-import { type Releases } from './service/release/releases.ts'
-import { VersionReader } from './service/versions/version-reader.ts'
-import { createPreviewer, type PreviewPrompt } from './service/preview/preview-prompt.ts'
-import { PromptTests } from './service/testing/prompt-tests.ts'
-import { createCaseRunner, type RunCase } from './service/testing/run-case.ts'
-import { callWith, recallWith } from './service/render/call-tool.ts'
-import { observeRenders } from './service/render/observe-renders.ts'
-import { createEnvironReader, type ReadEnviron } from './service/render/read-environ.ts'
-import { createRecordings, type Recordings } from './service/render/recordings.ts'
-import { createPromptRenderer, type RenderPrompt } from './service/render/render-prompt.ts'
 import { Memories } from './service/memories.ts'
-import { openRates } from './service/open-rates.ts'
-import { type SessionObserver } from './service/sessions/perform/performer.ts'
+import { createPreviewer, type PreviewPrompt } from './service/preview-prompt.ts'
+import { createCaseRunner, PromptTests, type RunCase } from './service/prompt-tests.ts'
+import { createEntryCheck, createPublisher, type Publisher } from './service/publish-entry.ts'
+import { VersionPublisher } from './service/publish-version.ts'
+import { createEnvironReader, type ReadEnviron } from './service/read-environ.ts'
+import { createAudit, RecordStore } from './service/record-store.ts'
+import { createRecordings, type Recordings } from './service/recordings.ts'
+import { Releases } from './service/releases.ts'
+import { callWith, createPromptRenderer, observeRenders, recallWith, type RenderPrompt } from './service/render-prompt.ts'
+import { type SessionKinds, sessionKindsOf } from './service/sessions/kind-table.ts'
+import { ForeignSkills, Offers } from './service/sessions/offers.ts'
 import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
-import { sessionSealsOf } from './service/sessions/storage/session-seals.ts'
-import { type SessionKinds, sessionKindsOf } from './service/sessions/kinds/table.ts'
-import { ForeignSkills } from './service/sessions/offers/foreign-skills.ts'
-import { Offers } from './service/sessions/offers/offers.ts'
+import type { SessionObserver } from './service/sessions/performer.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
-import { createSkillRenderer } from './service/sessions/kinds/render-skill.ts'
-import { readSkillPrompts } from './service/skill-prompts.ts'
-import { operatorFrom } from './service/tools/operator-from.ts'
-import { createToolTrial, type TryTool } from './service/tools/try-tool.ts'
-import { kindPrefix } from './store/keys.ts'
-import { openStore } from './store/open-store.ts'
-import { type Store } from './store/store.ts'
+import { sessionSealsOf } from './service/sessions/session-storage.ts'
+import { createSkillRenderer, readSkillPrompts } from './service/skill-prompts.ts'
+import { createToolTrial, type TryTool } from './service/try-tool.ts'
+import { VersionReader } from './service/version-reader.ts'
+import type { InTurn } from './store/directory-store.ts'
+import { kindPrefix, type Store, type StoreKeys } from './store/store.ts'
 import { goLanguage } from './template/go/go-language.ts'
 import { handlebarsLanguage } from './template/handlebars/handlebars-language.ts'
-import { type PreparationState } from './tool/call/preparation.ts'
-import { createToolCaller } from './tool/call/tool-caller.ts'
-import { createToolReader } from './tool/definition/tool-reader.ts'
-import { type ToolType } from './tool/tool-type.ts'
+import type { PreparationState } from './tool/preparation.ts'
+import { createToolCaller } from './tool/tool-caller.ts'
+import { createToolReader, type ToolReader } from './tool/tool-reader.ts'
+import type { ToolType } from './tool/tool-type.ts'
 import { TOOL_TYPES } from './tool/tool-types.ts'
 
 /** How long the start of the service waits for tool servers to report their tools, in ms. When a server reports later, its tools are linked later. */
@@ -301,4 +289,73 @@ function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, 
     ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
     : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
   return openStore(place, { prefix: config.KEY_PREFIX, kinds: [...kinds, ...ON_DEMAND] }, log)
+}
+
+interface OpenPublishingOptions {
+  readonly config: Config
+  readonly store: Store
+  readonly registry: Registry
+  readonly environs: Environs
+  readonly toolReader: ToolReader
+  readonly versions: VersionReader
+  readonly log: Log
+  /** Called with the keys that this process has written or removed, before the registry reads them again. */
+  readonly onChanged: (keys: readonly string[]) => void
+  /** Called with each label that was moved or removed. */
+  readonly onMoved?: ((label: string) => void) | undefined
+}
+
+/** The operations that write to the store: on entries (prompts, tools, agents …), versions of prompts, and labels. */
+interface Publishing {
+  readonly publisher: Publisher
+  readonly releases: Releases
+  /** Ends the process that parses new entries. */
+  close (): Promise<void>
+}
+
+/** Sets up the use cases that write registrations: entries, versions of prompts, and labels. */
+function openPublishing ({ config, store, registry, environs, toolReader, versions, log, onChanged, onMoved }: OpenPublishingOptions): Publishing {
+  const keyPrefix = config.KEY_PREFIX
+  const parser = createCandidateParser()
+  const records = new RecordStore(store, keyPrefix)
+  const audit = createAudit(log, onMoved)
+
+  async function follow (keys: readonly string[]): Promise<void> {
+    onChanged(keys)
+    await registry.follow(keys)
+  }
+
+  const publisher = createPublisher({
+    store,
+    registry: { follow },
+    checkEntry: createEntryCheck({ lintCandidate: createLinter({ parser, environs, versions }), toolReader }),
+    keyPrefix,
+    versions: new VersionPublisher({ store, keyPrefix, records, pinsOf: id => registry.pinsOf(id) }),
+    isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),
+    audit
+  })
+  const protectedLabels = new Set(labelsIn(config.PROTECTED_LABELS))
+  const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, protectedLabels, audit })
+  return { publisher, releases, close: () => parser.close() }
+}
+
+/** The place of the store that the operator has configured: a folder or a Redis. The store holds the entries (prompts, tools …) that programs register. */
+type StorePlace =
+  /** `inTurn` keeps the processes of one service from writing into the folder at the same time. Redis needs no such help. */
+  | { readonly directory: string, readonly inTurn?: InTurn | undefined }
+  /** The URL of a Redis store, in a form that `parseRedisUrl` describes, and the password for its Sentinels. */
+  | { readonly redisUrl: string, readonly sentinelPassword: string }
+
+/**
+ * Opens the configured store. A store over Redis opens even while Redis is away.
+ * @throws StoreError when the URL is not in a form that `parseRedisUrl` describes, or when there is no such folder
+ */
+export async function openStore (place: StorePlace, keys: StoreKeys, log: Log): Promise<Store> {
+  // Each kind of store brings packages of its own, and a start should load only one of them.
+  if ('directory' in place) {
+    const { createDirectoryStore } = await import('./store/directory-store.ts')
+    return await createDirectoryStore({ directory: place.directory, keys, log, inTurn: place.inTurn })
+  }
+  const { createRedisStore } = await import('./store/redis/redis-store.ts')
+  return createRedisStore({ url: place.redisUrl, sentinelPassword: place.sentinelPassword, keys, log })
 }

@@ -11,7 +11,7 @@ const TESTS = ['imports.test.ts', 'json.test.ts', 'template/detect-syntax.test.t
 describe('Tests that are near to a change', () => {
   const cases: ReadonlyArray<readonly [what: string, changed: readonly string[], tests: readonly string[]]> = [
     ['import what was changed, directly', ['src/base/json.ts'], ['json.test.ts', 'registry/decode-value.test.ts']],
-    ['import what was changed, through others', ['src/template/syntax/prescan.ts'], ['template/detect-syntax.test.ts', 'registry/decode-value.test.ts']],
+    ['import what was changed, through others', ['src/template/prescan.ts'], ['template/detect-syntax.test.ts', 'registry/decode-value.test.ts']],
     ['were changed themselves', ['test/imports.test.ts'], ['imports.test.ts']],
     ['name a file beside them', ['test/template/detect-syntax.yaml'], ['template/detect-syntax.test.ts']],
     ['read every page', ['docs/chat.md'], ['docs/links.test.ts']],

@@ -5,7 +5,7 @@ import { ANYONE } from '../src/access/caller.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { openService, type Service } from '../src/service.ts'
 import { storeWith } from './helpers/registered.ts'
-import { promptKind } from '../src/registry/kinds/prompt/prompt-kind.ts'
+import { promptKind } from '../src/registry/kinds/prompt-kind.ts'
 
 const GREETING = { 'templates:greet': { userPrompt: 'Hello {{variables.name}}' } }
 

@@ -1,8 +1,8 @@
 // A Fastify server that does as little as can be asked for, beside the service. YARDSTICK=echo answers with bytes that it
 // has ready, literal writes the prompt by hand. Both check, log and count requests as the service does; with BARE=true
 // they do not.
-import { RenderBody } from '../../src/http/prompts/prompt-body.ts'
-import { PromptId } from '../../src/http/base/schemas.ts'
+import { RenderBody } from '../../src/http/prompt-request.ts'
+import { PromptId } from '../../src/http/schemas.ts'
 import { createBareApp, createYardstickApp, listenAsYardstick, REVISION } from '../yardstick-app.ts'
 import { REPLY, renderByHand, type Variables } from './payload.ts'
 

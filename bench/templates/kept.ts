@@ -1,6 +1,6 @@
-import { childName } from '../../src/template/child-name.ts'
+import { childName } from '../../src/template/scope.ts'
 import prom from 'prom-client'
-import { Histogram } from '../../src/observe/histogram.ts'
+import { Histogram } from '../../src/observe/metrics.ts'
 import { type Row } from '../report.ts'
 import { compare, inThisProcess } from '../rounds.ts'
 

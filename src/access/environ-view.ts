@@ -1,7 +1,6 @@
-import { compareNames } from '../registry/kinds/environ/name-list.ts'
-import { type EnvironSource, type EnvironValue } from '../template/run/environ-source.ts'
-import { type Caller } from './caller.ts'
-import { isBelow, type NamePatterns } from './name-patterns.ts'
+import { compareNames } from '../registry/kinds/environ-names.ts'
+import { type EnvironSource, type EnvironValue } from '../template/run.ts'
+import { type Caller, isBelow, type NamePatterns } from './caller.ts'
 
 /** The sorted names of shared variables, which listings read page by page. */
 export interface EnvironNameList extends Iterable<string> {

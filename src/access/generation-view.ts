@@ -1,12 +1,57 @@
-import { contributedId } from '../registry/kinds/extension/extension-definition.ts'
-import { promptKind } from '../registry/kinds/prompt/prompt-kind.ts'
-import { type Extension, type Generation, type Prompt } from '../registry/generation/generation.ts'
-import { type Json, type JsonObject } from '../base/json.ts'
-import { type Caller } from './caller.ts'
-import { MapView } from './map-view.ts'
-import { mayRun } from './may-run.ts'
-import { type NamePatterns } from './name-patterns.ts'
-import { isVisibleEntry } from './visible-key.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import type { Extension, Generation, Prompt } from '../registry/generation.ts'
+import { contributedId } from '../registry/kinds/extension-kind.ts'
+import { promptKind } from '../registry/kinds/prompt-kind.ts'
+import type { Caller, NamePatterns } from './caller.ts'
+import { isVisibleEntry, mayRun } from './rights.ts'
+
+/** A read-only view of a map that hides or changes entries. Nothing is copied, so a view of many entries costs nothing until somebody lists them. */
+class MapView<T> implements ReadonlyMap<string, T> {
+  readonly #all: ReadonlyMap<string, T>
+  readonly #show: (value: T, key: string) => T | undefined
+
+  /** @param show turns an entry into its visible form; `undefined` hides the entry */
+  constructor (all: ReadonlyMap<string, T>, show: (value: T, key: string) => T | undefined) {
+    this.#all = all
+    this.#show = show
+  }
+
+  get (key: string): T | undefined {
+    const value = this.#all.get(key)
+    return value === undefined ? undefined : this.#show(value, key)
+  }
+
+  has (key: string): boolean {
+    return this.get(key) !== undefined
+  }
+
+  get size (): number {
+    return [...this.entries()].length
+  }
+
+  * entries (): MapIterator<[string, T]> {
+    for (const [key, value] of this.#all) {
+      const shown = this.#show(value, key)
+      if (shown !== undefined) yield [key, shown]
+    }
+  }
+
+  * keys (): MapIterator<string> {
+    for (const [key] of this.entries()) yield key
+  }
+
+  * values (): MapIterator<T> {
+    for (const [, value] of this.entries()) yield value
+  }
+
+  [Symbol.iterator] (): MapIterator<[string, T]> {
+    return this.entries()
+  }
+
+  forEach (visit: (value: T, key: string, map: ReadonlyMap<string, T>) => void): void {
+    for (const [key, value] of this.entries()) visit(value, key, this)
+  }
+}
 
 /** The name patterns that limit a caller to a part of the registry. */
 type Patterns = Pick<Caller, 'prompts' | 'environs' | 'runs'>

@@ -1,10 +1,9 @@
 import { type Command } from 'commander'
-import { apiPath } from './api-client.ts'
-import { type Cli } from './cli.ts'
-import { AT_ONCE, type Beginning } from './dialogue/dialogue.ts'
-import { objectOf, textOf } from './json-members.ts'
-import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
-import { toPath } from '../store/keys.ts'
+import { apiPath, objectOf, textOf } from './api-client.ts'
+import { type Cli } from './context.ts'
+import { AT_ONCE, type Beginning } from './dialogue.ts'
+import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
+import { toPath } from '../store/store.ts'
 
 /** Adds the command `aps agent <id>`, a dialogue with an agent on the terminal. */
 export function addAgentCommand (program: Command, cli: Cli): void {

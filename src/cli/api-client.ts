@@ -1,13 +1,94 @@
-import { type IncomingMessage } from 'node:http'
-import { type WebSocket } from 'ws'
-import { type Json, parseJson, stringifyJson } from '../base/json.ts'
-import { nodeHttp } from '../base/node-http.ts'
+import type { IncomingMessage } from 'node:http'
+import type { WebSocket } from 'ws'
+import { targetNotFound } from '../base/errors.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { nodeHttp } from '../runtime/http-modules.ts'
 import { fitsHeader } from '../base/text.ts'
 import { MAX_EVENT_BYTES } from '../llm/model-client.ts'
-import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-events.ts'
 import { transportError } from '../llm/upstream-error.ts'
-import { apiError } from './api-error.ts'
-import { CliError, EXIT, usageError } from './exit-codes.ts'
+import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-events.ts'
+import { CliError, EXIT, usageError } from './output.ts'
+
+/** The error codes which say that the command's input is wrong. After most other errors with a status of 4xx, `aps` ends with the exit code `NO`. */
+const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
+
+/** The statuses below 500 after which the same request may succeed later: a timeout, and too many requests. */
+const LATER: ReadonlySet<number> = new Set([408, 429])
+
+/** The error of a reply whose status is not 2xx. */
+export class ApiError extends CliError {
+  readonly status: number
+  /** The code of the error, as in docs/errors.md; `''` for none. */
+  readonly code: string
+  readonly details: JsonObject
+
+  constructor (exitCode: number, message: string, { status, code, details }: Pick<ApiError, 'status' | 'code' | 'details'>) {
+    super(exitCode, message)
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
+/**
+ * Makes an error of a reply whose status is not 2xx: one line with the message, the code and the request id of the reply.
+ * @param body in any of the three forms of the service's errors (the usual one, the one of the routes for skills, and OpenAI's), or
+ * anything else
+ */
+export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
+  const { message, code, details } = wordsOf(body)
+  const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
+  // The routes of skills give errors without codes: 400 for wrong input, 404 for what does not exist.
+  const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
+  const words = message === '' ? `the service answered with status ${status}` : withNames(message, code, details)
+  return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
+}
+
+/** The exit code with which `aps` ends after an error of the service. */
+export function exitCodeOf (status: number, code: string): number {
+  if (status === 401 || status === 403) return EXIT.TOKEN
+  if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE
+  return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
+}
+
+/** The message with the names that were perhaps meant: the routes of skills have them in the details only. */
+function withNames (message: string, code: string, details: JsonObject): string {
+  const [near, offered] = [listOf(details['near']).map(textOf), listOf(details['offered']).map(textOf)]
+  if (code === targetNotFound.code && textOf(details['name']) !== '') return targetNotFound(textOf(details['name']), near, offered).message
+  const names = near.map(name => `"${name}"`)
+  return names.length === 0 || names.some(name => message.includes(name)) ? message : `${message}; near matches: ${names.join(', ')}`
+}
+
+function wordsOf (body: string): { readonly message: string, readonly code: string, readonly details: JsonObject } {
+  const value = objectIn(body)
+  const { message = value['error'], code } = isJsonObject(value['error']) ? value['error'] : value
+  return { message: textOf(message), code: textOf(code), details: objectOf(value['details']) }
+}
+
+function objectIn (body: string): JsonObject {
+  try {
+    return objectOf(parseJson(body))
+  } catch {
+    return {}
+  }
+}
+
+// Readers of JSON from a service or a model, which may have any form: a value of the wrong type counts as an empty one.
+
+/** The value if it is a text, else `''`. */
+export function textOf (value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** The value if it is a list, else an empty list. */
+export function listOf (value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value as readonly Json[] : []
+}
+
+/** The value if it is an object, else an empty object. */
+export function objectOf (value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {}
+}
 
 /** The largest reply that the command line reads, in bytes. A larger one ends the command, so that it cannot fill the memory. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../base/json.ts'
 import { environmentOf, LocalExecutor } from '../exec/local-executor.ts'
-import { type Cli } from './cli.ts'
+import { type Cli } from './context.ts'
 
 /** The longest time, in ms, that a command can run. It is long because the user watches the command. */
 const TIMEOUT = 3_600_000

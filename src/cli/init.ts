@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { type Command, InvalidArgumentError } from 'commander'
 import { withoutEnd } from '../base/text.ts'
-import { type Cli } from './cli.ts'
-import { CliError, EXIT } from './exit-codes.ts'
+import { type Cli } from './context.ts'
+import { CliError, EXIT } from './output.ts'
 
 /** What `aps init --with …` can write into a new folder beside a prompt. */
 const PARTS = ['agent', 'skill', 'plan'] as const

@@ -1,7 +1,7 @@
 import { type Json } from '../base/json.ts'
-import { skillKind } from '../registry/kinds/skill/skill-kind.ts'
-import { definitionsOf } from '../registry/generation/offered.ts'
-import { openService } from './dialogue/local-dialogues.ts'
+import { skillKind } from '../registry/kinds/skill-kind.ts'
+import { definitionsOf } from '../registry/offered.ts'
+import { openService } from './local-dialogues.ts'
 import { type Output } from './output.ts'
 
 /** The skills in the store that the environment variables configure, in the form of `GET /api/skills`. @throws CliError */

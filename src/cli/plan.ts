@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander'
 import { commandIn, REMEMBER } from '../engine/plan/plan-input.ts'
-import { type Cli } from './cli.ts'
-import { AT_ONCE, type Beginning, type Said } from './dialogue/dialogue.ts'
-import { usageError } from './exit-codes.ts'
-import { objectOf, textOf } from './json-members.ts'
-import { addTalkOptions, talk, type TalkOptions } from './dialogue/talk.ts'
-import { DIFF_ANSWERS } from './show-preview.ts'
-import { toPath } from '../store/keys.ts'
+import { type Cli } from './context.ts'
+import { AT_ONCE, type Beginning, type Said } from './dialogue.ts'
+import { usageError } from './output.ts'
+import { objectOf, textOf } from './api-client.ts'
+import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
+import { DIFF_ANSWERS } from './event-printer.ts'
+import { toPath } from '../store/store.ts'
 
 interface PlanOptions extends TalkOptions {
   readonly workspace: string

@@ -1,17 +1,12 @@
 import { type Command, Option } from 'commander'
 import { type Json, type JsonObject } from '../base/json.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
-import { chooseCommand } from './choose-command.ts'
-import { type Cli } from './cli.ts'
-import { AT_ONCE, type Beginning, type Said } from './dialogue/dialogue.ts'
-import { CliError, EXIT, usageError } from './exit-codes.ts'
-import { listOf, objectOf, textOf } from './json-members.ts'
-import { openLines } from './lines.ts'
-import { type GivenParameters, readParameters, withParameters } from './parameters.ts'
-import { approvalsIn } from './dialogue/remote-dialogues.ts'
-import { showEdited, showEvent } from './dialogue/show-event.ts'
-import { addLocalOption, addLogOption, talk, type TalkOptions } from './dialogue/talk.ts'
-import { toPath } from '../store/keys.ts'
+import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { chooseCommand, type Cli, type GivenParameters, openLines, readParameters, withParameters } from './context.ts'
+import { approvalsIn, AT_ONCE, type Beginning, type Said } from './dialogue.ts'
+import { CliError, EXIT, usageError } from './output.ts'
+import { showEdited, showEvent } from './event-printer.ts'
+import { addLocalOption, addLogOption, talk, type TalkOptions } from './talk.ts'
+import { toPath } from '../store/store.ts'
 
 interface RunOptions extends TalkOptions, GivenParameters {
   readonly target?: string
@@ -96,7 +91,7 @@ async function terminalFor (given: string | boolean, target: string | undefined,
  * @throws CliError
  */
 async function targetOf (id: string, api: ApiClient): Promise<string> {
-  const { readSkillOptions } = await import('../registry/kinds/skill/skill-options.ts')
+  const { readSkillOptions } = await import('../registry/kinds/skill-definition.ts')
   const { target } = readSkillOptions(objectOf(await api.get(apiPath('api', 'skills', 'definitions', id))))
   return target === '' ? 'manual' : target
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { type Command } from 'commander'
-import { type Extra, EXTRAS, hashToken, parseTokens } from '../access/tokens.ts'
-import { ROLES } from '../access/role.ts'
-import { type Cli } from './cli.ts'
-import { usageError } from './exit-codes.ts'
+import { type Extra, EXTRAS, hashToken, parseTokens } from '../access/token-table.ts'
+import { ROLES } from '../access/caller.ts'
+import { type Cli } from './context.ts'
+import { usageError } from './output.ts'
 
 /** What each limit of a token is given as, for `--help`. */
 const LIMITS: Readonly<Record<Extra, string>> = {

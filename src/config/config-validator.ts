@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv'
-import { fixedValidators } from '../base/fixed-validators.ts'
+import { fixedValidators } from '../base/published-schema.ts'
 import { configSchema } from './config-schema.ts'
 
 // The schema is the project's own, so the compiler need not check it against the metaschema at every start.

@@ -1,10 +1,10 @@
 import { type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static } from '../base/schema-builder.ts'
 import { fitsHeader } from '../base/text.ts'
-import { isBuiltin } from '../llm/builtin/builtin-url.ts'
+import { isBuiltin } from '../llm/model-client.ts'
 import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
-import { isLabel, LATEST } from '../registry/kinds/release/release-record.ts'
+import { isLabel, LATEST } from '../registry/kinds/release-record.ts'
 
 /** The checked configuration of the service, from its environment variables; `''` means that a variable is not set. */
 export type Config = Readonly<Static<typeof configSchema>>

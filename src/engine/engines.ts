@@ -1,10 +1,10 @@
 import { startOf } from '../session/engine.ts'
-import { type Engines } from '../session/fold.ts'
-import { agentEngine } from './agent/agent-engine.ts'
-import { loopEngine } from './loop/loop-engine.ts'
+import { type Engines } from '../session/advance-session.ts'
+import { agentEngine } from './agent-engine.ts'
+import { loopEngine } from './loop-engine.ts'
 import { planEngine } from './plan/plan-engine.ts'
 import { skillEngine } from './skill/skill-engine.ts'
-import { terminalEngine } from './terminal/terminal-engine.ts'
+import { terminalEngine } from './terminal-engine.ts'
 
 /**
  * The engines (the rules of each kind of session: agents, skills, plans, terminals), by name with version. New sessions begin with the version of the

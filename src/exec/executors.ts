@@ -1,4 +1,4 @@
-import { type Log } from '../base/log.ts'
+import { type Log } from '../runtime/telemetry.ts'
 import { type OperatorFile, type Target, type Workspace } from '../config/operator.ts'
 import { type Executor } from './executor.ts'
 import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local-executor.ts'
@@ -57,7 +57,7 @@ export class Executors {
   async #openTarget (target: Target): Promise<Executor> {
     if (target.type === 'local') return this.#openLocal(target.workspace, target, target.environment)
     // The SSH code takes a tenth of a second to load, so it is loaded only when a target needs it.
-    const { SshExecutor } = await import('./ssh/ssh-executor.ts')
+    const { SshExecutor } = await import('./ssh-executor.ts')
     return new SshExecutor(target, this.#options.environment['SSH_AUTH_SOCK'])
   }
 

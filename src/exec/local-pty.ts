@@ -3,11 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
-import { makePrivateFolder, PRIVATE_FILE } from '../base/private-folder.ts'
-import { ExecutorError } from './executor.ts'
-import { type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './pty.ts'
-import { sessionKillScript } from './session-kill.ts'
-import { beginShell, MARKER } from './shell-scripts.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../base/durable-files.ts'
+import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './executor.ts'
+import { beginShell, MARKER, sessionKillScript } from './scripts.ts'
 
 /** The longest wait for a killed shell to end, in ms. */
 const PATIENCE = 4000

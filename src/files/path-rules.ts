@@ -1,5 +1,4 @@
-import { starPattern } from '../base/stars.ts'
-import { withoutEnd } from '../base/text.ts'
+import { starPattern, withoutEnd } from '../base/text.ts'
 
 /** A path in a workspace in its normal form (relative, with `/`), or the reason why it is invalid. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }

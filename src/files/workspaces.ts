@@ -1,20 +1,356 @@
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type JsonObject } from '../base/json.ts'
-import { type OperatorFile, type Workspace } from '../config/operator.ts'
-import { applyChange, type ApplyOptions, recoverChanges } from './change/apply.ts'
-import { parseChange } from './change/change.ts'
-import { contentsOf } from './change/contents.ts'
-import { withContents } from './change/edited.ts'
+import { constants, statSync } from 'node:fs'
+import { mkdir, open, readdir } from 'node:fs/promises'
+import { isAbsolute, join, relative } from 'node:path'
+import { arch, platform } from 'node:process'
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { PRIVATE_FILE, replaceFile } from '../base/durable-files.ts'
+import { beginningOf, utf8In } from '../base/text.ts'
+import type { OperatorFile, Workspace } from '../config/operator.ts'
+import { createSlices } from '../runtime/event-loop.ts'
+import type { Action } from './change/action.ts'
+import { applyChange, type ApplyOptions, type ChangePlace, planned, recoverChanges } from './change/apply.ts'
+import { parseChange, shownOf, withContents } from './change/requested-change.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
-import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
 import { changedBy, type ContentOf, type Page, pageOf, type Touched } from './change/page.ts'
-import { fulfil } from './context/fulfil.ts'
-import { FileRefusal } from './file-refusal.ts'
-import { type ReadMemory, readMemory, remember } from './memory/memory-files.ts'
-import { DEFAULT_WHITELIST, widened } from './path-rules.ts'
-import { WorkspaceFiles } from './workspace-files.ts'
-import { writeTrace } from './write-trace.ts'
+import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
+import { GLOB_EXPECTED, globOf } from './glob.ts'
+import { search, walk } from './search.ts'
+import { assertSame, errorCode, FileRefusal, type OpenFolder, refusalOf, sha256, WorkspaceFiles } from './workspace-files.ts'
+import { type MemoryPlace, type ReadMemory, readMemory, remember } from './memory-files.ts'
+import { DEFAULT_WHITELIST, normalisePath, widened } from './path-rules.ts'
+
+/** A range of lines of a file, as a model is given it. */
+interface Range {
+  /** The path as the model asked for it, normalised. */
+  readonly path: string
+  readonly startLine: number
+  readonly endLine: number
+  readonly totalLines: number
+  readonly text: string
+  /** What the lines do not show, and a change of the file keeps, in words: the byte order mark, line ends, permissions. Left out for a usual file. */
+  readonly form?: string
+  /** The SHA-256 of the whole file. A later update of the file is refused when the file has changed since. */
+  readonly sha256: string
+}
+
+/**
+ * Reads a range of lines of a text file for a model.
+ * @param start number of the first line, from 1
+ * @param end number of the last line, included. By default `DEFAULT_LINES` lines are read, or `MAX_LINES` when `most` is given
+ * @param most largest length of the text, in UTF-16 units; a longer text is cut, with a mark. By default the length has no limit
+ * @throws FileRefusal
+ */
+async function readRange (
+  files: WorkspaceFiles,
+  named: string,
+  {
+    start = 1,
+    most,
+    end = start + (most === undefined ? DEFAULT_LINES : MAX_LINES) - 1
+  }: { readonly start?: number | undefined; readonly end?: number | undefined; readonly most?: number | undefined } = {}
+): Promise<Range> {
+  const { bytes, stats } = await files.read(await files.resolve(named))
+  const normal = normalisePath(named)
+  const path = 'path' in normal ? normal.path : named
+  if (bytes.includes(0)) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no text`)
+  const whole = bytes.toString()
+  const form = formOf(whole, utf8In(bytes) !== undefined, (stats.mode & 0o111) !== 0)
+  const lines = whole.replace(/^\ufeff/, '').split('\n')
+  // The text after the last line end is no line when it is empty.
+  if (lines.at(-1) === '') lines.pop()
+  const first = Math.max(1, start)
+  const chosen = lines.slice(first - 1, Math.min(end, first + MAX_LINES - 1))
+  return {
+    path,
+    startLine: first,
+    endLine: first + chosen.length - 1,
+    totalLines: lines.length,
+    text: beginningWithMark(chosen.join('\n'), most),
+    ...(form === '' ? {} : { form }),
+    sha256: sha256(bytes)
+  }
+}
+
+function formOf (text: string, isUtf8: boolean, isExecutable: boolean): string {
+  const [ends, returns] = [text.match(/\n/g)?.length ?? 0, text.match(/\r\n/g)?.length ?? 0]
+  return [
+    ...isUtf8 ? [] : ['not UTF-8, so it cannot be changed'],
+    ...text.startsWith('\ufeff') ? ['begins with a byte order mark'] : [],
+    ...returns === 0 ? [] : [returns === ends ? 'line ends are CRLF' : `${returns} of ${ends} line ends are CRLF`],
+    ...isExecutable ? ['executable'] : []
+  ].join('; ')
+}
+
+function beginningWithMark (text: string, most = Infinity): string {
+  if (text.length <= most) return text
+  const beginning = beginningOf(text, most)
+  return `${beginning}\n...[TRUNCATED ${text.length - beginning.length} chars]...`
+}
+
+/** The most requests that one read answers, and the largest total length of the answers (except previews of changes), in UTF-16 units. */
+const MAX_REQUESTS = 100
+const MAX_TOTAL = 200_000
+
+/** The largest length of a branch name, in UTF-16 units; a longer one is cut. */
+const MAX_BRANCH = 200
+
+/** The place from which context for a model is read: the files, journal and logs of a workspace, for a session. */
+interface ContextPlace extends MemoryPlace {
+  readonly files: WorkspaceFiles
+  readonly journal: Journal
+  /** The id of the session that reads. */
+  readonly session: string
+  /** The paths of the log files that the operator lets models read, by the operator's names for them. */
+  readonly logs: ReadonlyMap<string, string>
+  /** An abort ends a running search, which returns what it has found so far. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Reads what a model asks for (files, searches, logs …). Each request gets one block of context; a request that cannot be read gets a block
+ * of the type `missing`, with the reason.
+ */
+export async function fulfil (requests: readonly JsonObject[], place: ContextPlace): Promise<JsonObject[]> {
+  const blocks: JsonObject[] = []
+  let total = 0
+  for (const [index, request] of requests.entries()) {
+    const block = total > MAX_TOTAL || index >= MAX_REQUESTS ? missing(request, 'too much was asked for at once') : await blockOf(request, place)
+    const length = JSON.stringify(block).length
+    // The preview of a change is always included as a whole, since it has limits of its own.
+    const fits = block['type'] === 'preview' || total + length <= MAX_TOTAL
+    blocks.push(fits ? block : missing(request, 'it is too long together with what was asked for before; ask for fewer lines'))
+    total += fits ? length : 0
+  }
+  return blocks
+}
+
+async function blockOf (request: JsonObject, place: ContextPlace): Promise<JsonObject> {
+  try {
+    return await read(request, place)
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return { ...missing(request, `${error.code}: ${error.message}`), code: error.code }
+  }
+}
+
+async function read (request: JsonObject, place: ContextPlace): Promise<JsonObject> {
+  const { files, logs, signal } = place
+  const text = (name: string): string => {
+    const value = own(request, name)
+    if (typeof value === 'string') return value
+    throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected a text as ${name}`)
+  }
+  const count = (name: string): number | undefined => {
+    const value = own(request, name)
+    return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
+  }
+  switch (own(request, 'type')) {
+    case 'read_file':
+      return {
+        type: 'file',
+        ...(await readRange(files, text('path'), { start: count('start_line'), end: count('end_line'), most: count('max_chars') }))
+      }
+    case 'search': {
+      const { hits, isTruncated } = await search(
+        files,
+        text('query'),
+        own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'),
+        signal
+      )
+      return { type: 'search', query: text('query'), hits: hits.map(hit => ({ ...hit })), truncated: isTruncated }
+    }
+    case 'logs': {
+      const location = logs.get(text('source'))
+      if (location === undefined) {
+        throw new FileRefusal('PATH_NOT_FOUND', `there is no source of logs "${text('source')}"; there is ${[...logs.keys()].join(', ') || 'none'}`)
+      }
+      return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
+    }
+    case 'list': {
+      const [path, glob] = ['path', 'glob'].map(name => own(request, name) === undefined || own(request, name) === null ? undefined : text(name))
+      return { type: 'list', ...await listFiles(files, path, glob, signal), ...(glob === undefined ? {} : { glob }) }
+    }
+    case 'env':
+      return { type: 'env', text: await describeEnvironment(files) }
+    case 'memory':
+      return { type: 'memory', ...(await readMemory(place)), ...(await readBranch(files)) }
+    case 'preview': {
+      const change = own(request, 'change')
+      if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')
+      const given = own(request, 'together')
+      const together = Array.isArray(given) ? given.filter(each => typeof each === 'string') : []
+      return { type: 'preview', ...(await preview(place, change, together)) } as unknown as JsonObject
+    }
+    default:
+      throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as type one of read_file, search, logs, list, env, memory, preview')
+  }
+}
+
+function missing (request: JsonObject, reason: string): JsonObject {
+  // The sender of a request for a preview knows the change in it, so the change is left out of the answer.
+  const { change, ...rest } = request
+  return { type: 'missing', request: rest, reason }
+}
+
+function own (given: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** Reads the name of the git branch that a workspace is on; empty when it is on no branch, or is no repository itself. */
+async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
+  try {
+    const { bytes } = await files.read('.git/HEAD')
+    const branch = /^ref: refs\/heads\/(\S+)\s*$/.exec(bytes.toString())?.[1]
+    return branch === undefined ? {} : { branch: branch.slice(0, MAX_BRANCH) }
+  } catch (error) {
+    if (!(error instanceof FileRefusal)) throw error
+    return {}
+  }
+}
+
+/** The largest length of the list of a change's paths, in UTF-16 units of its JSON. It is limited because the session's log contains the list. */
+const MAX_LIST = 4 * 1024 * 1024
+
+/** The preview of a change of files: the paths that it would touch, and the first page of their diffs. */
+interface Preview extends Page {
+  /** All paths that the change would touch. A person who agrees to the preview agrees to these only. */
+  readonly shown: readonly JsonObject[]
+  /** The paths that the change would not touch, since somebody else has changed them. */
+  readonly conflicts: readonly JsonObject[]
+}
+
+/** Computes what a change would do, without writing. @param together as in `planned` @throws FileRefusal when the change would be refused */
+export async function preview (place: ChangePlace, given: JsonObject, together: readonly string[] = []): Promise<Preview> {
+  const change = parseChange(given)
+  const { steps, actions, conflicts } = await planned(change, place, together)
+  const shown = shownOf(steps)
+  const { length } = JSON.stringify(shown)
+  if (length > MAX_LIST) {
+    throw new FileRefusal(
+      'ERR_CONTENT_TOO_LARGE',
+      `the ${shown.length} paths of the change take ${length} characters; at most ${MAX_LIST} are shown at a time`
+    )
+  }
+  const page = await pageOf(shown as unknown as Touched[], contentsOf(place, actions))
+  return { ...page, shown, conflicts: conflicts.map(conflict => ({ ...conflict })) }
+}
+
+/** How many lines are read from the end of a log file: by default, and at most. */
+const DEFAULT_LINES = 200
+const MAX_LINES = 5000
+
+/** The most bytes that are read from the end of a log file. */
+const MAX_BYTES = 512 * 1024
+
+/** Reads the last lines of a log file in a workspace, for a model. @param location path in the workspace, as the operator configured it @throws FileRefusal */
+async function readLog (files: WorkspaceFiles, location: string, lines = DEFAULT_LINES): Promise<string> {
+  const path = await files.resolve(isAbsolute(location) ? relative((await files.roots()).root, location) : location)
+  const text = await files.within(path, async ({ at }) => {
+    const file = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => { throw refusalOf(error, path) })
+    try {
+      await assertSame(file, at)
+      const stats = await file.stat()
+      // A log file can have any size, unlike other files, since only its end is read.
+      if (!stats.isFile() || stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
+      const bytes = Buffer.alloc(Math.min(stats.size, MAX_BYTES))
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, stats.size - bytes.length)
+      return bytes.toString('utf8', 0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  })
+  return text.replace(/\r?\n$/, '').split('\n').slice(-Math.min(Math.max(lines, 1), MAX_LINES)).join('\n')
+}
+
+/** The names of files that say how a project is built, and of short files that say which version of a language it needs. */
+const MANIFESTS = [
+  'package.json', 'package-lock.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lockb', 'tsconfig.json', 'pyproject.toml', 'requirements.txt',
+  'poetry.lock', 'uv.lock', 'Pipfile', 'setup.py', 'tox.ini', 'go.mod', 'Cargo.toml', 'pom.xml', 'build.gradle', 'Gemfile', 'composer.json',
+  'Makefile', 'Dockerfile', 'docker-compose.yml'
+]
+const VERSIONS = ['.nvmrc', '.node-version', '.python-version', '.ruby-version', '.tool-versions']
+
+const MAX_VERSION = 200
+
+/**
+ * Describes for a model, in a few lines, where a project runs: platform, build files, versions. It leaves out the service's environment
+ * variables, which can contain secrets.
+ */
+async function describeEnvironment (files: WorkspaceFiles): Promise<string> {
+  const found: string[] = []
+  for (const name of MANIFESTS) if (await isFile(files, name)) found.push(name)
+  const versions: string[] = []
+  for (const name of VERSIONS) {
+    const text = await files.read(name).then(({ bytes }) => bytes.toString('utf8', 0, MAX_VERSION).trim(), () => '')
+    if (text !== '') versions.push(`${name}: ${text.replaceAll('\n', ', ')}`)
+  }
+  return [
+    `platform: ${platform} ${arch}`,
+    `node: ${process.versions.node}`,
+    `files: ${found.length === 0 ? 'none of the usual ones' : found.join(', ')}`,
+    ...versions
+  ].join('\n')
+}
+
+async function isFile (files: WorkspaceFiles, path: string): Promise<boolean> {
+  return await files.now(path).then(({ mark }) => mark !== null && mark !== 'folder', () => false)
+}
+
+/** The largest number of files in one list. */
+const MAX_NAMES = 400
+
+/**
+ * Lists the files at or below a path of a workspace for a model, one on a line, with sizes in bytes. Files that git ignores are left out.
+ * @param named a folder, relative to the workspace; by default all files of the workspace are listed
+ * @param glob pattern of the files to list; by default all are listed
+ * @throws FileRefusal for a path or a glob that is not allowed
+ */
+async function listFiles (
+  files: WorkspaceFiles,
+  named: string | undefined,
+  glob: string | undefined,
+  signal: AbortSignal
+): Promise<{ readonly path: string; readonly text: string }> {
+  const isWanted = glob === undefined ? () => true : globOf(glob)
+  if (isWanted === undefined) throw new FileRefusal('ERR_SCHEMA_VALIDATION', GLOB_EXPECTED)
+  const folder = named === undefined || named === '.' ? '' : await files.resolve(named)
+  const { root, hidden } = await files.roots()
+  const lines: string[] = []
+  const slices = createSlices()
+  for (const found of walk(root, path => hidden.includes(join(root, path)))) {
+    if (found !== undefined && isBelow(found.path, folder) && isWanted(found.path)) {
+      if (lines.length === MAX_NAMES || signal.aborted) {
+        return { path: folder === '' ? '.' : folder, text: [...lines, '(there is more; name a path or a glob)'].join('\n') }
+      }
+      lines.push(`${found.path} ${statSync(found.at, { throwIfNoEntry: false })?.size ?? 0}`)
+    }
+    if (slices.isDue()) await slices.pause()
+  }
+  return { path: folder === '' ? '.' : folder, text: lines.length === 0 ? '(no files)' : lines.join('\n') }
+}
+
+function isBelow (path: string, folder: string): boolean {
+  return folder === '' || path === folder || path.startsWith(`${folder}/`)
+}
+
+/** The folders for traces of plans in a workspace, where existing clients look for them. */
+const FOLDERS = ['.papa-yu', 'traces']
+
+/** Writes the trace of a plan (a record of what it did) into its workspace; replaces an earlier trace. No link on the way is followed. @param id a UUID */
+export async function writeTrace (files: WorkspaceFiles, id: string, text: string): Promise<void> {
+  const open: OpenFolder[] = [await files.openRoot()]
+  try {
+    for (const name of FOLDERS) {
+      const folder = open.at(-1) as OpenFolder
+      await mkdir(folder.at(name)).catch((error: unknown) => { if (errorCode(error) !== 'EEXIST') throw error })
+      open.push(await folder.child(name))
+    }
+    const traces = open.at(-1) as OpenFolder
+    await replaceFile(traces.at(`${id}.json`), traces.at(`.${id}.tmp`), text, { mode: PRIVATE_FILE })
+  } finally {
+    for (const folder of open) await folder.close()
+  }
+}
 
 /** A workspace (a folder that sessions work on) that was used before in this process, with its files. */
 interface Known {
@@ -164,4 +500,18 @@ export class Workspaces {
 function unlessRefused (error: unknown): [] {
   if (error instanceof FileRefusal) return []
   throw error
+}
+
+/** Makes a function that finds the contents of files before and after a change: in its actions, on the disk, or in the journal of the session's changes. */
+function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly Action[]): ContentOf {
+  const wanted = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
+  return async (path, hash) => wanted.get(hash) ?? await onDisk(path, hash) ?? await journal.contentOf(session, hash)
+
+  async function onDisk (path: string, hash: string): Promise<Buffer | undefined> {
+    const read = await files.read(path).catch((error: unknown) => {
+      if (!(error instanceof FileRefusal)) throw error
+      return undefined
+    })
+    return read !== undefined && sha256(read.bytes) === hash ? read.bytes : undefined
+  }
 }

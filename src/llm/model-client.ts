@@ -1,8 +1,9 @@
-import { type Readable } from 'node:stream'
-import { type Activity, type ModelWatch, type StreamFacts } from '../runtime/activity.ts'
-import { type JsonObject } from '../base/json.ts'
-import { type CallerSignal } from '../runtime/caller-signal.ts'
-import { type Frame } from './stream/frame.ts'
+import type { Readable } from 'node:stream'
+import type { JsonObject } from '../base/json.ts'
+import { withoutEnd } from '../base/text.ts'
+import type { Activity, ModelWatch, StreamFacts } from '../runtime/telemetry.ts'
+import type { CallerSignal } from '../runtime/deadline.ts'
+import type { Frame } from './frame.ts'
 
 /** The kinds of requests to a model, each with the type of its answer. */
 export interface Answers {
@@ -176,3 +177,65 @@ export const DEFAULT_MAX_REPLY_BYTES = 32 * 1024 * 1024
 
 /** The greatest size of one event of a stream, in bytes. It is large, because providers send images in one event. */
 export const MAX_EVENT_BYTES = 8 * 1024 * 1024
+
+/** The base URL of the builtin model that repeats what it is told. */
+export const ECHO_URL = 'builtin:echo'
+
+/** The base URL of the builtin model that answers from a file of replies. */
+export const SCRIPT_URL = 'builtin:script'
+
+/** Whether a base URL names a builtin model, which runs in the service itself and needs no network. */
+export function isBuiltin (url: string): boolean {
+  return url === ECHO_URL || url === SCRIPT_URL
+}
+
+/** The address of a model API (the upstream). */
+export interface UpstreamAddress {
+  /** The scheme, host and port: `https://api.openai.com`. */
+  readonly origin: string
+  /** The path of an endpoint below the base URL: `/v1/chat/completions`. */
+  pathOf (endpoint: string): string
+  /** The query, with its `?`, that follows every path; `''` for none. */
+  readonly query: string
+}
+
+/**
+ * Parses a base URL such as `https://api.openai.com/v1`, with or without a slash at its end. A query, such as Azure's `?api-version=`, is added to
+ * every path.
+ * @throws TypeError that says what is wrong with the URL
+ */
+export function parseBaseUrl (baseUrl: string): UpstreamAddress {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new TypeError('expected an http or https URL such as https://api.openai.com/v1')
+  if (url.username !== '' || url.password !== '') throw new TypeError('expected a URL without credentials; the key belongs into LLM_API_KEY')
+  const base = withoutEnd(url.pathname, '/')
+  return { origin: url.origin, pathOf: endpoint => `${base}${endpoint}`, query: url.search }
+}
+
+/** Fields of a request that mean the same: a provider refuses a request that has both. */
+const LIMITS = ['max_completion_tokens', 'max_tokens'] as const
+
+/** Lays a caller's fields over those of a prompt. The caller's limit of tokens also replaces one that the prompt gives under the other name. */
+export function mergeFields (defaults: JsonObject, fields: JsonObject): JsonObject {
+  const [rival] = LIMITS.filter(name => !isThere(fields, name))
+  const merged = { ...defaults, ...fields }
+  if (rival === undefined || !isThere(merged, rival) || !LIMITS.some(name => isThere(fields, name))) return merged
+  const { [rival]: _, ...rest } = merged
+  return rest
+}
+
+/** A request without fields that providers refuse beside, or without, another: a second limit of tokens, and what is of tools or of a stream that is none. */
+export function withoutConflicts (request: JsonObject): JsonObject {
+  const { tools, stream } = request
+  const hasTools = Array.isArray(tools) && tools.length > 0
+  const wrong = [
+    ...(isThere(request, LIMITS[0]) && isThere(request, LIMITS[1]) ? [LIMITS[1]] : []),
+    ...(hasTools ? [] : ['tool_choice', 'parallel_tool_calls', 'tools']),
+    ...(stream === true ? [] : ['stream_options'])
+  ].filter(name => Object.hasOwn(request, name))
+  return wrong.length === 0 ? request : Object.fromEntries(Object.entries(request).filter(([name]) => !wrong.includes(name)))
+}
+
+function isThere (request: JsonObject, name: string): boolean {
+  return Object.hasOwn(request, name) && request[name] !== null
+}

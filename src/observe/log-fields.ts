@@ -1,6 +1,6 @@
 import { KINDS } from '../registry/kind-table.ts'
-import { testsKind } from '../registry/kinds/tests/tests-kind.ts'
-import { REQUEST_FIELDS } from '../http/base/request-log.ts'
+import { testsKind } from '../registry/kinds/tests-kind.ts'
+import { REQUEST_FIELDS } from '../http/request-log.ts'
 
 /** The fields that every log line has, each with its meaning. */
 const COMMON_FIELDS = {

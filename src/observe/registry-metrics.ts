@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry as PrometheusRegistry } from 'prom-client'
-import { offeredOf } from '../registry/generation/offered.ts'
+import { offeredOf } from '../registry/offered.ts'
 import { type Registry } from '../registry/registry.ts'
-import { kindPrefix } from '../store/keys.ts'
+import { kindPrefix } from '../store/store.ts'
 
 /** The numbers that the metrics of a cache show. */
 export interface CacheStatistics {

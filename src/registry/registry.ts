@@ -1,27 +1,108 @@
 import pLimit from 'p-limit'
-import { keyToPath, kindPrefix, pathToKey } from '../store/keys.ts'
-import { StoreError } from '../store/store.ts'
-import { Announcements } from './sync/announcements.ts'
-import { GenerationBuilder } from './link/build-generation.ts'
-import { Entries } from './generation/entries.ts'
-import { type EntryProblem } from './entries/entry-table.ts'
-import { type Environs } from './kinds/environ/environs.ts'
-import { type Generation } from './generation/generation.ts'
-import { oneAtATime } from '../runtime/one-at-a-time.ts'
-import { ReadsInFlight } from './sync/reads-in-flight.ts'
-import { Seeker } from './sync/seeker.ts'
-import { listStore, readAll, unionOf } from './sync/store-snapshot.ts'
-import { type EntryKind, isEntryKind, type Kind } from './kinds/kind.ts'
-import { allProblems } from './generation/all-problems.ts'
-import { Publication } from './publication.ts'
-import { StaleGuard } from './sync/stale-guard.ts'
-import { StoreHealth } from './sync/store-health.ts'
-import { type RegistryOptions, type RegistryStatus } from './registry-options.ts'
-import { promptKind } from './kinds/prompt/prompt-kind.ts'
-import { releaseKind } from './kinds/release/release-kind.ts'
-import { VERSIONS } from './kinds/release/version-text.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import { oneAtATime } from '../runtime/concurrency.ts'
+import { isWithheld, keyToPath, kindPrefix, pathToKey, type Store, type StoredValue, StoreError, type StoreStatus } from '../store/store.ts'
+import type { Language } from '../template/language.ts'
+import type { ToolReader } from '../tool/tool-reader.ts'
+import type { EntryProblem } from './entries/entry-table.ts'
+import { type CountedTemplateCache, createTemplateCache } from './entries/template-cache.ts'
+import { Entries } from './entries/entries.ts'
+import type { Generation } from './generation.ts'
+import { offeredOf } from './offered.ts'
+import type { Environs } from './kinds/environ-kind.ts'
+import { type EntryKind, isEntryKind, type Kind } from './kinds/entry-kind.ts'
+import { promptKind } from './kinds/prompt-kind.ts'
+import { releaseKind, VERSIONS } from './kinds/release-kind.ts'
+import { GenerationBuilder, type RegisterTools } from './link/build-generation.ts'
 import { VersionShelf } from './link/version-shelf.ts'
-import { createTemplateCache, type CountedTemplateCache } from './entries/template-cache.ts'
+import { Announcements, ReadsInFlight } from './changed-keys.ts'
+import { listStore, readAll, Seeker, unionOf } from './store-reads.ts'
+import { StaleGuard } from './stale-guard.ts'
+
+/** Whether the store can be read, for the service's readiness. Each change of that is logged once. */
+class StoreHealth {
+  readonly #log: Log
+  #verifiedAt: Date | undefined
+  #problem: string | undefined
+  #labelsProblem: string | undefined
+
+  constructor (log: Log) {
+    this.#log = log
+  }
+
+  /** The time when all entries were last compared with the store; `undefined` before the first time. */
+  get verifiedAt (): Date | undefined {
+    return this.#verifiedAt
+  }
+
+  /** The reason why a read of the store has failed; `undefined` when none has failed since all entries were last compared with the store. */
+  get problem (): string | undefined {
+    return this.#problem
+  }
+
+  /** Why no labels of prompts (`production`) are served: the store does not let this process read what labels stand for. `undefined` when it does. */
+  get labelsProblem (): string | undefined {
+    return this.#labelsProblem
+  }
+
+  /** Notes that all entries have just been compared with the store. */
+  verified (): void {
+    if (this.#problem !== undefined) this.#log.info({}, 'the store answers again')
+    this.#problem = undefined
+    this.#verifiedAt = new Date()
+  }
+
+  /** Notes that a read of the store has failed. @param reason why, in words */
+  failed (reason: string): void {
+    if (this.#problem !== reason) this.#log.warn({ reason }, 'the store cannot be read; what was loaded stays in force')
+    this.#problem = reason
+  }
+
+  /**
+   * Notes whether the store lets this process read which versions of prompts the labels (`production`) stand for. An operator's old ACL of Redis can
+   * forbid that. Then labels are not served, and everything else is.
+   * @param probes what the store answers when the bare key prefixes of release records and of versions are read
+   */
+  judgeLabels (probes: ReadonlyArray<readonly [prefix: string, value: StoredValue]>): void {
+    const withheld = probes.filter(([, value]) => isWithheld(value)).map(([prefix]) => prefix)
+    const problem = withheld.length === 0 ? undefined : `labels are not served: the store lets this process read nothing below ${withheld.join(' and ')}`
+    if (problem !== undefined && problem !== this.#labelsProblem) this.#log.warn({ prefixes: withheld }, problem)
+    this.#labelsProblem = problem
+  }
+}
+
+/** The present generation (an immutable snapshot of all entries), and the listeners that are told when the next one replaces it. */
+class Publication {
+  readonly #kinds: readonly Kind[]
+  readonly #log: Log
+  readonly #listeners = new Set<(generation: Generation) => void>()
+  #generation: Generation
+
+  constructor (kinds: readonly Kind[], log: Log, first: Generation) {
+    this.#kinds = kinds
+    this.#log = log
+    this.#generation = first
+  }
+
+  get generation (): Generation {
+    return this.#generation
+  }
+
+  /** Calls `listener` after each generation that is published. @returns a function after whose call the listener is not called any more */
+  onPublished (listener: (generation: Generation) => void): () => void {
+    this.#listeners.add(listener)
+    return () => { this.#listeners.delete(listener) }
+  }
+
+  /** Makes a generation the present one, and tells the listeners. @param environs the number of shared variables, for the log */
+  publish (generation: Generation, environs: number): void {
+    this.#generation = generation
+    const { number, revision } = generation
+    const counts = this.#kinds.map(kind => [kind.name, isEntryKind(kind) ? offeredOf(generation, kind).size : environs] as const)
+    this.#log.info({ generation: number, revision, ...Object.fromEntries(counts) }, 'registry published')
+    for (const listener of this.#listeners) listener(generation)
+  }
+}
 
 /** The interval between two readings of the whole store, in ms, while the store pushes its changes. */
 const RECONCILE_MILLISECONDS = 60_000
@@ -377,4 +458,63 @@ export class Registry {
 function nothingInOutage (error: unknown): readonly [] {
   if (!(error instanceof StoreError)) throw error
   return []
+}
+
+/**
+ * The problems of all keys that are not served as they are stored, one problem for each key.
+ * @param own the problems of the keys' own values
+ * @param conflicts the problems of keys whose id or function name belongs to another key. When a key is in both lists, its two problems become one,
+ * with the diagnostics of the conflict at the end.
+ */
+function allProblems (own: readonly EntryProblem[], conflicts: readonly EntryProblem[]): EntryProblem[] {
+  const lost = new Map(conflicts.map(conflict => [conflict.key, conflict]))
+  const merged = own.map(problem => {
+    const conflict = lost.get(problem.key)
+    if (conflict === undefined) return problem
+    lost.delete(problem.key)
+    return { ...conflict, diagnostics: [...problem.diagnostics, ...conflict.diagnostics] }
+  })
+  return [...merged, ...lost.values()]
+}
+
+/** The parts and settings from which the registry is made. */
+export interface RegistryOptions {
+  /** The table of kinds. It must have those of extensions, prompts and tools. */
+  readonly kinds: readonly Kind[]
+  readonly store: Store
+  readonly keyPrefix: string
+  readonly languages: readonly Language[]
+  /** The pause between two refreshes while the store does not push changes, in ms. */
+  readonly pollInterval: number
+  /** How long the entries of a kind stay served when the store suddenly lists none of them and did not report their deletion, in ms. */
+  readonly emptyHold: number
+  readonly log: Log
+  readonly environs: Environs
+  /** Reads the registrations of tools, within what the operator allows. */
+  readonly toolReader: ToolReader
+  readonly registerTools: RegisterTools
+  /** What is wrong with the tools that an MCP server offers now, by the id of its registration. */
+  readonly toolProblems?: (id: string) => readonly string[]
+  /**
+   * Called with the time that a batch of changes took, in ms: from the arrival of the batch's first message at this process until requests are answered
+   * from the whole batch. The time from the writer to this process is not included.
+   */
+  readonly onServed?: (milliseconds: number) => void
+}
+
+/** The state of the registry, from which the service tells whether it is ready. */
+interface RegistryStatus {
+  /** Whether every kind has been read at least once. */
+  readonly loaded: boolean
+  readonly store: StoreStatus & { readonly variant: Store['variant'] }
+  /** The time when all entries were last compared with the store; `undefined` before the first time. */
+  readonly verifiedAt: Date | undefined
+  /** The reason why a read of the store has failed; `undefined` when none has failed since all entries were last compared with the store. */
+  readonly problem: string | undefined
+  /** The keys of the kinds whose entries stay served although the store lists none of them. */
+  readonly held: readonly string[]
+  /** The nodes of a cluster that list no key, and whose entries stay served. */
+  readonly heldNodes: readonly string[]
+  /** Why no labels of prompts (`production`) are served: the store does not let this process read what labels stand for. `undefined` when it does. */
+  readonly labelsProblem: string | undefined
 }

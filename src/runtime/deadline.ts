@@ -1,4 +1,78 @@
-import { type CallerSignal, LightSignal, toAbortSignal } from './caller-signal.ts'
+/** Gives a promise that settles as `work` does, but rejects with the signal's reason as soon as the signal aborts, even if the work goes on. */
+export function untilAborted<T> (signal: CallerSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => {
+      const reason = signal.reason as Error
+      reject(reason)
+    }
+    if (signal.aborted) abort()
+    else signal.addEventListener('abort', abort, { once: true })
+    const settle = <A>(end: (outcome: A) => void) => (outcome: A) => {
+      signal.removeEventListener('abort', abort)
+      end(outcome)
+    }
+    work.then(settle(resolve), settle(reject))
+  })
+}
+
+/** A signal that tells whether the caller still waits for an answer. Every AbortSignal and every `LightSignal` is one. */
+export interface CallerSignal {
+  readonly aborted: boolean
+  readonly reason: unknown
+  throwIfAborted (): void
+  addEventListener (type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void
+  removeEventListener (type: 'abort', listener: () => void): void
+}
+
+/** Turns a caller's signal into an AbortSignal, for code that accepts nothing else. */
+export function toAbortSignal (signal: CallerSignal): AbortSignal {
+  if (signal instanceof AbortSignal) return signal
+  if (signal.aborted) return AbortSignal.abort(signal.reason)
+  const controller = new AbortController()
+  signal.addEventListener('abort', () => { controller.abort(signal.reason) }, { once: true })
+  return controller.signal
+}
+
+/**
+ * A controller and its signal in one object. Every request needs such a signal, although it hardly ever aborts. To make an AbortController with a
+ * listener instead would take many times as long.
+ */
+export class LightSignal implements CallerSignal {
+  #aborted = false
+  #reason: unknown
+  #listeners: Set<() => void> | undefined
+
+  get aborted (): boolean {
+    return this.#aborted
+  }
+
+  get reason (): unknown {
+    return this.#reason
+  }
+
+  throwIfAborted (): void {
+    if (this.#aborted) throw this.#reason
+  }
+
+  addEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners ??= new Set()
+    this.#listeners.add(listener)
+  }
+
+  removeEventListener (_type: 'abort', listener: () => void): void {
+    this.#listeners?.delete(listener)
+  }
+
+  /** Calls every listener. Further calls do nothing. */
+  abort (reason: unknown): void {
+    if (this.#aborted) return
+    this.#aborted = true
+    this.#reason = reason
+    const listeners = this.#listeners ?? []
+    this.#listeners = undefined
+    for (const listener of listeners) listener()
+  }
+}
 
 /** Makes the reasons with which the signal of a deadline aborts. All deadlines of a kind share one such object, because every render makes a deadline. */
 export interface DeadlineReasons {

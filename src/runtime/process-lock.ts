@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { mkdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../base/private-folder.ts'
+import { PRIVATE_FILE, PRIVATE_FOLDER } from '../base/durable-files.ts'
 
 /**
  * A lock of a folder for one process among all that see the folder. It is a file in `lock/`, whose name is a number: the highest number has the lock, and

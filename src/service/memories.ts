@@ -1,10 +1,10 @@
 import { type Caller } from '../access/caller.ts'
-import { operatorFor, unknownWorkspace } from '../access/operator-view.ts'
+import { operatorFor, unknownWorkspace } from '../access/rights.ts'
 import { memoryUnusable, requestInvalid } from '../base/errors.ts'
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type OperatorFile } from '../config/operator.ts'
-import { FileRefusal } from '../files/file-refusal.ts'
-import { readPatch } from '../files/memory/memory-rules.ts'
+import { FileRefusal } from '../files/workspace-files.ts'
+import { readPatch } from '../files/memory-rules.ts'
 import { type Workspaces } from '../files/workspaces.ts'
 
 /** The longest time that a change of preferences waits for other changes of the same file, in ms. */

@@ -1,5 +1,13 @@
 import { readFile } from 'node:fs/promises'
-import { isJsonObject, type Json } from '../base/json.ts'
+import { isJsonObject, type Json, stringifyJson } from '../base/json.ts'
+import { uncachedTemplates } from '../registry/entries/template-cache.ts'
+import { templateParser } from '../registry/kinds/prompt-kind.ts'
+import type { SkillDefinition } from '../registry/kinds/skill-kind.ts'
+import { createSlices } from '../runtime/event-loop.ts'
+import type { Language } from '../template/language.ts'
+import { linkCandidates } from './lint/lint-candidate.ts'
+import type { RenderPrompt } from './render-prompt.ts'
+import type { Starter } from './sessions/session-kind.ts'
 
 /** The fixed beginnings of the system prompts for skills, one for each protocol (plain text, or calls of tools). */
 export interface SkillPrompts {
@@ -20,4 +28,25 @@ export async function readSkillPrompts (): Promise<SkillPrompts> {
     return text
   }
   return { text: textOf('SKILL_SYSTEM_PROMPT_WITH_ASK'), tools: textOf('SKILL_SYSTEM_PROMPT_TOOLS') }
+}
+
+/** Gives the body of a skill (its instructions to the model) as text. A body that is declared a template is rendered. */
+export type RenderSkill = (
+  skill: Pick<SkillDefinition, 'id' | 'body' | 'isTemplate'>,
+  variables: Readonly<Record<string, string>>,
+  starter: Omit<Starter, 'session'>
+) => Promise<string>
+
+/**
+ * Makes the function that renders bodies of skills. A body is rendered like a prompt: the skill's parameters are its variables, and it may
+ * use the shared variables, tools and partials that the caller may see. Errors are those of rendering a prompt.
+ */
+export function createSkillRenderer (languages: readonly Language[], renderPrompt: RenderPrompt): RenderSkill {
+  return async function renderSkill ({ id, body, isTemplate }, variables, { generation, caller, requestId }) {
+    if (!isTemplate || body.trim() === '') return body
+    const entry = await templateParser('', uncachedTemplates(languages)).parse(id, stringifyJson({ userPrompt: body }), createSlices())
+    const linked = { ...generation, prompts: await linkCandidates(generation, [entry]) }
+    const { messages } = await renderPrompt({ generation: linked, caller, id, variables, requestId })
+    return messages[0]?.content as string
+  }
 }

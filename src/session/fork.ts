@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { stringifyJson } from '../base/json.ts'
-import { type Engines, foldTransition } from './fold.ts'
+import { type Engines, foldTransition } from './advance-session.ts'
 import { type Transition } from './model.ts'
-import { readGenuine } from './read-log.ts'
-import { type Seals } from './seal.ts'
+import { readGenuine, type Seals } from './session-log.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
-import { type SessionStore, SessionStoreError } from './session-store.ts'
+import { type SessionStore, SessionStoreError } from './store/session-store.ts'
 
 /** The error that a session cannot be forked (copied to go on differently), because it never waited for its user. */
 export class NothingToFork extends Error {

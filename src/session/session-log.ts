@@ -1,17 +1,171 @@
-import { randomUUID } from 'node:crypto'
+import { createHmac, createSecretKey, randomUUID, timingSafeEqual } from 'node:crypto'
+import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import pRetry from 'p-retry'
-import { stringifyJson } from '../base/json.ts'
-import { type Log } from '../base/log.ts'
-import { type Advanced } from './advance.ts'
-import { type Engines, foldTransition } from './fold.ts'
-import { HotSessions } from './hot-sessions.ts'
+import { parseOwnJson, stringifyJson } from '../base/json.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import { createSlices, inTurn } from '../runtime/event-loop.ts'
+import { type Advanced, type Engines, foldTransition } from './advance-session.ts'
 import { ENDED, type Position, type Transition } from './model.ts'
-import { readGenuine, readShown } from './read-log.ts'
-import { LogUntrusted, type Seals } from './seal.ts'
+import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { headOf, type Session } from './session.ts'
-import { type Append, type Entry, type SessionStore, SessionStoreError } from './session-store.ts'
-import { KeyedMutex } from './keyed-mutex.ts'
+
+/** A mutex for each id: work on one id runs one after the other; work on different ids runs side by side. */
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  async run<T> (id: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
+    this.#last.set(id, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#last.get(id) === turn) this.#last.delete(id)
+    }
+  }
+}
+
+/** The error that a log contains an entry that this service did not write, or that it wrote to another log or at another position. */
+export class LogUntrusted extends Error {
+  override readonly name = 'LogUntrusted'
+
+  /** Creates the error. @param seq number of the first log entry whose signature is wrong */
+  constructor (seq: number) {
+    super(`transition ${seq} is not as this service has written it`)
+  }
+}
+
+/**
+ * Seals are signatures (HMACs) of log entries, so that an attacker who can write to the store cannot make a session act. A seal covers
+ * the session's id, the entry's number and bytes, and the token of the previous entry, which is random and sealed itself.
+ */
+export interface Seals {
+  /** Computes the seal of a log entry. @param before token of the previous entry; '' for the first */
+  sealOf (id: string, before: string, entry: Omit<Entry, 'seal'>): string
+  isGenuine (id: string, before: string, entry: Entry): boolean
+}
+
+/** The seals of a service without a secret: nothing is signed, and every log is trusted, since nobody else is expected to write to the store. */
+export const UNSEALED: Seals = { sealOf: () => '', isGenuine: () => true }
+
+/**
+ * Creates the seals (signatures of log entries).
+ * @param secrets the first one signs new entries, and all of them verify old ones, so that secrets can be rotated
+ */
+export function createSeals (secrets: readonly string[]): Seals {
+  const keys = secrets.map(secret => createSecretKey(secret, 'utf8'))
+  const [first] = keys
+  if (first === undefined) return UNSEALED
+  const digest = (key: typeof first, id: string, before: string, { seq, text }: Omit<Entry, 'seal'>): Buffer =>
+    // The fields are separated by line ends, which neither an id nor a token has, so no two entries give the same bytes.
+    createHmac('sha256', key).update(`${id}\n${seq}\n${before}\n`).update(text).digest()
+  return {
+    sealOf: (id, before, entry) => digest(first, id, before, entry).toString('base64url'),
+    isGenuine (id, before, entry) {
+      const given = Buffer.from(entry.seal, 'base64url')
+      return given.length === 32 && keys.some(key => timingSafeEqual(digest(key, id, before, entry), given))
+    }
+  }
+}
+
+/** The length of a log entry's JSON from which parsing takes noticeable time, in UTF-16 units. */
+const LONG = 32 * 1024
+
+/** A transition (an entry of a session's log) as it was read from the store, with its size. */
+interface Read {
+  readonly transition: Transition
+  /** The size of the transition's JSON, in bytes. */
+  readonly size: number
+}
+
+/**
+ * Reads the transitions (log entries) of a session with numbers above `after`, for display only: their signatures are not checked.
+ * @throws SessionStoreError
+ */
+export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
+  const slices = createSlices()
+  for await (const page of store.read(id, after)) {
+    for (const entry of page) {
+      yield await parsed(id, entry)
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+}
+
+/** Reads the transitions (log entries) of a session after a position, and checks the seal (the signature) of each. @throws LogUntrusted, SessionStoreError */
+export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: Position | undefined): AsyncGenerator<Read> {
+  const slices = createSlices()
+  let before = after?.token ?? ''
+  for await (const page of store.read(id, after?.seq ?? 0)) {
+    for (const entry of page) {
+      if (!seals.isGenuine(id, before, entry)) throw new LogUntrusted(entry.seq)
+      const transition = await parsed(id, entry)
+      before = transition.token
+      yield { transition, size: Buffer.byteLength(entry.text) }
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+}
+
+/** Parses a stored log entry. A long entry waits for its turn of the event loop, so that many readers of long logs do not block the process. */
+function parsed (id: string, entry: Entry): Transition | Promise<Transition> {
+  return entry.text.length < LONG ? parseEntry(id, entry) : inTurn(() => parseEntry(id, entry))
+}
+
+function parseEntry (id: string, { seq, text }: Entry): Transition {
+  let transition: Transition | undefined
+  try {
+    transition = parseOwnJson(text) as unknown as Transition
+  } catch {}
+  if (transition?.seq !== seq) throw new SessionStoreError(`transition ${seq} of session ${id} is damaged`)
+  return transition
+}
+
+/** The largest number of sessions in the cache. */
+const MOST = 1000
+
+/** The largest share of Node's heap that the cache of sessions may take, and its largest size in bytes; the smaller one counts. */
+const [HEAP_SHARE, MOST_BYTES] = [1 / 8, 256 * 1024 * 1024]
+
+/** The assumed size of a session in memory, without the texts of its log, in bytes. */
+const OWN_BYTES = 4096
+
+/** The time for which an ended session stays in the cache, in ms: its followers still read its last entries. */
+const ENDED_FOR = 5000
+
+/** A least-recently-used cache of sessions that were computed from their logs, bounded in number and memory. */
+export class HotSessions {
+  readonly #sessions = new LRUCache<string, Session>({
+    max: MOST,
+    maxSize: Math.min(MOST_BYTES, Math.floor(getHeapStatistics().heap_size_limit * HEAP_SHARE)),
+    // Engines keep the texts of the log in memory, where most texts take two bytes per character.
+    sizeCalculation: ({ bytes }) => OWN_BYTES + 2 * bytes
+  })
+
+  get (id: string): Session | undefined {
+    return this.#sessions.get(id)
+  }
+
+  /** Gives a cached session, without marking it as recently used. */
+  peek (id: string): Session | undefined {
+    return this.#sessions.peek(id)
+  }
+
+  put (session: Session): void {
+    const { id, status } = session
+    this.#sessions.set(id, session)
+    if (ENDED.has(status)) setTimeout(() => { this.#dropEnded(id) }, ENDED_FOR).unref()
+  }
+
+  drop (id: string): void {
+    this.#sessions.delete(id)
+  }
+
+  #dropEnded (id: string): void {
+    const known = this.peek(id)
+    if (known !== undefined && ENDED.has(known.status)) this.drop(id)
+  }
+}
 
 /** The most ids that are remembered of sessions with a log to which somebody else has written. They are remembered so that each is reported once. */
 const UNTRUSTED = 1000

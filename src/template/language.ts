@@ -1,6 +1,6 @@
-import { type Run } from './run/run.ts'
-import { type LinkedTool } from './run/tool-call.ts'
-import { type Position } from './position.ts'
+import { type Run } from './run.ts'
+import { type LinkedTool } from './template-function.ts'
+import { type Position } from './tags.ts'
 import { type LazyNode, type Value } from './value.ts'
 
 /** The two template languages. Neither is preferred. */

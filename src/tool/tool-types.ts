@@ -1,6 +1,6 @@
 import { grpcType } from './grpc/grpc-type.ts'
 import { mcpType } from './mcp/mcp-type.ts'
-import { restfulType } from './rest/restful-type.ts'
+import { restfulType } from './restful-type.ts'
 import { type ToolType } from './tool-type.ts'
 
 /**

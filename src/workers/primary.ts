@@ -1,11 +1,92 @@
-import { type Log } from '../base/log.ts'
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
-import { Gathering } from './gathering.ts'
+import { AggregatorRegistry } from 'prom-client'
+import type { Log } from '../runtime/telemetry.ts'
+import type { CollectedMetrics } from '../observe/metrics.ts'
 import { memoryFlags } from './memory-flags.ts'
-import { type FromWorker, type ToWorker } from './messages.ts'
-import { Tallies } from './tallies.ts'
-import { Mutex } from './mutex.ts'
+import type { FromWorker, ToWorker } from './worker-link.ts'
+
+/**
+ * The latest metrics of each worker. A counter that Prometheus reads must never fall, or Prometheus concludes that the process was restarted. So
+ * the counters of a dead worker are kept, and a worker that does not answer in time counts with its previous numbers.
+ */
+export class Tallies<Worker> {
+  readonly #latest = new Map<Worker, CollectedMetrics>()
+  #past: Promise<CollectedMetrics> = Promise.resolve([])
+
+  take (worker: Worker, metrics: CollectedMetrics): void {
+    this.#latest.set(worker, metrics)
+  }
+
+  /** Removes a worker that has died. Its counters are kept; its gauges are dropped, as they measured a process that is gone. */
+  bury (worker: Worker): void {
+    const latest = this.#latest.get(worker)
+    this.#latest.delete(worker)
+    if (latest === undefined) return
+    const counters = latest.filter(({ type }) => (type as unknown) !== 'gauge')
+    this.#past = this.#past.then(past => sumOf([past, counters]))
+  }
+
+  /** Gives the metrics of all workers but `worker`, including workers that have died. */
+  async beside (worker: Worker): Promise<readonly CollectedMetrics[]> {
+    const others = [...this.#latest].filter(([each]) => each !== worker).map(([, metrics]) => metrics)
+    const past = await this.#past
+    return past.length === 0 ? others : [...others, past]
+  }
+}
+
+async function sumOf (all: readonly CollectedMetrics[]): Promise<CollectedMetrics> {
+  return await AggregatorRegistry.aggregate(all as object[]).getMetricsAsJSON()
+}
+
+/** A queue for a task that only one participant at a time is allowed to do. Participants are admitted in the order in which they asked. */
+export class Mutex<T> {
+  readonly #admit: (who: T) => void
+  /** The participants in order. The first one has its turn now; the others wait. */
+  #line: readonly T[] = []
+
+  /** Makes an empty queue. @param admit called with the participant whose turn has come */
+  constructor (admit: (who: T) => void) {
+    this.#admit = admit
+  }
+
+  enter (who: T): void {
+    this.#line = [...this.#line, who]
+    if (this.#line.length === 1) this.#admit(who)
+  }
+
+  /** Ends the turn of `who`, or removes `who` from the queue; does nothing if `who` is not in the queue. */
+  leave (who: T): void {
+    const [first] = this.#line
+    this.#line = this.#line.filter(each => each !== who)
+    const [next] = this.#line
+    if (first === who && next !== undefined) this.#admit(next)
+  }
+}
+
+/** The longest wait for the metrics of all worker processes, in ms. It is short, since Prometheus waits only 10 s for the whole answer. */
+const PATIENCE = 2000
+
+/** Waits for the answers of several workers to one question. The wait is over when all have answered, or after `PATIENCE` ms. */
+class Gathering {
+  readonly #done: () => void
+  readonly #timer: NodeJS.Timeout
+  #missing: number
+
+  /** Begins to wait for the answers. @param expected how many workers were asked @param done called once, when the wait is over */
+  constructor (expected: number, done: () => void) {
+    this.#missing = expected
+    this.#done = done
+    this.#timer = setTimeout(done, expected === 0 ? 0 : PATIENCE)
+  }
+
+  /** Notes the answer of one worker. */
+  take (): void {
+    if (--this.#missing > 0) return
+    clearTimeout(this.#timer)
+    this.#done()
+  }
+}
 
 /** The error when a worker process ended before it served requests, or did not stop properly. */
 export class WorkerError extends Error {

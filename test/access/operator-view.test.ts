@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NamePatterns } from '../../src/access/name-patterns.ts'
-import { operatorFor } from '../../src/access/operator-view.ts'
+import { NamePatterns } from '../../src/access/caller.ts'
+import { operatorFor } from '../../src/access/rights.ts'
 import { type LocalTarget, type OperatorFile, type Workspace } from '../../src/config/operator.ts'
 
 const workspaces = new Map(['shop', 'bank'].map((name): [string, Workspace] => [name, { name, path: `/srv/${name}`, hasSkills: false, mayCommit: false, checks: new Map(), logs: new Map(), confirm: 'deletions' }]))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ROLES } from '../../src/access/role.ts'
-import { hashToken, parseTokens } from '../../src/access/tokens.ts'
+import { ROLES } from '../../src/access/caller.ts'
+import { hashToken, parseTokens } from '../../src/access/token-table.ts'
 import { runApsHere } from '../helpers/aps.ts'
 
 const NO_LIMITS = { requests: undefined, tokens: undefined }

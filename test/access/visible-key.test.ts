@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NamePatterns } from '../../src/access/name-patterns.ts'
-import { isVisibleEntry, isVisibleKey } from '../../src/access/visible-key.ts'
-import { type Generation } from '../../src/registry/generation/generation.ts'
+import { NamePatterns } from '../../src/access/caller.ts'
+import { isVisibleEntry, isVisibleKey } from '../../src/access/rights.ts'
+import { type Generation } from '../../src/registry/generation.ts'
 import { KINDS } from '../../src/registry/kind-table.ts'
 
 const generation = { extensions: new Map([['mine', {}]]) } as unknown as Generation

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
-import { readScript } from '../../src/llm/builtin/read-script.ts'
+import { readScript } from '../../src/llm/read-script.ts'
 import { runApsHere } from '../helpers/aps.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 

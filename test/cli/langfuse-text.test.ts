@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readLangfuse } from '../../src/cli/formats/langfuse/langfuse-prompts.ts'
-import { type LangfuseReference, templateFrom } from '../../src/cli/formats/langfuse/langfuse-text.ts'
+import { type LangfuseReference, readLangfuse, templateFrom } from '../../src/cli/langfuse-prompts.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 import { renderText } from '../helpers/render-text.ts'
 

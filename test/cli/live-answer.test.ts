@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
-import { type Cli } from '../../src/cli/cli.ts'
-import { type DialogueEvent, type Dialogues } from '../../src/cli/dialogue/dialogue.ts'
-import { TerminalSession } from '../../src/cli/dialogue/terminal-session.ts'
+import { type Cli } from '../../src/cli/context.ts'
+import { type DialogueEvent, type Dialogues } from '../../src/cli/dialogue.ts'
+import { TerminalSession } from '../../src/cli/talk.ts'
 import { Output } from '../../src/cli/output.ts'
 
 const delta = (effect: string, words: string): DialogueEvent => ({ type: 'live', data: { type: 'llm.delta', effect, text: words } })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { type GivenParameters, readParameters } from '../../src/cli/parameters.ts'
+import { type GivenParameters, readParameters } from '../../src/cli/context.ts'
 import { createTemporaryFolder, type TemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const { signal } = new AbortController()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough, Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { Output } from '../../src/cli/output.ts'
-import { printStream } from '../../src/cli/print-chat.ts'
+import { printStream } from '../../src/cli/prompt.ts'
 import { EventScanner } from '../../src/runtime/server-sent-events.ts'
 import { MODEL_ANSWERS } from '../helpers/model-answers.ts'
 

@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
-import { placesOf } from '../../src/config/own-files.ts'
+import { placesOf } from '../../src/config/service-files.ts'
 import { openService } from '../../src/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 

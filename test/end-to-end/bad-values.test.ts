@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { type App } from '../../src/http/base/app-types.ts'
+import { type App } from '../../src/http/app.ts'
 import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { describe, it, type TestContext } from 'node:test'
-import { createDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'

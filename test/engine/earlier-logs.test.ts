@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
 import { ENGINES } from '../../src/engine/engines.ts'
-import { foldTransition } from '../../src/session/fold.ts'
+import { foldTransition } from '../../src/session/advance-session.ts'
 import { type Transition } from '../../src/session/model.ts'
 import { type Session } from '../../src/session/session.ts'
 

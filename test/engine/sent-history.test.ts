@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type JsonObject } from '../../src/base/json.ts'
 import { callsOf } from '../../src/llm/history.ts'
-import { sentHistory } from '../../src/engine/shared/sent-history.ts'
+import { sentHistory } from '../../src/engine/sent-history.ts'
 import { property } from '../helpers/property.ts'
 
 /** A dialogue by letters: u is the user, a an answer, s a line of the agent about its work, c an answer with one call, C with two, t a result. */

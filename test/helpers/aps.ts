@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { resolve } from 'node:path'
 import { PassThrough, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { runProgram } from '../../src/cli/program/program.ts'
+import { runProgram } from '../../src/cli/program.ts'
 
 /** How a run of the command line has ended. */
 export interface ApsRun { readonly code: number | null, readonly stdout: string, readonly stderr: string }

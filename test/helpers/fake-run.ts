@@ -1,8 +1,5 @@
-import { EnvironIndex } from '../../src/registry/kinds/environ/environ-index.ts'
-import { NameList } from '../../src/registry/kinds/environ/name-list.ts'
-import { type EnvironSource, type EnvironValue } from '../../src/template/run/environ-source.ts'
-import { DEFAULT_LIMITS } from '../../src/template/limits.ts'
-import { type RunOptions } from '../../src/template/run/run.ts'
+import { EnvironIndex, NameList } from '../../src/registry/kinds/environ-names.ts'
+import { DEFAULT_LIMITS, type EnvironSource, type EnvironValue, type RunOptions } from '../../src/template/run.ts'
 import { type Json } from '../../src/base/json.ts'
 
 /** Shared variables that a test holds, with a record of what was fetched. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type InjectOptions, type LightMyRequestResponse } from 'fastify'
-import { type App } from '../../src/http/base/app-types.ts'
+import { type App } from '../../src/http/app.ts'
 import { API, type Operation } from './described-api.ts'
 
 /** What no route lists: it is refused before a route is known, or by the guard of services without tokens, or it is a fault of ours. */

@@ -1,4 +1,4 @@
-import { decodeBytes } from '../../src/store/decode-bytes.ts'
+import { decodeBytes } from '../../src/store/decode-value.ts'
 import { createGatherer, type Gatherer } from '../../src/store/gather.ts'
 import { StoreError, type Expected, type Store } from '../../src/store/store.ts'
 

@@ -1,8 +1,7 @@
-import { isBuiltin } from '../../src/llm/builtin/builtin-url.ts'
-import { createModelClients, type SharedModelOptions } from '../../src/llm/client/create-model-client.ts'
-import { DEFAULT_LIMITS } from '../../src/llm/client/limit.ts'
-import { type ProviderConfig } from '../../src/llm/client/providers.ts'
-import { type ModelClient } from '../../src/llm/model-client.ts'
+import { isBuiltin, type ModelClient } from '../../src/llm/model-client.ts'
+import { createModelClients, type SharedModelOptions } from '../../src/llm/create-model-client.ts'
+import { DEFAULT_LIMITS } from '../../src/llm/limit.ts'
+import { type ProviderConfig } from '../../src/llm/providers.ts'
 
 /** One API that takes every model. */
 export interface ModelClientOptions extends SharedModelOptions {

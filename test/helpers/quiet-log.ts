@@ -1,4 +1,4 @@
-import { type Log } from '../../src/base/log.ts'
+import { type Log } from '../../src/runtime/telemetry.ts'
 
 /** A log that nobody reads, but for the levels that a test does. */
 export function quietLog (read: Partial<Log> = {}): Log {

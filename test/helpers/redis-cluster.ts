@@ -1,5 +1,4 @@
-import { parseClusterNodes } from '../../src/store/redis/cluster-nodes.ts'
-import { SLOTS, keySlot } from '../../src/store/redis/key-slot.ts'
+import { keySlot, parseClusterNodes, SLOTS } from '../../src/store/redis/cluster-nodes.ts'
 import { freePort } from './free-port.ts'
 import { whyContainersCannotMeet } from './redis-container.ts'
 import { isRedisInstalled } from './redis-process.ts'

@@ -1,7 +1,6 @@
-import { renderToFixpoint } from '../../src/template/run/fixpoint.ts'
+import { renderToFixpoint, Run } from '../../src/template/run.ts'
 import { type Language } from '../../src/template/language.ts'
-import { Run } from '../../src/template/run/run.ts'
-import { ScopeRoot } from '../../src/template/run/scope.ts'
+import { ScopeRoot } from '../../src/template/scope.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { runOptions } from './fake-run.ts'
 

@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { type App } from '../../src/http/base/app-types.ts'
+import { type App } from '../../src/http/app.ts'
 import { type Store } from '../../src/store/store.ts'
 import { waitFor } from './wait-for.ts'
 

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
-import { FunctionError, type TemplateFunction } from '../../src/template/functions/function.ts'
-import { Printer } from '../../src/template/go/fmt/printer.ts'
+import { FunctionError, type TemplateFunction } from '../../src/template/template-function.ts'
+import { Printer } from '../../src/template/go/printer.ts'
 import { type Value } from '../../src/template/value.ts'
 
 const printer = new Printer(() => {})

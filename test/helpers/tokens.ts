@@ -1,4 +1,4 @@
-import { hashToken } from '../../src/access/tokens.ts'
+import { hashToken } from '../../src/access/token-table.ts'
 import { type RequestHeaders } from './service.ts'
 
 /** An entry of API_TOKENS for the token `{name}-token`. @param rest roles, then patterns and limits: `render:prompts=a.*` */

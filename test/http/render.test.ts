@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readDotprompt } from '../../src/store/dotprompt/read-dotprompt.ts'
+import { readDotprompt } from '../../src/store/read-dotprompt.ts'
 import { startService } from '../helpers/service.ts'
 import { shared } from '../helpers/shared.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { describeSkill, describeTurn } from '../../src/http/sessions/skill-view.ts'
+import { describeSkill, describeTurn } from '../../src/http/routes/skills.ts'
 import { answerWith } from '../engine/dialogue.ts'
 import { SkillDialogue } from '../engine/skill/skill-dialogue.ts'
 

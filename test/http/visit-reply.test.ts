@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { wantsEvents } from '../../src/http/sessions/visit-reply.ts'
+import { wantsEvents } from '../../src/http/routes/sessions.ts'
 import { startRawServer } from '../helpers/raw-server.ts'
 import { startService } from '../helpers/service.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BoundedNames, OTHERS } from '../../src/observe/bounded-names.ts'
+import { BoundedNames, OTHERS } from '../../src/observe/metrics.ts'
 
 describe('BoundedNames', () => {
   it('takes up names until there is no more room', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
-import { hashToken } from '../../src/access/tokens.ts'
+import { hashToken } from '../../src/access/token-table.ts'
 import { assertNoCanaries, CANARIES, holds } from '../helpers/canaries.ts'
 import { startGrpcToolServer, TRANSLATOR_PROTO } from '../helpers/grpc-tool-server.ts'
 import { assertDocumented } from '../helpers/log-lines.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Histogram as PrometheusHistogram, Registry } from 'prom-client'
-import { Histogram } from '../../src/observe/histogram.ts'
+import { Histogram } from '../../src/observe/metrics.ts'
 import { property } from '../helpers/property.ts'
 
 const options = { name: 'seconds', help: 'Time', labels: ['route', 'status'], buckets: [0.001, 0.01, 0.1, 1] }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { modelUpstream } from '../../src/base/errors.ts'
 import { UpstreamError } from '../../src/llm/upstream-error.ts'
-import { serializeError } from '../../src/observe/serialize-error.ts'
-import { ToolError } from '../../src/tool/call/tool-error.ts'
+import { serializeError } from '../../src/observe/log.ts'
+import { ToolError } from '../../src/tool/tool-error.ts'
 
 const upstream = new UpstreamError('the upstream reported an error', { retryable: true, status: 503, quote: 'you said hunter2', answer: '<p>hunter2' })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type RejectedEntry } from '../../src/registry/diagnostic/diagnostic.ts'
-import { decodeEnviron, decodeJson } from '../../src/registry/entries/decode-value.ts'
+import { type RejectedEntry } from '../../src/registry/diagnostic.ts'
+import { decodeEnviron, decodeJson } from '../../src/registry/kinds/entry-kind.ts'
 import { KINDS } from '../../src/registry/kind-table.ts'
 
 const accepted = [

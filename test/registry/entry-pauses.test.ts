@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type EntryParser } from '../../src/registry/entries/entry-table.ts'
-import { extensionParser } from '../../src/registry/kinds/extension/extension-entry.ts'
+import { extensionParser } from '../../src/registry/kinds/extension-kind.ts'
 import { uncachedTemplates } from '../../src/registry/entries/template-cache.ts'
-import { templateParser } from '../../src/registry/kinds/prompt/template-entry.ts'
+import { templateParser } from '../../src/registry/kinds/prompt-kind.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 

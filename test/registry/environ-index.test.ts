@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { EnvironIndex } from '../../src/registry/kinds/environ/environ-index.ts'
-import { NameListBuilder } from '../../src/registry/kinds/environ/name-list-builder.ts'
-import { compareNames, NameList } from '../../src/registry/kinds/environ/name-list.ts'
+import { compareNames, EnvironIndex, NameList, NameListBuilder } from '../../src/registry/kinds/environ-names.ts'
 import { heapInUse } from '../helpers/garbage.ts'
 import { property } from '../helpers/property.ts'
 

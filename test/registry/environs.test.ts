@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ServiceError } from '../../src/base/errors.ts'
-import { Environs } from '../../src/registry/kinds/environ/environs.ts'
+import { Environs } from '../../src/registry/kinds/environ-kind.ts'
 import { createMemoryStore, type MemoryStore } from '../helpers/memory-store.ts'
 
 const PREFIX = 'shenma:environs:'

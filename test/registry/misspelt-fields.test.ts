@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Fields, lintFields } from '../../src/registry/entries/misspelt-fields.ts'
+import { type Fields, lintFields } from '../../src/registry/entries/entry-schemas.ts'
 import { registered } from '../helpers/registered.ts'
 
 const NONE = new Map<string, Fields>()

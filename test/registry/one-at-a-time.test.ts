@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { oneAtATime } from '../../src/runtime/one-at-a-time.ts'
+import { oneAtATime } from '../../src/runtime/concurrency.ts'
 
 describe('oneAtATime', () => {
   it('never overlaps and collapses calls that come meanwhile into one', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Seeker } from '../../src/registry/sync/seeker.ts'
+import { Seeker } from '../../src/registry/store-reads.ts'
 import { StoreError } from '../../src/store/store.ts'
 
 /** A seeker of a store that waits with its answers. */

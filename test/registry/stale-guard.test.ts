@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { promptKind } from '../../src/registry/kinds/prompt/prompt-kind.ts'
-import { StaleGuard } from '../../src/registry/sync/stale-guard.ts'
+import { promptKind } from '../../src/registry/kinds/prompt-kind.ts'
+import { StaleGuard } from '../../src/registry/stale-guard.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 
 /** A guard of the prompts that are loaded, with its own clock in ms. */

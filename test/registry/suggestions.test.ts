@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Suggestions } from '../../src/registry/lint/suggestions.ts'
+import { Suggestions } from '../../src/registry/unknown-names.ts'
 
 describe('what the names in a prompt may mean', () => {
   it('is not the prompt itself', () => {

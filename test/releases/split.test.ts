@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { bucketOf, shareAt } from '../../src/registry/link/bucket.ts'
-import { sharesOf } from '../../src/registry/kinds/release/release-record.ts'
+import { bucketOf, shareAt, sharesOf } from '../../src/registry/kinds/release-record.ts'
 
 const KEYS = Array.from({ length: 100_000 }, (_, index) => `user-${index}`)
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LightSignal, toAbortSignal } from '../../src/runtime/caller-signal.ts'
+import { LightSignal, toAbortSignal } from '../../src/runtime/deadline.ts'
 
 describe('LightSignal', () => {
   it('calls its listeners once, and keeps the first reason', () => {

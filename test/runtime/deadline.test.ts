@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners, once } from 'node:events'
 import { describe, it } from 'node:test'
-import { LightSignal } from '../../src/runtime/caller-signal.ts'
-import { Deadline, timeLimit } from '../../src/runtime/deadline.ts'
-import { untilAborted } from '../../src/runtime/until-aborted.ts'
+import { Deadline, LightSignal, timeLimit, untilAborted } from '../../src/runtime/deadline.ts'
 import { collectGarbage } from '../helpers/garbage.ts'
 
 const never = new Promise<void>(() => {})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SharedLock } from '../../src/runtime/shared-lock.ts'
+import { SharedLock } from '../../src/runtime/concurrency.ts'
 
 const forever = new AbortController().signal
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NoSlotError, Slots } from '../../src/runtime/slots.ts'
+import { NoSlotError, Slots } from '../../src/runtime/concurrency.ts'
 
 const LIMITS = { concurrency: 2, queue: 2, wait: 10_000 }
 const signal = new AbortController().signal

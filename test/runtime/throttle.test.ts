@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createThrottle } from '../../src/runtime/throttle.ts'
+import { createThrottle } from '../../src/runtime/concurrency.ts'
 
 describe('a throttle', () => {
   it('begins at once, and once more after the interval for all that was asked for meanwhile', t => {

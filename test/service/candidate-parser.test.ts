@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type CandidateParser, createCandidateParser } from '../../src/service/lint/candidate-parser.ts'
+import { type CandidateParser, createCandidateParser } from '../../src/service/lint/lint-candidate.ts'
 
 function started (t: { after (end: () => Promise<void>): void }): CandidateParser {
   const parser = createCandidateParser()

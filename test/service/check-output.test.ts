@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json } from '../../src/base/json.ts'
-import { type PlainAssertion, checkOutput } from '../../src/service/testing/check-output.ts'
+import { type PlainAssertion, checkOutput } from '../../src/service/prompt-tests.ts'
 
 const OUTPUT = { text: 'Say hello to Ada.', durationMs: 12 }
 

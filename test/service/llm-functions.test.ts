@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { CountedModels } from '../../src/service/chat/counted-models.ts'
-import { createModels } from '../../src/service/chat/create-models.ts'
-import { createLlmFunctions, type LlmFunctions } from '../../src/service/chat/llm-functions.ts'
-import { UsageCounter } from '../../src/service/chat/usage-counter.ts'
+import { CountedModels, createLlmFunctions, type LlmFunctions, UsageCounter } from '../../src/service/chat/models.ts'
+import { createModels } from '../../src/service/from-config.ts'
 import { type Answer, sendJson, startUpstream } from '../helpers/upstream-server.ts'
 
 interface Line { readonly level: string, readonly fields: object, readonly message: string }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { EnvironIndex } from '../../src/registry/kinds/environ/environ-index.ts'
-import { type Present, withNearNames } from '../../src/service/render/near-variables.ts'
+import { EnvironIndex } from '../../src/registry/kinds/environ-names.ts'
+import { type Present, withNearNames } from '../../src/service/render-prompt.ts'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 
 /** Shared variables, with the values of those that are in memory. */

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
-import { readTlsFiles } from '../../src/service/tools/read-tls-files.ts'
+import { readTlsFiles } from '../../src/service/from-config.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 
 const certificate = readFileSync('test/tool/fixtures/localhost-cert.pem', 'utf8')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
-import { RoleOnce } from '../../src/service/chat/role-once.ts'
+import { RoleOnce } from '../../src/service/chat/chat-with-prompt.ts'
 
 describe('the role of an answer in turns', () => {
   const frame = (data: string) => ({ kind: 'chunk' as const, chunk: JSON.parse(data) as JsonObject, data, bytes: Buffer.from(`data: ${data}\n\n`) })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readUsage, UsageCounter } from '../../src/service/chat/usage-counter.ts'
+import { readUsage, UsageCounter } from '../../src/service/chat/models.ts'
 
 describe('UsageCounter', () => {
   it('keeps no more than the beginning of a model\'s name', () => {

@@ -1,4 +1,4 @@
-import { type AnswerFact, decisionOn } from '../../src/session/decide.ts'
+import { type AnswerFact, decisionOn } from '../../src/session/approvals.ts'
 import { NO_CIRCUMSTANCES } from '../../src/session/gate.ts'
 import { type Session } from '../../src/session/session.ts'
 

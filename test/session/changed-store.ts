@@ -1,4 +1,4 @@
-import { type Append, type Appended, type SessionStore, SessionStoreError } from '../../src/session/session-store.ts'
+import { type Append, type Appended, type SessionStore, SessionStoreError } from '../../src/session/store/session-store.ts'
 
 /** A store of which some methods are others. */
 export function changedStore (store: SessionStore, change: Partial<SessionStore>): SessionStore {

@@ -1,4 +1,4 @@
-import { type Entry, type SessionStore } from '../../src/session/session-store.ts'
+import { type Entry, type SessionStore } from '../../src/session/store/session-store.ts'
 import { changedStore } from './changed-store.ts'
 
 /** A process of which the test decides when a store hears from it, and it from the store. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { getHeapStatistics } from 'node:v8'
-import { HotSessions } from '../../src/session/hot-sessions.ts'
+import { HotSessions } from '../../src/session/session-log.ts'
 import { type Session } from '../../src/session/session.ts'
 import { newId } from './runners.ts'
 

@@ -1,4 +1,4 @@
-import { type ActiveEffect, type Outcome, type Performer } from '../../src/session/performer.ts'
+import { type ActiveEffect, type Outcome, type Performer } from '../../src/session/effects.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 /** An effect that somebody has begun. */

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../src/base/json.ts'
 import { type Engine, effectId, type Moment, type Next, startOf } from '../../src/session/engine.ts'
-import { type Engines } from '../../src/session/fold.ts'
+import { type Engines } from '../../src/session/advance-session.ts'
 import { type Action, type Effect, type Fact, type Notice, type Start } from '../../src/session/model.ts'
 
 /** A session that does what its user writes. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { followSession } from '../../src/session/follow.ts'
-import { type Performer } from '../../src/session/performer.ts'
+import { type Performer } from '../../src/session/effects.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { createRunner, heardIn, memoryStore, newId, readAll, until } from './runners.ts'
 import { scripted } from './script-engine.ts'

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
-import { loopEngine } from '../../src/engine/loop/loop-engine.ts'
-import { parseAgent } from '../../src/registry/kinds/agent/parse-agent.ts'
+import { loopEngine } from '../../src/engine/loop-engine.ts'
+import { parseAgent } from '../../src/registry/kinds/agent-kind.ts'
 import { startOf } from '../../src/session/engine.ts'
-import { eventsOf } from '../../src/session/events.ts'
+import { eventsOf } from '../../src/session/follow.ts'
 import { answerWith, callOf, Dialogue } from '../engine/dialogue.ts'
 
 const OFFERED = [{ name: 'pay', tool: 'bank.pay', declaration: {} }]

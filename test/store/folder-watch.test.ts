@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { FolderWatch } from '../../src/store/directory/folder-watch.ts'
+import { FolderWatch } from '../../src/store/directory-store.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openStore } from '../../src/store/open-store.ts'
+import { openStore } from '../../src/service.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { storeKeys } from '../helpers/store-keys.ts'

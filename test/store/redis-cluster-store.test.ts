@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { agreeOnSlots, freshest, parseClusterNodes } from '../../src/store/redis/cluster-nodes.ts'
-import { keySlot } from '../../src/store/redis/key-slot.ts'
+import { agreeOnSlots, freshest, keySlot, parseClusterNodes } from '../../src/store/redis/cluster-nodes.ts'
 import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store, StoreError } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'

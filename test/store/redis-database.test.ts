@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it } from 'node:test'
 import { type Redis } from 'ioredis'
-import { createDatabaseCheck } from '../../src/store/redis/redis-database.ts'
+import { createDatabaseCheck } from '../../src/store/redis/redis-connection.ts'
 
 /** A client whose SELECT is answered by hand. */
 class SlowClient extends EventEmitter {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import { watchSentinels } from '../../src/store/redis/redis-sentinels.ts'
+import { watchSentinels } from '../../src/store/redis/redis-connection.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 interface FakeSentinel { readonly port: number, readonly asked: number, master: string }

@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { createDirectoryStore } from '../../src/store/directory/directory-store.ts'
+import { createDirectoryStore } from '../../src/store/directory-store.ts'
 import { createMemoryStore } from '../helpers/memory-store.ts'
 import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store } from '../../src/store/store.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type StoredValue } from '../../src/store/store.ts'
-import { yamlToJson } from '../../src/store/yaml-to-json.ts'
+import { yamlToJson } from '../../src/store/decode-value.ts'
 
 const GOOD: readonly [string, string][] = [
   ['name: a\nlist:\n  - 1\n  - 2.5\n  - "2"', '{"name":"a","list":[1,2.5,"2"]}'],

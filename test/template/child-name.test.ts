@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { childName } from '../../src/template/child-name.ts'
+import { childName } from '../../src/template/scope.ts'
 import { heapInUse } from '../helpers/garbage.ts'
 
 const MEGABYTE = 1024 * 1024

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dataMember, isDataName } from '../../src/template/data-names.ts'
-import { MergedContext } from '../../src/template/handlebars/compile/merged-context.ts'
-import { DEFAULT_LIMITS } from '../../src/template/limits.ts'
-import { Run } from '../../src/template/run/run.ts'
-import { ScopeRoot } from '../../src/template/run/scope.ts'
-import { Trace } from '../../src/template/explain/trace.ts'
-import { TracedRoot } from '../../src/template/explain/traced-root.ts'
+import { dataMember, isDataName, ScopeRoot, TracedRoot } from '../../src/template/scope.ts'
+import { MergedContext } from '../../src/template/handlebars/partials.ts'
+import { DEFAULT_LIMITS, Run } from '../../src/template/run.ts'
+import { Trace } from '../../src/template/trace.ts'
 import { Absent, NOTHING, PENDING } from '../../src/template/value.ts'
 
 const environs = { has: () => true, hasBelow: () => true, namesBelow: () => [], segmentsBelow: () => [], cached: () => undefined, fetch: async () => new Map() }

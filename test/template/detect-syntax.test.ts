@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { detectSyntax, findMisread } from '../../src/template/syntax/detect-syntax.ts'
+import { detectSyntax, findMisread } from '../../src/template/detect-syntax.ts'
 
 interface Cases {
   readonly go: readonly string[]

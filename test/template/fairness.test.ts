@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { inTurn } from '../../src/runtime/fairness.ts'
+import { inTurn } from '../../src/runtime/event-loop.ts'
 
 /** Longer than the share of one turn of the event loop. */
 const LONG = 15

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { renderToFixpoint } from '../../src/template/run/fixpoint.ts'
+import { DEFAULT_LIMITS, renderToFixpoint, Run, type RunOptions } from '../../src/template/run.ts'
 import { RenderError } from '../../src/template/language.ts'
-import { DEFAULT_LIMITS } from '../../src/template/limits.ts'
-import { Run, type RunOptions } from '../../src/template/run/run.ts'
-import { type LinkedTool } from '../../src/template/run/tool-call.ts'
+import { type LinkedTool } from '../../src/template/template-function.ts'
 import { Absent, PENDING, type Value } from '../../src/template/value.ts'
 import { fakeEnvirons, runOptions } from '../helpers/fake-run.ts'
 

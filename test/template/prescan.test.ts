@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { TemplateSyntaxError } from '../../src/template/language.ts'
-import { prescan } from '../../src/template/syntax/prescan.ts'
+import { prescan } from '../../src/template/prescan.ts'
 
 const times = (count: number, text: string) => text.repeat(count)
 

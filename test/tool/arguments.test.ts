@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
-import { checkArguments, mapArguments } from '../../src/tool/call/arguments.ts'
-import { parseParameters } from '../../src/tool/schema/parameters.ts'
+import { checkArguments, mapArguments, parseParameters } from '../../src/tool/parameters.ts'
 import { SchemaError } from '../../src/tool/schema/schema.ts'
 
 const SYMBOL = { type: 'object', properties: { symbol: { type: 'string' }, depth: { type: 'integer', default: 2 } }, required: ['symbol'] }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type AttemptEnd, Breaker } from '../../src/tool/call/breaker.ts'
+import { type AttemptEnd, Breaker } from '../../src/tool/guard.ts'
 
 const POLICY = { failureRate: 0.5, minimumCalls: 4, coolDown: 1000 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
-import { parseSecrets } from '../../src/tool/definition/secrets.ts'
+import { parseSecrets } from '../../src/tool/definition.ts'
 import { createTestOperator, define } from './tool-room.ts'
 
 const page = readFileSync('docs/tools.md', 'utf8')
@@ -26,7 +26,7 @@ describe('docs/tools.md', () => {
   })
 
   it('names every code that a failed call can have', () => {
-    const codes = readFileSync('src/tool/call/tool-error.ts', 'utf8').match(/(?<=\| ')[A-Z_]+(?=')/g) ?? []
+    const codes = readFileSync('src/tool/tool-error.ts', 'utf8').match(/(?<=\| ')[A-Z_]+(?=')/g) ?? []
     assert.deepEqual(codes.filter(code => !page.includes(`\`${code}\``)), [])
   })
 })

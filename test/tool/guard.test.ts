@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { untilAborted } from '../../src/runtime/until-aborted.ts'
-import { createGuard } from '../../src/tool/call/guard.ts'
-import { DEFAULT_POLICY, parsePolicy } from '../../src/tool/call/policy.ts'
+import { untilAborted } from '../../src/runtime/deadline.ts'
+import { createGuard, DEFAULT_POLICY, parsePolicy } from '../../src/tool/guard.ts'
 import { type JsonObject } from '../../src/base/json.ts'
-import { ToolError } from '../../src/tool/call/tool-error.ts'
+import { ToolError } from '../../src/tool/tool-error.ts'
 
 const guardWith = (registration: JsonObject) => createGuard(parsePolicy(registration, DEFAULT_POLICY))
 const forever = new AbortController().signal

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
-import { type McpDefinition } from '../../src/tool/mcp/mcp-definition.ts'
-import { discoverTools } from '../../src/tool/mcp/mcp-discovery.ts'
-import { type OfferedTool } from '../../src/tool/mcp/mcp-offer.ts'
-import { readMcpReply } from '../../src/tool/mcp/mcp-reply.ts'
-import { parseParameters } from '../../src/tool/schema/parameters.ts'
+import { type McpDefinition } from '../../src/tool/mcp/mcp-connection.ts'
+import { discoverTools, readMcpReply } from '../../src/tool/mcp/mcp-type.ts'
+import { type OfferedTool } from '../../src/tool/mcp/mcp-messages.ts'
+import { parseParameters } from '../../src/tool/parameters.ts'
 import { define } from './tool-room.ts'
 
 const text = (...texts: string[]): JsonObject => ({ content: texts.map(each => ({ type: 'text', text: each })) })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createOperator, type OperatorSettings } from '../../src/tool/operator.ts'
-import { parseStdioCommands } from '../../src/tool/mcp/stdio-command.ts'
+import { createOperator, type OperatorSettings, parseStdioCommands } from '../../src/tool/operator.ts'
 
 const MODULES = { has: () => false, get: async () => undefined }
 const NOTHING_SET: OperatorSettings = { egress: 'internal', egressAllow: '', baseUrls: '', baseUrl: '', secrets: '', stdioCommands: '', environment: {} }

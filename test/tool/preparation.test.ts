@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { createPreparation } from '../../src/tool/call/preparation.ts'
+import { createPreparation } from '../../src/tool/preparation.ts'
 
 /** A preparation that gives 1, 2, 3 …, and fails at the attempts that are named. */
 function prepareNumbers (test: TestContext, failAt: readonly number[] = []) {

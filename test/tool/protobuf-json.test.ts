@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import protobuf from 'protobufjs'
 import { type JsonObject } from '../../src/base/json.ts'
-import { decodeMessage, encodeMessage } from '../../src/tool/grpc/protobuf-json.ts'
+import { decodeMessage, encodeMessage } from '../../src/tool/grpc/grpc-type.ts'
 
 const PROTO = `
 syntax = "proto3";

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ReconnectPace } from '../../src/tool/mcp/reconnect-pace.ts'
+import { ReconnectPace } from '../../src/tool/mcp/mcp-http-transport.ts'
 
 describe('the pace at which a stream is opened again', () => {
   it('slows down while streams end at once, up to a minute', () => {

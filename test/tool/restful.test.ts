@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
+import { createBaseUrls, parseBaseUrls } from '../../src/tool/operator.ts'
 import { type Json } from '../../src/base/json.ts'
 import { isToolResult } from '../../src/template/value.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
-import { createBaseUrls, parseBaseUrls } from '../../src/tool/definition/base-urls.ts'
+import { createBaseUrls, parseBaseUrls } from '../../src/tool/operator.ts'
 import { redactJson } from '../../src/base/redact.ts'
-import { parseSecrets } from '../../src/tool/definition/secrets.ts'
+import { parseSecrets } from '../../src/tool/definition.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { createToolRoom } from './tool-room.ts'
 

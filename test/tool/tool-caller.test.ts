@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type LinkedTool } from '../../src/template/run/tool-call.ts'
+import { type LinkedTool } from '../../src/template/template-function.ts'
 import { startGrpcToolServer, TRANSLATOR_PROTO } from '../helpers/grpc-tool-server.ts'
 import { startMcpToolServer } from '../helpers/mcp-tool-server.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Log } from '../../src/base/log.ts'
+import { type Log } from '../../src/runtime/telemetry.ts'
 import { warmUp } from '../../src/warm-up.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Mutex } from '../../src/workers/mutex.ts'
+import { Mutex } from '../../src/workers/primary.ts'
 
 describe('a mutex', () => {
   const start = () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { type CollectedMetrics } from '../../src/observe/metrics.ts'
-import { Tallies } from '../../src/workers/tallies.ts'
+import { Tallies } from '../../src/workers/primary.ts'
 import { parseMetrics, sumOf } from '../helpers/metrics.ts'
 
 /** What a worker tells that has answered so many requests, of 2 s each. */

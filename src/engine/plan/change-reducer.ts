@@ -1,14 +1,10 @@
 import { contentHash, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
-import { clip } from '../shared/clip.ts'
-import { cutMiddle } from '../shared/cut-middle.ts'
-import { cleanOutputForAI } from '../skill/clean-output.ts'
-import { type Ended } from '../shared/reducer.ts'
-import { ranAs } from '../shared/outbox.ts'
-import { changedIn, failedCheck, previewOf } from './change-result.ts'
+import { cleanOutputForAI, clip, cutMiddle } from '../clip.ts'
+import { type Ended, ranAs } from '../reducer.ts'
+import { changedIn, failedCheck, MAX_SHOWN_OUTPUT, previewOf, TurnBack } from './undo.ts'
 import { type PlanProblem } from './parse-plan.ts'
-import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
-import { MAX_SHOWN_OUTPUT, TurnBack } from './turn-back.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './state.ts'
 
 /** The longest time that the preview of a change, or a check (a command that tests the workspace), is allowed to take, in ms. */
 const TIMEOUTS = { preview: 30_000, check: 600_000 } as const

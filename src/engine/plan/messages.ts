@@ -1,7 +1,285 @@
-import { type Language } from '../texts/language.ts'
-import { MEMORY_FIELDS } from '../../files/memory/memory-rules.ts'
-import { type PlanProblem } from './parse-plan.ts'
-import { type PlanMode } from './route-mode.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { MEMORY_FIELDS } from '../../files/memory-rules.ts'
+import { normalisePath } from '../../files/path-rules.ts'
+import { cutMiddle } from '../clip.ts'
+import type { Language } from '../texts.ts'
+import type { PlanProblem } from './parse-plan.ts'
+import type { PlanLimits, PlanMode } from './plan-setting.ts'
+
+/** The model is told why a text could not be read. This is the length to which that reason is cut, in UTF-16 units. */
+const MAX_REASON = 300
+
+/** The beginning of the mark that a text has in place of a part that the service has cut out. */
+const CUT = '\n...[TRUNCATED '
+
+/** A block of context: one file, search result or other text that the model reads before it answers. */
+export interface ContextBlock extends DietBlock {
+  readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
+  /** The file that the block shows, and its hash on disk: an update has to start from that content. */
+  readonly base?: { readonly path: string, readonly sha256: string }
+  /** Whether the file was read in full. */
+  readonly isWhole?: boolean
+}
+
+/** The sections of the context that the model reads, in their order: texts that the service read by itself, then those that the model asked for. */
+export const SECTIONS = ['AUTO_CONTEXT', 'AUTO_CONTEXT_FROM_MESSAGE', 'FULFILLED_CONTEXT'] as const
+
+/** The header of a block that the service read by itself; `undefined` for a block that the model asked for. */
+type AutoHeader = 'AUTO_TRACEBACK' | 'DEPS' | 'ENV' | undefined
+
+/**
+ * Turns one block that the workspace returned into a block of context for the model; `undefined` for an unknown form. It is `undefined` too
+ * for a block that is missing and that the model did not ask for.
+ */
+export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | undefined {
+  if (!isJsonObject(block)) return undefined
+  const section = auto === undefined ? 'FULFILLED_CONTEXT' : auto === 'AUTO_TRACEBACK' ? 'AUTO_CONTEXT_FROM_MESSAGE' : 'AUTO_CONTEXT'
+  switch (block['type']) {
+    case 'file': return fileBlock(block, auto, section)
+    case 'search': return { kind: 'search', section, head: `SEARCH[${textIn(block, 'query')}]:\n`, body: hitsIn(block) }
+    case 'logs': return { kind: 'logs', section, head: `LOGS[${textIn(block, 'source')}]:\n`, body: textIn(block, 'text') }
+    case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
+    case 'list': return { kind: 'search', section, head: `LIST[${textIn(block, 'path')}]:\n`, body: textIn(block, 'text') }
+    case 'missing':
+      // Blocks that the service looked for by itself are left out when they are missing.
+      if (auto !== undefined) return undefined
+      return { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) }
+    default: return undefined
+  }
+}
+
+/** Writes the blocks as the text that the model reads, cut to the limits of the context. The names of the sections count towards the limit too. */
+export function writeContext (blocks: readonly ContextBlock[], limits: PlanLimits): { readonly text: string, readonly diet: Diet<ContextBlock> } {
+  const names = SECTIONS.filter(name => blocks.some(({ section }) => section === name)).reduce((sum, name) => sum + name.length + 4, 0)
+  const diet = applyDiet(blocks, { ...limits, context_max_total_chars: Math.max(0, limits.context_max_total_chars - names) })
+  return { text: render(diet.blocks), diet }
+}
+
+/** For each file in the blocks, the hash of its content on disk, by path. */
+export function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
+  return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
+}
+
+/**
+ * The paths of the files that the model has been shown in full. When the model is later shown only a part of a file, the path of that file is removed.
+ * @param known the files that were shown in full before
+ * @param blocks as they were read
+ * @param shown the same blocks after they were cut
+ */
+export function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
+  const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
+  const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
+  const uncut = paths(shown.filter(isUncut))
+  const cut = paths(shown).filter(path => !uncut.includes(path))
+  return [...new Set([...known.filter(path => !cut.includes(path)), ...uncut])]
+}
+
+function render (blocks: readonly ContextBlock[]): string {
+  const sections = SECTIONS.map(section => ({ section, own: blocks.filter(block => block.section === section) })).filter(({ own }) => own.length > 0)
+  return sections.map(({ section, own }) => `${section}:\n${own.map(({ head, body }) => head + body).join('\n')}`).join('\n\n')
+}
+
+function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['section']): ContextBlock {
+  const path = textIn(block, 'path')
+  const head = `${auto ?? 'FILE'}[${path}]:\n`
+  const base = { path, sha256: textIn(block, 'sha256') }
+  const isWhole = block['startLine'] === 1 && block['endLine'] === block['totalLines'] && !textIn(block, 'text').includes(CUT)
+  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text'), base, isWhole }
+  const form = textIn(block, 'form')
+  const body = `${form === '' ? '' : `(${form})\n`}${numbered(block)}`
+  return { kind: auto === undefined ? 'file' : 'found', section, head, body, base, isWhole }
+}
+
+/** The lines of a file with their numbers, as `n|line`; blank ones at its end too. */
+function numbered (block: JsonObject): string {
+  const { startLine, endLine } = block
+  const start = typeof startLine === 'number' && startLine > 0 ? startLine : 1
+  // A range without a line has the same text as a range of one blank line.
+  if (typeof endLine === 'number' && endLine < start) return ''
+  return textIn(block, 'text').split('\n').map((line, index) => `${start + index}|${line.endsWith('\r') ? line.slice(0, -1) : line}`).join('\n')
+}
+
+function hitsIn ({ hits, truncated }: JsonObject): string {
+  const found = Array.isArray(hits) ? (hits as readonly Json[]).filter(isJsonObject) : []
+  const lines = found.map(hit => `${textIn(hit, 'path')}:${typeof hit['line'] === 'number' ? hit['line'] : 0}|${textIn(hit, 'text')}`)
+  return [...lines.length === 0 ? ['(nothing found)'] : lines, ...truncated === true ? ['(there is more)'] : []].join('\n')
+}
+
+function nameOf (request: Json | undefined): string {
+  if (!isJsonObject(request)) return ''
+  return ['path', 'query', 'source', 'type'].map(name => textIn(request, name)).find(text => text !== '') ?? ''
+}
+
+function textIn (block: JsonObject, name: string): string {
+  const value = Object.hasOwn(block, name) ? block[name] : undefined
+  return typeof value === 'string' ? value : ''
+}
+
+/** The kinds of blocks in the context that a plan's model reads. In a context that is too long `search` is cut first, `file` (the model asked for it) last. */
+const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
+
+/** A block of context (a file or another text that the model reads). Its head is never cut; its body is cut where the context is too long. */
+interface DietBlock {
+  /** `found`: a file that the service has added without a request of the model. */
+  readonly kind: typeof ORDER[number]
+  readonly head: string
+  readonly body: string
+}
+
+/** A context after it was cut to its limits. */
+interface Diet<B extends DietBlock> {
+  /** The blocks after they were shortened, each with what is left of its body, in the order of the input. */
+  readonly blocks: readonly B[]
+  readonly dropped: number
+  readonly truncated: number
+  /** The length of all blocks together, with a line end between two blocks, in UTF-16 units. */
+  readonly totalChars: number
+  readonly logsChars: number
+}
+
+/**
+ * The shortest body to which a file that the model asked for is cut, in UTF-16 units. The file keeps so much even when the whole context
+ * becomes longer than its limit.
+ */
+export const LEAST_OF_A_FILE = 4096
+
+/** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */
+export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
+
+/** The shortest body to which a block that is no `file` is cut, in UTF-16 units. A block that would become shorter is left out. */
+const LEAST_OF_A_BLOCK = 200
+
+/**
+ * Cuts the context of a plan to the plan's limits: the length of each block, the number of blocks, and the length of all blocks together.
+ * Only files that the model asked for can make all blocks together longer than their limit, since each of these files keeps
+ * `LEAST_OF_A_FILE`.
+ */
+function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: PlanLimits): Diet<B> {
+  const { context_max_files: mostBlocks, context_max_total_chars: mostChars } = limits
+  // Node sorts stably: of equal kinds, the first stays first.
+  const byWorth = blocks.map((block, index) => ({ block, index })).toSorted((one, other) => ORDER.indexOf(one.block.kind) - ORDER.indexOf(other.block.kind))
+  const kept = new Map<number, B>()
+  let total = 0
+  for (const { block, index } of byWorth.slice(0, mostBlocks)) {
+    const own = { ...block, body: cutTo(block.body, mostOf(block, limits)) }
+    const room = mostChars - total - (kept.size === 0 ? 0 : 1) - block.head.length
+    const body = fitInto(own, room)
+    if (body === undefined) continue
+    total += (kept.size === 0 ? 0 : 1) + block.head.length + body.length
+    kept.set(index, { ...block, body })
+  }
+  const left = blocks.flatMap((_, index) => kept.get(index) ?? [])
+  return {
+    blocks: left,
+    dropped: blocks.length - left.length,
+    truncated: [...kept].filter(([index, { body }]) => body !== blocks[index]?.body).length,
+    totalChars: total,
+    logsChars: left.reduce((sum, { kind, body }) => kind === 'logs' ? sum + body.length : sum, 0)
+  }
+}
+
+/**
+ * Cuts the body of a block to the room that is left in the context; `undefined` when the block has to be left out. A file that the model
+ * asked for is never left out here.
+ */
+function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
+  if (body.length <= room) return body
+  const least = kind === 'file' ? LEAST_OF_A_FILE : LEAST_OF_A_BLOCK
+  if (kind === 'file') return cutTo(body, Math.max(room, least + MARK))
+  return room < least + MARK ? undefined : cutTo(body, room)
+}
+
+/** A text, cut in its middle where it is too long. @param most the length with the mark of the cut, in UTF-16 units */
+function cutTo (text: string, most: number): string {
+  return text.length <= most ? text : cutMiddle(text, Math.max(0, most - MARK))
+}
+
+function mostOf ({ kind }: DietBlock, { context_max_file_chars: file, context_max_log_chars: logs }: PlanLimits): number {
+  return (kind === 'logs' ? logs : file) + MARK
+}
+
+/** A read that the service makes on its own before it asks the model, because the user's text names a place in a file or a missing module. */
+export interface AutoRequest {
+  readonly header: 'AUTO_TRACEBACK' | 'DEPS' | 'ENV'
+  /** Alternative requests for one file. Only the result of the first request whose file exists is used. */
+  readonly requests: readonly JsonObject[]
+}
+
+/** The number of lines that are read before and after a line that a traceback names. */
+const AROUND = 80
+
+/** The most places in tracebacks around which the service reads files. Further places mostly repeat them. */
+const MAX_PLACES = 8
+
+/** The longest text that is searched for tracebacks, in UTF-16 units. The rest of a longer text is not searched. */
+const MAX_TEXT = 200_000
+
+/** The files in which projects list their dependencies. */
+const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poetry.lock']
+
+/** The longest part of a dependency file that the service reads, in UTF-16 units. These files can have many short lines, so lines are not counted. */
+const MAX_DEPENDENCIES = 8000
+
+/**
+ * The place that a line of a traceback names: `File "a.py", line 3` in Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` elsewhere.
+ * A path is matched only from its first character, not once more from a character inside it.
+ */
+const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
+
+/** What the service reads when the user's text reports a missing module: the environment, and the files that list dependencies. */
+const ENVIRONMENT: readonly AutoRequest[] = [
+  { header: 'ENV', requests: [{ type: 'env' }] },
+  ...DEPENDENCIES.map((path): AutoRequest => ({ header: 'DEPS', requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))
+]
+
+/** Paths inside folders of installed packages, whose files are not read. */
+const FOREIGN = /(?:^|\/)(?:node_modules|site-packages|dist-packages|lib\/python[\d.]+)(?:\/|$)/
+
+/**
+ * Says what the service has to read before it asks the model: the files around the lines that a traceback names; after an error about a
+ * missing module, the environment and the files that list dependencies.
+ * @param goal the user's words
+ * @param report text beside the goal, such as the output of a test
+ */
+export function autoContext (goal: string, report: string): AutoRequest[] {
+  const text = `${goal}\n${report}`.slice(0, MAX_TEXT)
+  const places = /traceback|exception|error/i.test(text) ? placesIn(text) : []
+  const traced = places.map(({ paths, line }): AutoRequest => ({
+    header: 'AUTO_TRACEBACK',
+    requests: paths.map(path => ({ type: 'read_file', path, start_line: Math.max(1, line - AROUND), end_line: line + AROUND }))
+  }))
+  return [...traced, ...(/ImportError|ModuleNotFoundError|cannot find module/i.test(text) ? ENVIRONMENT : [])]
+}
+
+/**
+ * The places in files that a traceback names, each place once. An absolute path perhaps comes from another machine, so `/a/b/c.py` is tried as
+ * `a/b/c.py`, `b/c.py` and `c.py`.
+ */
+function placesIn (text: string): Array<{ readonly paths: readonly string[], readonly line: number }> {
+  const places = new Map<string, { readonly paths: readonly string[], readonly line: number }>()
+  for (const [, python, pythonLine, other, otherLine] of text.matchAll(FRAME)) {
+    if (places.size === MAX_PLACES) break
+    const named = (python ?? other ?? '').replaceAll('\\', '/')
+    const line = Number(pythonLine ?? otherLine)
+    const paths = line === 0 || FOREIGN.test(named) ? [] : endsOf(named)
+    if (paths.length > 0) places.set(`${named}:${line}`, { paths, line })
+  }
+  return [...places.values()]
+}
+
+function endsOf (named: string): string[] {
+  const own = normalisePath(named)
+  if ('path' in own) return [own.path]
+  const segments = named.replace(/^[A-Za-z]:|^~[^/]*/, '').split('/').filter(segment => segment !== '')
+  const ends = segments.map((_, index) => segments.slice(index).join('/')).slice(-MAX_ENDS)
+  return ends.flatMap(end => {
+    const normalised = normalisePath(end)
+    return 'path' in normalised ? [normalised.path] : []
+  })
+}
+
+/** The most relative paths that are tried for one absolute path: the shortest endings of it. */
+const MAX_ENDS = 6
 
 /**
  * The texts that a plan sends to the model, in one language. Schema 1 and schema 2 are two versions of the form of the model's answer. The

@@ -1,11 +1,11 @@
 import { type Json, type JsonObject } from '../../base/json.ts'
-import { isAtOrBelow } from '../../files/change/step.ts'
+import { isAtOrBelow } from '../../files/change/change-rules.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
-import { isConsent } from '../texts/consent.ts'
-import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
-import { routeMode } from './route-mode.ts'
+import { isConsent } from '../texts.ts'
+import { type ChangedPath, type PlanState, type PlanStep } from './state.ts'
+import { routeMode } from './plan-setting.ts'
 
 /** The words by which a user agrees that the service remembers the preferences that the model has offered. */
 export const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i

@@ -1,24 +1,19 @@
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { readPatch } from '../../files/memory/memory-rules.ts'
+import { type Memory, memoryIn, readPatch } from '../../files/memory-rules.ts'
 import { loggedAnswer } from '../../llm/history.ts'
-import { type Next } from '../../session/engine.ts'
-import { type Action } from '../../session/model.ts'
-import { clip } from '../shared/clip.ts'
-import { type Reducer, type Ended } from '../shared/reducer.ts'
-import { cutProblem, refusedText } from '../texts/answer-texts.ts'
-import { autoContext } from './auto-context.ts'
+import type { Next } from '../../session/engine.ts'
+import type { Action } from '../../session/model.ts'
+import { clip } from '../clip.ts'
+import { type Ended, type Reducer, renderText } from '../reducer.ts'
+import { cutProblem, type Language, PLAN_TEXTS, refusedText } from '../texts.ts'
+import { autoContext, basesIn, contextBlockOf, notWritten, repairMessage, roundsMessage, systemMessage, wholeIn, writeContext } from './messages.ts'
 import { ChangeReducer } from './change-reducer.ts'
-import { basesIn, contextBlockOf, wholeIn, writeContext } from './context-blocks.ts'
-import { keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-cache.ts'
+import { answersTo, keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply } from './judge-reply.ts'
-import { notWritten } from './messages.ts'
-import { modelRequest } from './model-request.ts'
-import { type PlanProblem, type PlanReply } from './parse-plan.ts'
+import type { PlanProblem, PlanReply } from './parse-plan.ts'
 import { intentOf, LISTENING } from './plan-input.ts'
-import { type ContextEntry, type PendingRead, type PlanState } from './plan-state.ts'
-import { recordRead } from './record-read.ts'
-import { summaryOf } from './reply-summary.ts'
-import { routeMode } from './route-mode.ts'
+import type { ContextEntry, PendingRead, PlanState } from './state.ts'
+import { routeMode } from './plan-setting.ts'
 
 /** The longest time for a read from the workspace, and for storing preferences in the memory, in ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
@@ -326,4 +321,130 @@ function problemsIn (ended: Ended): readonly string[] {
 /** Wraps one request as a read that has no alternative requests. */
 function reading (request: JsonObject): PendingRead {
   return { header: undefined, requests: [request] }
+}
+
+/** The most changes of files, or preferences, that a summary names. */
+const MAX_NAMED = 10
+
+/** What the user is told of the model's answer: the summary in the answer. If it has none, a list of the changes or preferences in the answer. */
+function summaryOf ({ summary, actions, patch }: PlanReply, language: Language): string {
+  if (summary.trim() !== '') return summary
+  const texts = PLAN_TEXTS[language]
+  if (actions.length === 0) return renderText(texts.planMemory, { list: Object.keys(patch).slice(0, MAX_NAMED).join(', ') })
+  const listed = actions.slice(0, MAX_NAMED).map(({ kind, path }) => `${kind} ${path}`).join(', ')
+  const list = actions.length > MAX_NAMED ? renderText(texts.planMore, { list: listed, n: actions.length - MAX_NAMED }) : listed
+  return renderText(texts.planActions, { list })
+}
+
+/** Adds what was read to the state of a plan. For a request that failed, the model is told that the text is missing, and why. */
+function recordRead (state: PlanState, ended: Ended): PlanState {
+  const requests = state.pending.flatMap(each => each.requests)
+  const answers = 'failure' in ended
+    ? requests.map((request): JsonObject => ({ type: 'missing', request, reason: ended.failure }))
+    : answersTo(requests, ended.value)
+  const context: ContextEntry[] = [...state.context]
+  let recalled: Partial<PlanState> = {}
+  let at = 0
+  for (const { header, requests: candidates } of state.pending) {
+    const own = answers.slice(at, at += candidates.length)
+    const index = Math.max(0, own.findIndex(block => block !== undefined && block['type'] !== 'missing'))
+    const [request, block] = [candidates[index], own[index]]
+    if (request === undefined) continue
+    if (request['type'] === 'memory') recalled = recall(state, block)
+    else context.push({ key: keyOf(request), block: block === undefined ? undefined : contextBlockOf(block, header) })
+  }
+  return { ...state, pending: [], context, ...recalled }
+}
+
+/**
+ * The fields of the plan's state that come from the stored memory. The user's `output_format` chooses the mode where neither the user's words
+ * nor the request that started the session did.
+ */
+function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
+  const memory = memoryIn(block?.['user'], block?.['project'])
+  const { output_format: format } = memory.user
+  const wantsChange = !isRouted && (format === 'patch_first' || format === 'apply')
+  const branch = block?.['branch']
+  return { memory, branch: typeof branch === 'string' ? branch : undefined, isRouted: true, ...(wantsChange ? { mode: 'apply', isDirect: true } : {}) }
+}
+
+/** The length of all messages above which the model's answer is kept short, in UTF-16 units: both have to fit into the model's context window. */
+const LONG_INPUT = 80_000
+
+/** The most tokens that the model's answer to a long input is allowed to have. */
+const SHORT_ANSWER = 4096
+
+/** The largest number of earlier questions and answers that a request to the model repeats. */
+const MAX_EXCHANGES = 5
+
+/** The length to which an earlier answer is cut when a request repeats it, in code points. */
+const MAX_REPLY = 20_000
+
+/** A request to the model, with the sizes that are written to the session's log lines. */
+interface ModelRequest {
+  readonly messages: readonly JsonObject[]
+  readonly fields: JsonObject
+  readonly inputChars: number
+  readonly tokenBudget: number
+}
+
+/** Builds the request to the model from the state of a plan. @param context text of the blocks that the model reads; empty when there are none */
+function modelRequest (state: PlanState, context: string): ModelRequest {
+  const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
+  const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
+  const before = exchanges.slice(-MAX_EXCHANGES)
+  const asked = [
+    words,
+    ...report === '' || exchanges.length > 0 ? [] : [`REPORT:\n${report}`],
+    ...failedCheck === '' ? [] : [failedCheck],
+    ...context === '' ? [] : [context],
+    roundsMessage(limits.max_context_rounds - rounds, language)
+  ].join('\n\n')
+  const messages = [
+    { role: 'system', content: systemMessage(mode, schemaVersion, language, prompt, memoryBlock(memory)) },
+    ...before.flatMap(({ words: said, reply }) => [{ role: 'user', content: said }, { role: 'assistant', content: clip(reply, MAX_REPLY) }]),
+    { role: 'user', content: asked },
+    ...repair === undefined
+      ? []
+      : [{ role: 'assistant', content: clip(repair.reply, MAX_REPLY) }, { role: 'user', content: repairMessage(repair.problem, language) }]
+  ]
+  const inputChars = messages.reduce((sum, { content }) => sum + content.length, 0)
+  const tokenBudget = inputChars > LONG_INPUT ? Math.min(SHORT_ANSWER, maxTokens) : maxTokens
+  const fields = {
+    ...(model === '' ? {} : { model }),
+    temperature,
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    max_tokens: tokenBudget,
+    ...(isStrict && !state.isFormatRefused ? { response_format: { type: 'json_schema', json_schema: { name: 'plan_response', strict: true, schema } } } : {})
+  }
+  return { messages, fields, inputChars, tokenBudget }
+}
+
+/** The largest length of the memory as a text for the model, in UTF-16 units. Every request of a plan to the model carries this text. */
+const MAX_BLOCK = 12 * 1024
+
+/** The lines before and after the memory in the text for the model. They are fixed by the plan protocol. */
+const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
+const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
+
+/** The text of the memory for the model, at the end of the system message; empty when nothing is remembered. */
+export function memoryBlock (memory: Memory): string {
+  const { user, project } = shortened(memory)
+  const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }
+  if (Object.keys(layers).length === 0) return ''
+  return `${BLOCK_HEAD}\n${stringifyJson(layers)}\n\n${BLOCK_FOOT}`
+}
+
+/** The memory without its longest fields: they are removed one by one until the rest is no longer than `MAX_BLOCK`. */
+function shortened (memory: Memory): Memory {
+  let { user, project } = memory
+  while (stringifyJson({ user, project }).length > MAX_BLOCK) {
+    const fields = [...Object.entries(user), ...Object.entries(project)]
+    const [longest] = fields.toSorted(([, one], [, other]) => stringifyJson(other).length - stringifyJson(one).length)
+    const without = (layer: JsonObject): JsonObject => Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== longest?.[1]))
+    ;[user, project] = [without(user), without(project)]
+  }
+  return { user, project }
 }

@@ -1,8 +1,8 @@
-import { type JsonObject } from '../../base/json.ts'
-import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/limits.ts'
-import { type Whitelist } from '../../files/path-rules.ts'
-import { type PlanCommit, type PlanConfirm, type PlanLimit, type PlanRepair } from '../../registry/kinds/plan/plan-kind.ts'
-import { type Language } from '../texts/language.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/change/change-rules.ts'
+import type { Whitelist } from '../../files/path-rules.ts'
+import type { PlanCommit, PlanConfirm, PlanLimit, PlanRepair } from '../../registry/kinds/plan-kind.ts'
+import { isConsent, type Language } from '../texts.ts'
 
 /**
  * The settings of one plan, as they were when its session started. They come from the service's configuration and from the plan profile (the
@@ -58,4 +58,46 @@ export const DEFAULT_LIMITS: PlanLimits = {
   context_max_file_chars: 20_000,
   context_max_total_chars: 120_000,
   context_max_log_chars: 12_000
+}
+
+export type PlanMode = 'plan' | 'apply'
+
+/** The mode (`plan` only proposes changes, `apply` makes them) and the goal that a user's words ask for. */
+interface Routed {
+  /** The mode; `undefined` when the words ask for no particular one. */
+  readonly mode: PlanMode | undefined
+  /** The user's words without the prefix; empty when the user only agrees with the plan. */
+  readonly goal: string
+  /** Whether the words begin with `plan:` or `apply:`. */
+  readonly isExplicit: boolean
+  /** Whether the words do no more than agree with the present plan. */
+  readonly isConsent: boolean
+}
+
+const PREFIX = /^\s*(plan|apply)\s*:\s*/i
+
+/**
+ * Words that hint at a mode. A Russian stem can have further letters behind it; an English word stands alone. PLAN is tried first, since it
+ * changes no files.
+ */
+const HINTS: ReadonlyArray<readonly [PlanMode, RegExp]> = [
+  ['plan', /(?<!\p{L})(?:исправ|почин|fix(?!\p{L})|repair(?!\p{L}))/iu],
+  ['apply', /(?<!\p{L})(?:созда[йт]|сгенерируй|create(?!\p{L})|generate(?!\p{L}))/iu]
+]
+
+/**
+ * Decides from a user's words which mode they ask for: by a prefix, by agreement with the plan, or by a hint such as "fix" or "create".
+ * Words that say more than yes, such as "yes, but …", are no agreement.
+ * @param hasPlan whether there is a plan that the words can agree with
+ */
+export function routeMode (words: string, hasPlan: boolean): Routed {
+  const prefix = PREFIX.exec(words)
+  if (prefix !== null) {
+    const goal = words.slice(prefix[0].length).trim()
+    const mode = prefix[1]?.toLowerCase() === 'apply' ? 'apply' : 'plan'
+    return { mode, goal, isExplicit: true, isConsent: hasPlan && mode === 'apply' && goal === '' }
+  }
+  const goal = words.trim()
+  if (hasPlan && isConsent(goal)) return { mode: 'apply', goal: '', isExplicit: false, isConsent: true }
+  return { mode: HINTS.find(([, hint]) => hint.test(goal))?.[0], goal, isExplicit: false, isConsent: false }
 }

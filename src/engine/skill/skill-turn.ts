@@ -1,17 +1,13 @@
-import { type JsonObject } from '../../base/json.ts'
-import { type Answer } from '../../llm/answer.ts'
-import { askedMessage, contentOf, NO_ANSWER, wordsOf } from '../../llm/history.ts'
-import { type Moment, type Next } from '../../session/engine.ts'
-import { clip } from '../shared/clip.ts'
-import { MAX_MESSAGE, MODEL_TIMEOUT, Outbox } from '../shared/outbox.ts'
-import { cutProblem, refusedText } from '../texts/answer-texts.ts'
-import { nextCall, notRun, parseSkillCalls, problemIn, resultsOf, withResult } from './parse-skill-calls.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { Answer } from '../../llm/answer.ts'
+import { askedMessage, callsOf, contentOf, NO_ANSWER, wordsOf } from '../../llm/history.ts'
+import type { Moment, Next } from '../../session/engine.ts'
+import { clip } from '../clip.ts'
+import { MAX_MESSAGE, MODEL_TIMEOUT, Outbox } from '../reducer.ts'
+import { cutProblem, refusedText } from '../texts.ts'
+import { nextCall, notRun, parseSkillCalls, problemIn, resultsOf, SKILL_TOOLS, withResult } from './skill-calls.ts'
 import { beginsWithTag, parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
-import { MESSAGE_SEEN, pastAsTexts } from './past-as-texts.ts'
-import { buildInitialUserPrompt, buildSkillSystemPrompt, withStep } from './prompt.ts'
-import { sentMessages } from './sent-messages.ts'
-import { SKILL_TOOLS } from './skill-functions.ts'
-import { type Awaited, type SkillState } from './skill-state.ts'
+import type { Awaited, SkillState } from './skill-state.ts'
 
 /** The largest answer of the model, in bytes of its JSON. It is limited because the log keeps all answers, and each step sends them again. */
 const MAX_REPLY = 1024 * 1024
@@ -221,4 +217,96 @@ export abstract class SkillTurn {
     }
     this.outbox.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
   }
+}
+
+/**
+ * The messages of a skill's request to the model: the system prompt, then all messages of the dialogue or the last ones, as the skill
+ * says. When the model calls functions, the first message, which has the task, is always included, and each result has its call.
+ */
+function sentMessages ({ system, messages, protocol, setting }: Pick<SkillState, 'system' | 'messages' | 'setting' | 'protocol'>): JsonObject[] {
+  const { history, historyMax } = setting
+  const most = history === 'full' ? messages.length : history === 'last_n' ? historyMax : 1
+  const start = Math.max(0, messages.length - most)
+  const sent = protocol === 'tools' ? withWholeCalls(messages, start) : fromUser(messages, start)
+  return [{ role: 'system', content: system }, ...sent.map(message => ({ ...message }))]
+}
+
+/** The messages from the first message of the user at or after an index, since APIs want the user's message after the system prompt. */
+function fromUser (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
+  return messages.slice(messages.findIndex(({ role }, index) => index >= start && role === 'user'))
+}
+
+/** The first message, and the last messages from an answer of the model on, so that no result stands without its call. */
+function withWholeCalls (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
+  const answer = messages.findLastIndex(({ role }, index) => index <= start && role === 'assistant')
+  return answer < 0 ? messages : [...messages.slice(0, 1), ...messages.slice(answer)]
+}
+
+/** The parts of the system prompt of a skill. */
+interface SystemPromptParts {
+  /** The service's instructions to the model: how it has to write its replies. */
+  readonly base: string
+  /** The text of the target's knowledge file; empty when the target (the machine where commands run) has none. */
+  readonly knowledge: string
+  readonly name: string
+  readonly body: string
+}
+
+/** Builds the system prompt of a skill: the service's instructions, the target's knowledge file and the skill's own text, with blank lines between them. */
+function buildSkillSystemPrompt ({ base, knowledge, name, body }: SystemPromptParts): string {
+  const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
+  return [base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n')
+}
+
+/** The parts of a skill's first message to the model. */
+interface FirstMessageParts {
+  readonly name: string
+  /** The text that the caller added when starting the skill; empty without one. */
+  readonly prompt: string
+  readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
+}
+
+/** Builds a skill's first message to the model, without the remark about the step. */
+function buildInitialUserPrompt ({ name, prompt, parameters }: FirstMessageParts): string {
+  const wish = prompt === '' ? `Execute skill: ${name}` : prompt
+  return parameters.length === 0 ? wish : `${wish}\n\nParameters:\n${parameters.map(({ name, value }) => `- ${name}: ${value}`).join('\n')}`
+}
+
+/** Appends to a message the remark which step of how many this is, so that the model can plan ahead. */
+function withStep (text: string, step: number, most: number): string {
+  return `${text}\n\n[Step ${step} of ${most}]`
+}
+
+/** The message, in the role of the user, that the model gets after its text with the tag `[MESSAGE]` was shown: the model is to reply with the next step. */
+const MESSAGE_SEEN = '[Continue after informational message]'
+
+/**
+ * Rewrites a dialogue for a model that cannot call functions: each function call becomes a text with a tag such as `[CMD]`, and each result
+ * becomes a message of the user. Each call must have its result.
+ */
+function pastAsTexts (messages: readonly JsonObject[]): JsonObject[] {
+  const texts: JsonObject[] = []
+  let asked: readonly string[] = []
+  for (const message of messages) {
+    const role = message['role']
+    const isResult = role === 'tool' || role === 'function'
+    if (role === 'assistant' && callsOf(message).length > 0) {
+      const words = contentOf(message).trim()
+      if (words !== '') texts.push({ role: 'assistant', content: `[MESSAGE] ${words}` }, { role: 'user', content: MESSAGE_SEEN })
+      asked = textsOf(message)
+    } else if (isResult) {
+      const [words = '', ...rest] = asked
+      asked = rest
+      texts.push({ role: 'assistant', content: words }, { role: 'user', content: contentOf(message) })
+    } else {
+      texts.push({ ...message })
+    }
+  }
+  return texts
+}
+
+function textsOf (message: JsonObject): string[] {
+  const calls = callsOf(message)
+  const given = calls.map(call => `${call.name} ${call.arguments}`.trim() || NO_ANSWER)
+  return parseSkillCalls({ calls }).map(({ says }, index) => says.type === 'WRONG' ? given[index] ?? NO_ANSWER : says.content)
 }

@@ -1,8 +1,8 @@
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makePrivateFolder, PRIVATE_FILE } from '../../base/private-folder.ts'
-import { type Size } from '../pty.ts'
+import { makePrivateFolder, PRIVATE_FILE } from '../../base/durable-files.ts'
+import { type Size } from '../executor.ts'
 
 /** The largest size of a recording, in bytes. Later output is not recorded. */
 const MOST = 16 * 1024 * 1024

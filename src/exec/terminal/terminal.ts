@@ -1,16 +1,136 @@
 import { randomBytes } from 'node:crypto'
-import { ExecutorError, refuseInvalid } from '../executor.ts'
-import { Bell } from './bell.ts'
-import { Marks, type Piece } from './marks.ts'
-import { type Pty, type PtyEnd, type PtyOptions, type Size } from '../pty.ts'
-import { type Recording } from './recording.ts'
-import { type ShellRan, type ShellRunOptions } from './shell-command.ts'
-import { setupLine } from './shell-lines.ts'
-import { SequenceFilter } from './sequences.ts'
-import { ShellState, type TerminalState } from './shell-state.ts'
-import { ShownOutput } from './shown-output.ts'
-import { ReaderSeat, type TerminalReader } from './terminal-reader.ts'
-import { TypedCommands } from './typed-commands.ts'
+import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, refuseInvalid, type Size } from '../executor.ts'
+import { Bell, type ShellRan, type ShellRunOptions, TypedCommands } from './typed-commands.ts'
+import type { Recording } from './recording.ts'
+import { cutFrom, SequenceFilter, TerminalModes } from './sequences.ts'
+import { MARK, setupLine } from '../scripts.ts'
+import { ReaderSeat, ShellState, type TerminalReader, type TerminalState } from './terminal-state.ts'
+
+/** A piece of a terminal's output: text, or a mark (an escape sequence by which the shell reports its state). */
+export type Piece =
+  | { readonly kind: 'text', readonly text: string }
+  /** A prompt begins. A prompt that is only redrawn has the `number` of an earlier one. */
+  | { readonly kind: 'prompt', readonly number: number, readonly status: number }
+  /** A prompt has been shown. */
+  | { readonly kind: 'shown' }
+  /** The shell asks for its secret, a random text. The shell's later marks contain the secret, which shows that they are genuine. */
+  | { readonly kind: 'asks' }
+  /** The shell ends with a code. */
+  | { readonly kind: 'exit', readonly code: number }
+  /** A command begins. */
+  | { readonly kind: 'begin', readonly id: string }
+
+/** The most of an incomplete mark (a report of the shell) that is kept until its rest comes, in UTF-16 units. */
+const MAX_MARK = 256
+
+/** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */
+// eslint-disable-next-line no-control-regex
+const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
+
+/**
+ * Removes the marks (escape sequences by which the shell reports its state) from a terminal's output, and parses them, in linear time. A mark
+ * without the secret (a random text that the service has given to the shell) is forged: it is removed and ignored. Only two marks need no
+ * secret: the one that asks for the secret, and the one with which a command begins.
+ */
+export class Marks {
+  readonly #secret: string
+  #held = ''
+
+  /** @param secret the secret that the marks of this shell contain */
+  constructor (secret: string) {
+    this.#secret = secret
+  }
+
+  /** Splits further output into pieces, in order. If the output ends with a text that can be an incomplete mark, that text is kept for the next call. */
+  read (more: string): Piece[] {
+    const pieces: Piece[] = []
+    const text = this.#held + more
+    this.#held = ''
+    let from = 0
+    for (let at = text.indexOf(MARK); at >= 0; at = text.indexOf(MARK, from)) {
+      addText(pieces, text.slice(from, at))
+      REST.lastIndex = at + MARK.length
+      const [whole = '', said = '', end = ''] = REST.exec(text) ?? []
+      // The mark is not complete yet: it waits for more output.
+      if ((end === '' || (end === '\x1b' && REST.lastIndex === text.length)) && whole.length <= MAX_MARK) {
+        this.#held = text.slice(at)
+        return pieces
+      }
+      // An escape character that is not the end of this mark begins another sequence.
+      from = at + MARK.length + whole.length - (end === '\x1b' ? 1 : 0)
+      if (end === '\x07' || end === '\x1b\\') pieces.push(...this.#pieceOf(said))
+    }
+    const until = text.length - overlap(text, from)
+    addText(pieces, text.slice(from, until))
+    this.#held = text.slice(until)
+    return pieces
+  }
+
+  #pieceOf (said: string): Piece[] {
+    const [head, kind, number = '', status = ''] = said.split(';', 5)
+    if (said === 'k') return [{ kind: 'asks' }]
+    if (head === 'b' && kind !== undefined) return [{ kind: 'begin', id: kind }]
+    if (head !== this.#secret) return []
+    if (kind === 'x') return /^\d{1,3}$/.test(number) ? [{ kind: 'exit', code: Number(number) }] : []
+    if (kind === 'e') return [{ kind: 'shown' }]
+    return kind === 'p' && /^\d{1,15}$/.test(number) ? [{ kind: 'prompt', number: Number(number), status: Number(status) }] : []
+  }
+}
+
+function addText (pieces: Piece[], text: string): void {
+  if (text !== '') pieces.push({ kind: 'text', text })
+}
+
+/** Counts the characters at the end of a text that can be the beginning of a mark. */
+function overlap (text: string, from: number): number {
+  for (let length = Math.min(MARK.length - 1, text.length - from); length > 0; length--) {
+    if (text.endsWith(MARK.slice(0, length))) return length
+  }
+  return 0
+}
+
+/** The most of a terminal's last output that is kept for a client that attaches later, in UTF-16 units, and how much is cut off at least at a time. */
+export const [KEPT_OUTPUT, CUT] = [256 * 1024, 8 * 1024]
+
+/** The last part of a terminal's output, kept for a client that attaches later. It is cut between sequences only, and never loses a mode. */
+export class ShownOutput {
+  #parts: string[] = []
+  #length = 0
+  readonly #cutModes = new TerminalModes()
+  #isCut = false
+
+  /** @param text filtered output, without half a sequence */
+  append (text: string): void {
+    this.#parts.push(text)
+    this.#length += text.length
+    if (this.#length > KEPT_OUTPUT) this.#cut(Math.max(this.#length - KEPT_OUTPUT, CUT))
+    // A terminal's output comes in many short parts, so they are joined now and then.
+    if (this.#parts.length > 1000) this.#parts = [this.#parts.join('')]
+  }
+
+  /** The kept output. Where its beginning was cut off, the modes of what is gone come first, and then the first whole line, if there is one. */
+  text (): string {
+    if (!this.#isCut) return this.#parts.join('')
+    const all = this.#parts.join('')
+    const modes = new TerminalModes()
+    const line = all.slice(0, CUT).indexOf('\n') + 1
+    modes.see(this.#cutModes.text() + all.slice(0, line))
+    return modes.text() + all.slice(line)
+  }
+
+  #cut (over: number): void {
+    this.#isCut = true
+    for (let left = over; left > 0;) {
+      const [first = ''] = this.#parts
+      const at = first.length <= left ? first.length : cutFrom(first, left)
+      this.#cutModes.see(first.slice(0, at))
+      this.#length -= at
+      left -= at
+      if (at === first.length) this.#parts.shift()
+      else this.#parts[0] = first.slice(at)
+    }
+  }
+}
 
 /** How a terminal ended. `exit`: its shell exited. `ended`: the service ended it. `lost`: the connection was lost, or the shell was killed. */
 export interface TerminalEnd {

@@ -1,9 +1,8 @@
 import { lstat, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import pLimit from 'p-limit'
-import { writeNewFile } from '../durable.ts'
-import { errorCode, FileRefusal } from '../file-refusal.ts'
-import { nowAt, refusalOf, sha256, type Mark, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
-import { foldersOf, type Step } from './step.ts'
+import { writeNewFile } from '../../base/durable-files.ts'
+import { errorCode, FileRefusal, type Mark, nowAt, refusalOf, sha256, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
+import { foldersOf, type Step } from './change-rules.ts'
 
 /** The most files that are read or written at the same time. */
 const SIDE_BY_SIDE = 8

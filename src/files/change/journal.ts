@@ -1,12 +1,11 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type JsonObject } from '../../base/json.ts'
-import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../base/private-folder.ts'
-import { syncFolder } from '../../base/sync-folder.ts'
-import { writeNewFile } from '../durable.ts'
-import { errorCode } from '../file-refusal.ts'
-import { type Conflict } from './conflict.ts'
-import { type Step } from './step.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder, writeNewFile } from '../../base/durable-files.ts'
+import type { JsonObject } from '../../base/json.ts'
+import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
+import { errorCode, FileRefusal } from '../workspace-files.ts'
+import type { Conflict, Step } from './change-rules.ts'
 
 /** How long a change can be undone, in ms, and the largest size of a workspace's journal on the disk, in bytes. */
 const KEPT_MS = 30 * 24 * 3_600_000
@@ -211,4 +210,43 @@ async function readJson<T> (path: string): Promise<T | undefined> {
 function compareIds (a: string, b: string): number {
   const [aNumbers, bNumbers] = [a, b].map(id => id.split('.').slice(-2).map(Number)) as [number[], number[]]
   return (aNumbers[0] ?? 0) - (bNumbers[0] ?? 0) || (aNumbers[1] ?? 0) - (bNumbers[1] ?? 0)
+}
+
+/** The interval at which waiting processes try again, in ms. */
+const LOOK_MS = 50
+
+/** The error that another process has taken over the lock of a workspace, for example after a long sleep of this process. */
+export class LockLost extends Error {
+  override readonly name = 'LockLost'
+}
+
+/**
+ * Runs `use` while no other call of `whileLocked`, in this process or another, changes files of the workspace.
+ * @param folder the folder of the workspace's journal
+ * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
+ * @param signal ends the wait for the lock by an abort
+ * @throws FileRefusal WORKSPACE_BUSY when the signal has ended the wait
+ */
+export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {
+  const lock = await waitFor(folder, signal)
+  try {
+    return await use(() => { if (!lock.isHeld()) throw new LockLost('another process has taken the workspace over') })
+  } finally {
+    await lock.release().catch(() => {})
+  }
+}
+
+async function waitFor (folder: string, signal: AbortSignal): Promise<ProcessLock> {
+  const wait = new LockWait(folder)
+  try {
+    for (;;) {
+      const lock = await wait.attempt()
+      if (lock instanceof ProcessLock) return lock
+      await delay(LOOK_MS, undefined, { signal }).catch(() => {
+        throw new FileRefusal('WORKSPACE_BUSY', `files of the workspace are being changed by ${lock.description}`)
+      })
+    }
+  } finally {
+    wait.end()
+  }
 }

@@ -1,9 +1,7 @@
-import { FileRefusal } from '../file-refusal.ts'
-import { type Mark, type WorkspaceFiles } from '../workspace-files.ts'
+import { FileRefusal, type Mark, type WorkspaceFiles } from '../workspace-files.ts'
 import { marksOf } from './carry-out.ts'
-import { type Conflict, conflictOf } from './conflict.ts'
+import { type Conflict, conflictOf, foldersOf, isAtOrBelow, reversed, type Step } from './change-rules.ts'
 import { type EndedEntry } from './journal.ts'
-import { foldersOf, isAtOrBelow, reversed, type Step } from './step.ts'
 
 /** The steps that undo a change, or that redo a change by taking back its undo. `of` is the change or the undo. */
 export interface Reversal {

@@ -1,11 +1,9 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Approvals } from '../../service/sessions/approvals.ts'
-import { type App } from '../base/app-types.ts'
-import { DECIDES, READS_SESSION } from '../base/route-errors.ts'
-import { ApprovalView, Decision, viewApproval, viewDecision } from '../sessions/approval-view.ts'
-import { oneOf } from '../base/schemas.ts'
-import { describeSession, SessionReply } from '../sessions/session-view.ts'
+import { type App } from '../app.ts'
+import { DECIDES, oneOf, READS_SESSION } from '../schemas.ts'
+import { ApprovalView, Decision, describeSession, SessionReply, viewApproval, viewDecision } from './sessions.ts'
 
 const Page = Type.Object({ approvals: Type.Array(ApprovalView), next: Type.Optional(Type.String({ description: '`after` of the next page' })) })
 

@@ -1,15 +1,14 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
-import { environKind } from '../../registry/kinds/environ/environ-kind.ts'
+import { environKind } from '../../registry/kinds/environ-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { createSlices } from '../../runtime/slices.ts'
-import { pathToKey, toPath } from '../../store/keys.ts'
-import { type ReadEnviron } from '../../service/render/read-environ.ts'
-import { type App } from '../base/app-types.ts'
-import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
-import { pageOf } from '../base/listing.ts'
-import { EnvironId, ListQuery, listReply } from '../base/schemas.ts'
+import { createSlices } from '../../runtime/event-loop.ts'
+import { pathToKey, toPath } from '../../store/store.ts'
+import { type ReadEnviron } from '../../service/read-environ.ts'
+import { type App } from '../app.ts'
+import { entityTag, ListedStored, ListedTag, pageOf } from '../resource.ts'
+import { EnvironId, ListQuery, listReply } from '../schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag, stored: ListedStored })
 

@@ -1,14 +1,13 @@
 import { contentHash } from '../../base/json.ts'
-import { type Extension } from '../../registry/generation/generation.ts'
-import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
+import { type Extension } from '../../registry/generation.ts'
+import { extensionKind } from '../../registry/kinds/extension-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../base/schema-builder.ts'
-import { missingExtension } from '../../service/missing-entries.ts'
-import { type App } from '../base/app-types.ts'
-import { entityTag, ListedStored, ListedTag } from '../base/entity-tags.ts'
-import { selectIds, pageOf } from '../base/listing.ts'
-import { ExtensionId, listReply, SupportsListQuery } from '../base/schemas.ts'
-import { toPath } from '../../store/keys.ts'
+import { missingExtension } from '../../service/find-entries.ts'
+import { type App } from '../app.ts'
+import { entityTag, ListedStored, ListedTag, pageOf, selectIds } from '../resource.ts'
+import { ExtensionId, listReply, SupportsListQuery } from '../schemas.ts'
+import { toPath } from '../../store/store.ts'
 
 const ExtensionSummary = Type.Object({
   id: Type.String(),

@@ -1,13 +1,13 @@
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { placed } from '../../registry/diagnostic/diagnostic-table.ts'
-import { locate } from '../../registry/diagnostic/locate.ts'
-import { isDefinitionKind, type Kind } from '../../registry/kinds/kind.ts'
-import { promptKind } from '../../registry/kinds/prompt/prompt-kind.ts'
+import { placed } from '../../registry/diagnostic-table.ts'
+import { locate } from '../../registry/diagnostic.ts'
+import { isDefinitionKind, type Kind } from '../../registry/kinds/entry-kind.ts'
+import { promptKind } from '../../registry/kinds/prompt-kind.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type LintCandidate, type LintRequest } from '../../service/lint/lint-candidate.ts'
-import { type App } from '../base/app-types.ts'
-import { type KindRoute, withArticle } from '../kinds/kind-routes.ts'
-import { oneOf, PlacedDiagnosticReply } from '../base/schemas.ts'
+import { type App } from '../app.ts'
+import { type KindRoute, withArticle } from './entries.ts'
+import { oneOf, PlacedDiagnosticReply } from '../schemas.ts'
 
 /** A kind of entries that can be linted. `field` is the field of the request's body that holds such an entry. */
 type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }

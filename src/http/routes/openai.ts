@@ -1,31 +1,215 @@
-import { type FastifyReply, type FastifyRequest } from 'fastify'
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { modelNotFound } from '../../base/errors.ts'
-import { type ModelDescription } from '../../llm/model-client.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { type Static, Type } from '../../base/schema-builder.ts'
-import { type Prompt } from '../../registry/generation/generation.ts'
-import { runnablePrompts } from '../../registry/generation/offered.ts'
-import { type Registry } from '../../registry/registry.ts'
-import { type ChoosePrompt } from '../../service/versions/choose-prompt.ts'
-import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
-import { type CountedCall, type CountedModels } from '../../service/chat/counted-models.ts'
-import { type ChatRequest } from '../../service/chat/prepare-chat.ts'
-import { withDefaultModel } from '../../service/chat/llm-functions.ts'
-import { splitFields } from '../../service/chat/split-fields.ts'
-import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type App } from '../base/app-types.ts'
-import { ASKS_MODEL, CHATS } from '../base/route-errors.ts'
-import { passedOn } from '../base/closed-requests.ts'
-import { abortWhenGone } from '../base/client-gone.ts'
-import { CompletionBody, EmbeddingsBody, type PromptCall, readPromptCall } from '../openai/openai-body.ts'
-import { responseFrom } from '../openai/responses/responses-object.ts'
-import { responseStream } from '../openai/responses/response-stream.ts'
-import { ResponsesBody, responsesReply } from '../openai/responses/responses-body.ts'
-import { completionRequest } from '../openai/responses/responses-request.ts'
-import { chooseToRender } from '../prompts/prompt-choice.ts'
-import { completionReply, upstreamRefusals } from '../base/schemas.ts'
-import { seekPrompt } from '../prompts/seek-prompt.ts'
-import { sendReply, sendStream } from '../prompts/send-answer.ts'
-import { setToolDefaults } from '../prompts/tool-defaults.ts'
+import { AnswerReader, errorIn, type OpenCall as OpenedCall } from '../../llm/answer.ts'
+import { MAX_EVENT_BYTES, type ModelDescription } from '../../llm/model-client.ts'
+import { UpstreamError } from '../../llm/upstream-error.ts'
+import type { Prompt } from '../../registry/generation.ts'
+import { runnablePrompts } from '../../registry/offered.ts'
+import type { Registry } from '../../registry/registry.ts'
+import { EventScanner, type ServerSentEvent } from '../../runtime/server-sent-events.ts'
+import type { ChatStream, ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
+import { type CountedCall, type CountedModels, withDefaultModel } from '../../service/chat/models.ts'
+import { type ChatRequest, splitFields } from '../../service/chat/prepare-chat.ts'
+import type { ChoosePrompt } from '../../service/choose-prompt.ts'
+import type { App } from '../app.ts'
+import { abortWhenGone, sendReply, sendStream } from '../send-reply.ts'
+import { passedOn } from '../validation.ts'
+import { ASKS_MODEL, CHATS, completionReply, nullable, upstreamRefusals } from '../schemas.ts'
+import {
+  begun, callItem, CompletionBody, completionRequest, EmbeddingsBody, finished, headOf, messageItem, newId, type PromptCall, readPromptCall, refusalPart,
+  responseFrom, type ResponseHead, textPart, usageOf
+} from './openai-bodies.ts'
+import { chooseToRender, seekPrompt, setToolDefaults } from '../prompt-request.ts'
+
+/** A message of the response that the model is still writing. */
+interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
+
+/**
+ * A function call of the response that the model is still writing. All calls stay open until the response ends, because the model may write
+ * a piece of one call, then a piece of another.
+ */
+interface OpenCall { readonly id: string, readonly place: number, readonly callId: string, written: number }
+
+/**
+ * Translates the chunks of a chat completion into the events of a streamed response of OpenAI's Responses API. Each method gives the events
+ * to send now.
+ */
+class ResponseEvents {
+  readonly #body: JsonObject
+  readonly #output: JsonObject[] = []
+  readonly #calls: OpenCall[] = []
+  readonly #reader: AnswerReader
+  #head: ResponseHead | undefined
+  #message: OpenMessage | undefined
+  #sequence = 0
+  /** The text that was told so far. */
+  #said = ''
+
+  /** Begins the events of one response. @param body the request, parts of which a response repeats */
+  constructor (body: JsonObject) {
+    this.#body = body
+    this.#reader = new AnswerReader(body)
+  }
+
+  * add (chunk: JsonObject): Generator<Buffer, void> {
+    yield * this.#begin(chunk)
+    const { text, refusal, hasCall } = this.#reader.add(chunk)
+    if (text !== '') yield * this.#write('text', text)
+    if (refusal !== '') yield * this.#write('refusal', refusal)
+    if (hasCall) yield * this.#writeCalls(this.#reader.openCalls())
+  }
+
+  /** Gives the events that end a response which the model has finished. */
+  * end (): Generator<Buffer, void> {
+    const head = yield * this.#begin({})
+    const { text, calls, cut, finishReason, usage } = this.#reader.answer()
+    // The reader holds back what may be the beginning of thoughts.
+    if (text.startsWith(this.#said) && text !== this.#said) yield * this.#write('text', text.slice(this.#said.length))
+    const status = cut ? 'incomplete' : 'completed'
+    yield * this.#closeMessage(status)
+    yield * this.#writeCalls(calls, true)
+    for (const [index, { name, arguments: given }] of calls.entries()) {
+      const { id, place, callId } = this.#calls[index] as OpenCall
+      yield this.#event('response.function_call_arguments.done', { item_id: id, output_index: place, name, arguments: given })
+      yield * this.#done(place, callItem({ id, callId, name, arguments: given }, status))
+    }
+    const response = finished(head, finishReason, this.#output, usageOf(usage))
+    yield this.#event(`response.${String(response['status'])}`, { response })
+  }
+
+  /** The event that ends a failed response. OpenAI's clients raise it as an error. */
+  fail (message: string, code: Json): Buffer {
+    return this.#event('error', { code, message, param: null, error: { type: 'upstream_error', code, message, param: null } })
+  }
+
+  * #begin (chunk: JsonObject): Generator<Buffer, ResponseHead> {
+    if (this.#head !== undefined) return this.#head
+    const head = this.#head = headOf(chunk, this.#body)
+    for (const type of ['response.created', 'response.in_progress']) yield this.#event(type, { response: begun(head) })
+    return head
+  }
+
+  * #write (kind: 'text' | 'refusal', piece: string): Generator<Buffer, void> {
+    if (this.#message !== undefined && this.#message.kind !== kind) yield * this.#closePart(this.#message)
+    if (this.#message === undefined) {
+      const message = { id: newId('msg'), place: this.#output.length, parts: [], kind, text: '' }
+      const item = messageItem(message.id, [], 'in_progress')
+      this.#output.push(item)
+      this.#message = message
+      yield this.#event('response.output_item.added', { output_index: message.place, item })
+    }
+    const message = this.#message
+    if (message.text === '') {
+      message.kind = kind
+      yield this.#event('response.content_part.added', { ...placeOf(message), part: partOf(kind, '') })
+    }
+    message.text += piece
+    if (kind === 'text') this.#said += piece
+    const added = { ...placeOf(message), delta: piece }
+    yield kind === 'text'
+      ? this.#event('response.output_text.delta', { ...added, logprobs: [] })
+      : this.#event('response.refusal.delta', added)
+  }
+
+  /** Opens the items of calls whose names are known, and tells the pieces of their arguments that are new. */
+  * #writeCalls (calls: readonly OpenedCall[], isOver = false): Generator<Buffer, void> {
+    for (const [index, { id, name, arguments: given }] of calls.entries()) {
+      let open = this.#calls[index]
+      if (open === undefined) {
+        // Items are opened in the order of the calls, so those behind a call without a name wait for it.
+        if (name === '' && !isOver) return
+        yield * this.#closeMessage()
+        const isTaken = id === '' || this.#calls.some(({ callId }) => callId === id)
+        open = { id: newId('fc'), place: this.#output.length, callId: isTaken ? newId('call') : id, written: 0 }
+        const item = callItem({ ...open, name, arguments: '' }, 'in_progress')
+        this.#calls.push(open)
+        this.#output.push(item)
+        yield this.#event('response.output_item.added', { output_index: open.place, item })
+      }
+      const delta = given.slice(open.written)
+      if (delta === '') continue
+      open.written = given.length
+      yield this.#event('response.function_call_arguments.delta', { item_id: open.id, output_index: open.place, delta })
+    }
+  }
+
+  * #closePart (message: OpenMessage): Generator<Buffer, void> {
+    const { kind, text } = message
+    const part = partOf(kind, text)
+    const place = placeOf(message)
+    yield kind === 'text'
+      ? this.#event('response.output_text.done', { ...place, text, logprobs: [] })
+      : this.#event('response.refusal.done', { ...place, refusal: text })
+    yield this.#event('response.content_part.done', { ...place, part })
+    message.parts.push(part)
+    message.text = ''
+  }
+
+  * #closeMessage (status = 'completed'): Generator<Buffer, void> {
+    const message = this.#message
+    if (message === undefined) return
+    this.#message = undefined
+    yield * this.#closePart(message)
+    yield * this.#done(message.place, messageItem(message.id, message.parts, status))
+  }
+
+  * #done (place: number, item: JsonObject): Generator<Buffer, void> {
+    this.#output[place] = item
+    yield this.#event('response.output_item.done', { output_index: place, item })
+  }
+
+  #event (type: string, data: JsonObject): Buffer {
+    return Buffer.from(`event: ${type}\ndata: ${stringifyJson({ type, sequence_number: this.#sequence++, ...data })}\n\n`)
+  }
+}
+
+function placeOf ({ id, place, parts }: OpenMessage): JsonObject {
+  return { item_id: id, output_index: place, content_index: parts.length }
+}
+
+function partOf (kind: 'text' | 'refusal', text: string): JsonObject {
+  return kind === 'text' ? textPart(text) : refusalPart(text)
+}
+
+const { prompt, variables, fallbacks } = CompletionBody.properties
+
+const items = (options: object) => nullable(Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 1000 }), options)
+
+/** The schema of a request of OpenAI's Responses API, which may name a registered prompt. */
+const ResponsesBody = Type.Object({
+  model: CompletionBody.properties.model,
+  input: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 1000 }), Type.Null()], { description: 'A text, or messages, calls of functions and what they gave' })),
+  instructions: nullable(Type.String(), { description: 'A system message in front; not with a registered prompt, which has its own' }),
+  stream: nullable(Type.Boolean()),
+  tools: items({ description: 'Functions; tools of OpenAI\'s own are refused' }),
+  text: nullable(Type.Object({}, { additionalProperties: true }), { description: 'The `format` of the answer' }),
+  reasoning: nullable(Type.Object({}, { additionalProperties: true })),
+  max_output_tokens: nullable(Type.Integer()),
+  store: nullable(Type.Boolean(), { description: 'false or left out: no response is stored' }),
+  prompt,
+  variables,
+  fallbacks
+}, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
+
+/** The schema of a reply of the Responses API, whole or as a stream. */
+const responsesReply = {
+  description: 'A response or, with `stream: true`, its events',
+  content: {
+    'application/json': {
+      schema: Type.Object({
+        id: Type.String(),
+        object: Type.Literal('response'),
+        status: Type.String({ description: 'completed or incomplete' }),
+        model: Type.String(),
+        output: Type.Array(Type.Object({ type: Type.String({ description: 'message or function_call' }) }, { additionalProperties: true }))
+      }, { additionalProperties: true })
+    },
+    'text/event-stream': { schema: Type.String({ description: 'Ends with `response.completed` or `response.incomplete`, or with one `error`' }) }
+  }
+}
 
 /** The functions and settings that the routes of OpenAI's API need. */
 export interface FrontDoorOptions {
@@ -165,4 +349,37 @@ function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {
 /** Describes a model call that belongs to no registered prompt, so that the tokens that the call uses are counted for its caller. */
 function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, fallbacks?: readonly string[]): CountedCall {
   return { caller, prompt: '', requestId: id, activity, signal: abortWhenGone(reply), fallbacks }
+}
+
+/**
+ * Translates the stream of a chat completion into the stream of OpenAI's Responses API. Each chunk is translated as soon as it comes;
+ * comments in the stream are passed on unchanged.
+ * @param body the request
+ */
+function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
+  return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }
+}
+
+async function * translated (events: Readable, response: ResponseEvents): AsyncGenerator<Buffer, void> {
+  const scanner = new EventScanner<ServerSentEvent>(MAX_EVENT_BYTES, event => event)
+  try {
+    for await (const bytes of events as AsyncIterable<Buffer>) {
+      for (const event of scanner.feed(bytes)) yield * translate(event, response)
+    }
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    yield response.fail(error.message, 'LLM_UPSTREAM')
+  }
+}
+
+function * translate ({ bytes, data }: ServerSentEvent, response: ResponseEvents): Generator<Buffer, void> {
+  if (data === undefined) return yield bytes
+  if (data.trim() === '[DONE]') return yield * response.end()
+  // The parser cannot fail here: the code that reads the model's API has checked the form of every event.
+  const chunk = JSON.parse(data) as Json
+  if (!isJsonObject(chunk)) return
+  const error = errorIn(chunk)
+  if (error === undefined) return yield * response.add(chunk)
+  const { message, code = null } = isJsonObject(error) ? error : {}
+  yield response.fail(typeof message === 'string' ? message : 'The model\'s answer was cut short', code)
 }

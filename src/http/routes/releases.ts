@@ -1,10 +1,9 @@
 import { Type } from '../../base/schema-builder.ts'
-import { LABEL_PATTERN, type LabelTarget } from '../../registry/kinds/release/release-record.ts'
-import { type ReleaseHistory, type Releases } from '../../service/release/releases.ts'
-import { type App } from '../base/app-types.ts'
-import { ConditionalHeaders, entityTag, readPrecondition } from '../base/entity-tags.ts'
-import { CHANGES_RELEASES } from '../base/route-errors.ts'
-import { nullable, PlacedDiagnosticReply, PromptId } from '../base/schemas.ts'
+import { LABEL_PATTERN, type LabelTarget } from '../../registry/kinds/release-record.ts'
+import { type ReleaseHistory, type Releases } from '../../service/releases.ts'
+import { type App } from '../app.ts'
+import { ConditionalHeaders, entityTag, readPrecondition } from '../resource.ts'
+import { CHANGES_RELEASES, nullable, PlacedDiagnosticReply, PromptId } from '../schemas.ts'
 
 const number = (description: string) => Type.Integer({ minimum: 1, maximum: 1e15 - 1, description })
 const Share = Type.Object({ version: number('A version'), weight: Type.Integer({ minimum: 1, maximum: 100, description: 'Of 100' }) }, { additionalProperties: false })

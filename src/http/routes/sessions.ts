@@ -1,20 +1,165 @@
 import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { Type } from '../../base/schema-builder.ts'
-import { type Transition } from '../../session/model.ts'
-import { type Service } from '../../service.ts'
-import { toAbortSignal } from '../../runtime/caller-signal.ts'
-import { inTurn } from '../../runtime/fairness.ts'
-import { type App } from '../base/app-types.ts'
-import { DRIVES_SESSION, READS_SESSION } from '../base/route-errors.ts'
-import { abortWhenGone } from '../base/client-gone.ts'
-import { holdStream, sendEvents } from '../base/send-events.ts'
-import { EventStream, eventStream, parseEventId } from '../sessions/event-stream.ts'
-import {
-  describeSession, describeTree, MessagesReply, SessionReply, SessionStatus, SessionSummary, SessionTree, summariseSession
-} from '../sessions/session-view.ts'
-import { describeUses, UsesReply } from '../sessions/uses-view.ts'
-import { answerVisit, turnReply } from '../sessions/visit-reply.ts'
+import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
+import type { Generation } from '../../registry/generation.ts'
+import { toAbortSignal } from '../../runtime/deadline.ts'
+import { inTurn } from '../../runtime/event-loop.ts'
+import type { Service } from '../../service.ts'
+import type { Progress, SessionDoor, Visitor } from '../../service/sessions/door.ts'
+import type { Below, Tree } from '../../service/sessions/session-tree.ts'
+import type { Use } from '../../service/sessions/sessions.ts'
+import { approvalsIn, type Decided, describeApproval } from '../../session/approvals.ts'
+import type { Head, Start, Transition } from '../../session/model.ts'
+import type { Session } from '../../session/session.ts'
+import type { App } from '../app.ts'
+import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION } from '../schemas.ts'
+import { abortWhenGone, holdStream, sendEvents } from '../send-reply.ts'
+import { EventStream, eventStream, parseEventId } from '../event-stream.ts'
+
+/** The schema of an approval that waits for a person, as every reply shows it. */
+export const ApprovalView = Type.Object({
+  id: Type.String(),
+  session: Type.String({ description: 'The answer goes there' }),
+  root: Type.String({ description: 'The session above all others, which somebody has started; the same where no other one has started this one' }),
+  path: Type.Array(Type.String(), { description: 'Definitions from the root to the session: `agents/guide`, `agents/research.web`' }),
+  definition: Type.String(),
+  owner: Type.String(),
+  title: Type.String({ description: 'What the session is about' }),
+  rule: Type.String({ description: 'Why a person is asked' }),
+  digest: Type.String({ description: 'Of all that is shown under `effect`, at this place of this session; sent with the answer, it is an answer to this and nothing else' }),
+  effect: Type.Unknown({ description: 'What would be done: of a command the target, the folder (with `folderUnknown` where a terminal does not tell it), and the whole command; of a tool its arguments; of a change its actions' }),
+  askedAt: Type.String({ format: 'date-time' }),
+  expiresAt: Type.String({ format: 'date-time' }),
+  step: Type.Optional(Type.Integer()),
+  maxSteps: Type.Optional(Type.Integer()),
+  lastOutput: Type.Optional(Type.String({ description: 'The end of what the last command printed' }))
+})
+
+/** The schema of a person's decision about an approval. */
+export const Decision = Type.Object({
+  decision: oneOf(['approve', 'reject']),
+  by: Type.String({ description: 'Name of a token' }),
+  at: Type.String({ format: 'date-time' }),
+  command: Type.Optional(Type.String({ description: 'That runs in place of the one that was shown' })),
+  reason: Type.Optional(Type.String())
+})
+
+/** Describes an approval (an action that waits for a person's decision) for a reply. */
+export const viewApproval = describeApproval
+
+export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {
+  return { decision, by, at: new Date(at).toISOString(), ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+}
+
+const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired'] as const
+
+export const SessionStatus = oneOf([...STATUSES], { description: 'What it is doing; the last four are ends' })
+
+/** The schema of a session in lists. */
+export const SessionSummary = Type.Object({
+  id: Type.String(),
+  definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
+  status: SessionStatus,
+  owner: Type.String({ description: 'Name of the token that started it' }),
+  createdAt: Type.String({ format: 'date-time' }),
+  updatedAt: Type.String({ format: 'date-time' }),
+  parent: Type.Optional(Type.String({ description: 'The session that has started it, if one has' })),
+  root: Type.Optional(Type.String({ description: 'The session above all others' })),
+  waitsFor: Type.Optional(oneOf(['approval', 'input'], { description: 'What a session below it waits for' })),
+  childrenWaiting: Type.Optional(Type.Integer({ description: 'How many sessions below it wait for a person' })),
+  reason: Type.Optional(Type.String({ description: 'Why this process can neither open it nor go on with it: it was begun by another version' }))
+})
+
+export const SessionReply = Type.Object({
+  ...SessionSummary.properties,
+  revision: Type.String({ description: 'Of the definition that it began with' }),
+  seq: Type.Integer({ description: 'How many transitions it has' }),
+  word: Type.String({ description: 'Where it is, in the words of its engine: `await_input`, `classify`, …' }),
+  used: Type.Object({ steps: Type.Integer({ description: 'Calls of models and tools' }), tokens: Type.Integer() }),
+  approvals: Type.Array(ApprovalView, { description: 'What waits for an approval' }),
+  forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
+})
+
+/** The schema of a page of the messages of a session. */
+const MessagesReply = Type.Object({
+  messages: Type.Array(Type.Object({
+    seq: Type.Integer({ description: 'With `n` the place of the event that it is made of' }),
+    n: Type.Integer(),
+    at: Type.String({ format: 'date-time' }),
+    by: Type.String({ description: 'Name of the token that said it; empty for a model, a tool, and the service' }),
+    role: oneOf(['user', 'assistant', 'tool', 'service'], { description: '`service`: a line of the agent about its work, an error, a change of files' }),
+    text: Type.String(),
+    tool: Type.Optional(Type.String({ description: 'What the model called, or the check that was made' })),
+    command: Type.Optional(Type.String({ description: 'Of an assistant: what it proposed; of a tool: what ran' })),
+    output: Type.Optional(Type.String({ description: 'What a tool gave, or a command printed' }))
+  })),
+  next: Type.Optional(Type.String({ description: 'Sent as `after`, it gives the next page; missing on the last one' })),
+  hasEarlier: Type.Optional(Type.Boolean({ description: 'With `last`: whether more was said before these' }))
+})
+
+/** The fields of a session that its summary needs. */
+type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below & { readonly reason?: string }
+
+export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting, reason }: Summarised) {
+  return {
+    id,
+    definition,
+    status,
+    owner,
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(updatedAt).toISOString(),
+    ...(parent === undefined ? {} : { parent }),
+    ...(root === undefined ? {} : { root }),
+    ...(waitsFor === undefined ? {} : { waitsFor }),
+    ...(childrenWaiting === undefined ? {} : { childrenWaiting }),
+    ...(reason === undefined ? {} : { reason })
+  }
+}
+
+/** The schema of a session with its child sessions. */
+const SessionTree = Type.Object({
+  ...SessionSummary.properties,
+  children: Type.Array(Type.Unknown({ description: 'Each as this, with children of its own' }))
+})
+
+function describeTree ({ head, children }: Tree): Static<typeof SessionTree> {
+  return { ...summariseSession(head), children: children.map(describeTree) }
+}
+
+export function describeSession (session: Session) {
+  const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens }, engine } = session
+  return {
+    ...summariseSession({ ...session, definition, owner, ...(parent === undefined ? {} : { parent: parent.session, root: parent.root }) }),
+    revision,
+    seq,
+    word: engine.view.stateName,
+    used: { steps, tokens },
+    approvals: approvalsIn(session).map(viewApproval),
+    ...(forkOf === undefined ? {} : { forkOf })
+  }
+}
+
+/** The schema of the uses of a session: how often it has asked models, called tools and run commands. */
+const UsesReply = Type.Object({
+  definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
+  revision: Type.String({ description: 'Of the definition that it began with' }),
+  current: Type.Optional(Type.String({ description: 'Of the definition as it is registered now; left out for one that is not' })),
+  uses: Type.Array(Type.Object({
+    kind: Type.String({ description: '`llm`, `tool`, `exec`, `check`, `read`, `apply`, `commit` or `remember`' }),
+    name: Type.String({ description: 'What a model was asked for; the tool, the check, the target or the workspace' }),
+    calls: Type.Integer(),
+    failures: Type.Integer({ description: 'Of the calls; a command with another exit code than 0, and a check that does not pass, too' }),
+    tokens: Type.Integer({ description: 'Of models, in and out' })
+  }))
+})
+
+/** Describes what a session has used. @param generation the entries (as they are now) that the caller may see */
+function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly Use[]) {
+  const end = definition.indexOf('/')
+  const current = definitions.get(definition.slice(0, end))?.get(definition.slice(end + 1))?.hash
+  return { definition, revision, ...(current === undefined ? {} : { current }), uses: uses.map(use => ({ ...use })) }
+}
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
 
@@ -166,4 +311,60 @@ async function * auditText (transitions: AsyncGenerator<Transition>, limit: numb
     if (++count === limit) break
   }
   yield ']'
+}
+
+/** Whether a request prefers server-sent events to JSON, by its `Accept` header. A request that takes both equally gets JSON. */
+export function wantsEvents (accept = ''): boolean {
+  const qualities = new Map(accept.toLowerCase().split(',').map(each => {
+    const [type = '', ...parameters] = each.split(';').map(part => part.trim())
+    const quality = parameters.find(parameter => parameter.startsWith('q='))
+    return [type, quality === undefined ? 1 : Number(quality.slice(2))] as const
+  }))
+  return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
+}
+
+/** A call that starts or continues a session, such as a message to it, and the function that describes its result for the reply. */
+interface Visit {
+  readonly enter: (visitor: Visitor) => Promise<Progress>
+  readonly describe: (progress: Progress) => JsonObject
+  /** Whether the call starts a session: then the reply has the status 201 and the session's address. */
+  readonly isStart?: boolean
+}
+
+/**
+ * Answers a request that starts or continues a session. The reply is sent when the session waits for the user again or has ended, at the
+ * latest after 30 s. A request that prefers events gets the session's events as they come; the last event is `turn`, with the JSON that other
+ * requests get.
+ */
+export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
+  const { enter, describe, isStart = false } = visit
+  const isFollowing = wantsEvents(request.headers.accept)
+  if (isFollowing) holdStream(request, reply)
+  const visitor = visitorOf(request, reply, isFollowing ? 0 : undefined)
+  const progress = await enter(visitor)
+  if (isStart) reply.header('location', `/api/sessions/${progress.session.id}`)
+  reply.code(isStart ? 201 : progress.isOpen && !isFollowing ? 202 : 200)
+  if (!isFollowing) return await reply.send(describe(progress))
+  const events = eventStream(door.events(() => request.callerNow(), progress, visitor.signal), { describeEnd: end => ({ event: 'turn', data: describe(end) }) })
+  return await sendEvents(reply, events)
+}
+
+/** The schema of the reply of a call that starts or continues a session: JSON, or a stream of events. */
+export function turnReply (schema: TSchema): MediaReply {
+  return {
+    description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',
+    content: { 'application/json': { schema }, 'text/event-stream': { schema: EventStream } }
+  }
+}
+
+/**
+ * Describes the sender of a request for the functions that drive sessions: the caller, the request, and how long the sender waits. With
+ * `Prefer: respond-async` (RFC 7240) the sender follows the session's events, and does not wait.
+ * @param patience how long the sender waits for a reply, in ms; see `Visitor`
+ */
+export function visitorOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): Visitor {
+  const { 'idempotency-key': key, prefer } = headers
+  const isAsync = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test([prefer ?? ''].flat().join(','))
+  const waits = isAsync ? 0 : patience
+  return { caller, requestId: id, key: typeof key === 'string' ? key : undefined, signal: toAbortSignal(abortWhenGone(reply)), patience: waits }
 }

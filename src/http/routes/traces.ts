@@ -1,8 +1,8 @@
 import { Type } from '../../base/schema-builder.ts'
-import { type Traces } from '../../service/sessions/trace/traces.ts'
-import { type App } from '../base/app-types.ts'
-import { READS_SESSION } from '../base/route-errors.ts'
-import { SessionSummary, summariseSession } from '../sessions/session-view.ts'
+import { type Traces } from '../../service/sessions/traces.ts'
+import { type App } from '../app.ts'
+import { READS_SESSION } from '../schemas.ts'
+import { SessionSummary, summariseSession } from './sessions.ts'
 
 const TraceId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a trace: the id of its session, with or without dashes', examples: ['01234567-89ab-cdef-0123-456789abcdef'] }) })
 

@@ -1,10 +1,9 @@
 import { EventEmitter } from 'node:events'
-import { type IncomingMessage, type Server } from 'node:http'
-import { type Socket } from 'node:net'
+import type { IncomingHttpHeaders, IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
 import websocket from '@fastify/websocket'
-import { type WebSocket } from 'ws'
-import { type App } from '../base/app-types.ts'
-import { PROTOCOL } from '../base/protocol.ts'
+import type { WebSocket } from 'ws'
+import type { App } from '../app.ts'
 
 /** The largest WebSocket frame that a client may send, in bytes. */
 const MAX_FRAME = 256 * 1024
@@ -61,4 +60,21 @@ function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHe
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
   server.emit('connection', socket)
+}
+
+/**
+ * The WebSocket subprotocol of this service. A client that offers any subprotocol, such as one with its token, must offer this one, too.
+ */
+const PROTOCOL = 'ai-prompt-shell.v1'
+
+/** The only path at which a WebSocket can be opened. */
+export const SOCKET_PATH = '/ws'
+
+/**
+ * The token that a client offers as a subprotocol `bearer.…`; `undefined` if it offers none. A page in a browser can set no other header of
+ * a WebSocket request.
+ */
+export function subprotocolToken (headers: IncomingHttpHeaders): string | undefined {
+  const offered = headers['sec-websocket-protocol']?.split(',').map(each => each.trim()) ?? []
+  return offered.find(each => each.startsWith('bearer.'))?.slice('bearer.'.length)
 }

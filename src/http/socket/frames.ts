@@ -1,11 +1,11 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
-import { MAX_SIDE } from '../../exec/pty.ts'
-import { nearMatches } from '../../registry/diagnostic/near-matches.ts'
-import { EXECUTIONS } from '../../registry/kinds/skill/skill-options.ts'
-import { checkOf } from '../openapi/schema-controller.ts'
-import { nullable, oneOf } from '../base/schemas.ts'
+import { MAX_SIDE } from '../../exec/executor.ts'
+import { nearMatches } from '../../registry/near-matches.ts'
+import { EXECUTIONS } from '../../registry/kinds/skill-definition.ts'
+import { checkOf } from '../validation.ts'
+import { nullable, oneOf } from '../schemas.ts'
 
 /*
  * The frames (WebSocket messages) that clients send. Like the body of a request, a frame holds what its schema names, and nothing else.

@@ -1,15 +1,157 @@
-import { type FastifyRequest } from 'fastify'
-import { type WebSocket } from 'ws'
-import { type Rates } from '../../access/rates.ts'
-import { refusalBy, type RightsWatch } from '../../access/rights-watch.ts'
-import { type ServiceError, tooManySockets } from '../../base/errors.ts'
-import { type Generation } from '../../registry/generation/generation.ts'
-import { type App } from '../base/app-types.ts'
-import { SOCKET_PATH } from '../base/protocol.ts'
-import { checkOrigin } from '../security/browser-guard.ts'
-import { type Client, clientOf } from './client.ts'
-import { openSocketFrames, type SocketServices } from './socket-frames.ts'
-import { SocketConnection, TOKEN_GONE, UNAUTHORIZED } from './socket-connection.ts'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
+import type { Rates } from '../../access/rates.ts'
+import { refusalBy, type RightsWatch } from '../../access/rights.ts'
+import { requestInvalid, roleMissing, ServiceError, tooManySockets } from '../../base/errors.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { USUAL_SIZE } from '../../exec/executor.ts'
+import type { TerminalReader } from '../../exec/terminal/terminal-state.ts'
+import type { Generation } from '../../registry/generation.ts'
+import type { Service } from '../../service.ts'
+import type { OpenTerminal, TerminalDoor } from '../../service/sessions/terminal-door.ts'
+import { eventsOf, type Followed, timeOf } from '../../session/follow.ts'
+import type { App } from '../app.ts'
+import { SOCKET_PATH } from './accept-sockets.ts'
+import { skillErrorText } from '../error-replies.ts'
+import { checkOrigin } from '../access.ts'
+import { type Client, clientOf, type FrameHandler, SocketConnection, TOKEN_GONE, UNAUTHORIZED } from './socket-connection.ts'
+import { type Frame, type FrameOf, readFrame } from './frames.ts'
+import { type SkillServices, SocketSkill } from './socket-skill.ts'
+
+/** The rate at which one client may type into a terminal, in bytes a second. After a pause the client may send the bytes of one second at once. */
+const KEYS_A_SECOND = 64 * 1024
+
+/** Slows down a client that types into a terminal faster than the allowed rate. */
+class KeyRate {
+  #left = KEYS_A_SECOND
+  #since = performance.now()
+
+  /** Waits until the client is allowed to type this number of bytes more. */
+  async take (bytes: number): Promise<void> {
+    const now = performance.now()
+    this.#left = Math.min(KEYS_A_SECOND, this.#left + (now - this.#since) / 1000 * KEYS_A_SECOND) - bytes
+    this.#since = now
+    if (this.#left < 0) await sleep(-this.#left / KEYS_A_SECOND * 1000)
+  }
+}
+
+/** The most bytes of typed keys in one frame (WebSocket message). */
+const MAX_KEYS = 64 * 1024
+
+/** The types of frames (WebSocket messages) that do not count towards the limit on the caller's requests in each minute, if a terminal takes them. */
+const KEYS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
+
+interface SocketTerminalOptions {
+  readonly connection: SocketConnection
+  readonly client: Client
+  readonly terminals: TerminalDoor
+}
+
+/** Connects one client to a terminal (a shell on a target), one terminal at a time. */
+class SocketTerminal {
+  readonly #options: SocketTerminalOptions
+  readonly #rate = new KeyRate()
+  #open: OpenTerminal | undefined
+
+  constructor (options: SocketTerminalOptions) {
+    this.#options = options
+  }
+
+  /** The id of the terminal that the client has open; `undefined` if it has none open. */
+  get id (): string | undefined {
+    return this.#open?.id
+  }
+
+  isKeys ({ type }: JsonObject): boolean {
+    return KEYS.has(type)
+  }
+
+  /** Handles a frame that concerns terminals. @returns false for any other frame @throws ServiceError */
+  async take (frame: Frame): Promise<boolean> {
+    switch (frame.type) {
+      case 'terminal_open': await this.#openOn(frame); break
+      case 'terminal_attach': await this.#returnTo(frame); break
+      case 'data': await this.#type(frame); break
+      case 'resize': await this.#resize(frame); break
+      case 'close': await this.#current().end('closed by its user'); break
+      default: return false
+    }
+    return true
+  }
+
+  /** Disconnects the client, which has left, from its terminal; the shell of the terminal stays open. */
+  close (): void {
+    this.#open?.leave()
+    this.#open = undefined
+  }
+
+  async #openOn ({ target, cols = USUAL_SIZE.cols, rows = USUAL_SIZE.rows }: FrameOf<'terminal_open'>): Promise<void> {
+    this.#refuseSecond()
+    const { client, terminals } = this.#options
+    const { terminalId } = await terminals.open(client.caller(), target, { cols, rows })
+    await this.#attach(terminalId)
+  }
+
+  async #returnTo ({ terminalId, cols, rows }: FrameOf<'terminal_attach'>): Promise<void> {
+    if (this.#open?.id !== terminalId) this.#refuseSecond()
+    await this.#attach(terminalId)
+    this.#current().resize({ cols, rows })
+  }
+
+  async #type ({ data }: FrameOf<'data'>): Promise<void> {
+    const bytes = Buffer.byteLength(data)
+    if (bytes > MAX_KEYS) throw requestInvalid(`data: expected at most ${MAX_KEYS} bytes, got ${bytes}; nothing was typed`, { part: 'frame' })
+    const terminal = this.#current()
+    await this.#rate.take(bytes)
+    this.#unlessGone(() => { terminal.keys(data) })
+  }
+
+  async #resize ({ cols, rows }: FrameOf<'resize'>): Promise<void> {
+    const terminal = this.#current()
+    this.#unlessGone(() => { terminal.resize({ cols, rows }) })
+  }
+
+  async #attach (id: string): Promise<void> {
+    const { client, terminals, connection } = this.#options
+    const reader: TerminalReader = {
+      get unread () { return connection.unread },
+      data (data) { connection.send({ type: 'data', data }) },
+      state (state) { connection.send({ type: 'terminal', terminalId: id, target: seat.target, state }) },
+      closed: reason => {
+        if (this.#open === seat) this.#open = undefined
+        connection.send({ type: 'close', terminalId: id, reason })
+      },
+      cut () { connection.cut() }
+    }
+    const seat: OpenTerminal = await terminals.attach(() => client.caller(), id, reader)
+    this.#open?.leave()
+    this.#open = seat
+    seat.take()
+  }
+
+  /**
+   * Runs a step that may fail because the client has lost the right to use the terminal. Such an error is dropped, since the client gets a
+   * frame that ends the terminal anyway. Only the error that the client's token is unknown is thrown; it ends the whole socket.
+   */
+  #unlessGone (work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.statusCode === 401) throw error
+    }
+  }
+
+  #refuseSecond (): void {
+    if (this.#open !== undefined) throw requestInvalid('expected one terminal at a time over a socket; open another socket', { part: 'frame' })
+  }
+
+  /** The terminal that the client has open. @throws REQUEST_INVALID when the client has none open */
+  #current (): OpenTerminal {
+    if (this.#open === undefined) throw requestInvalid('there is no terminal; send terminal_open or terminal_attach', { part: 'frame' })
+    return this.#open
+  }
+}
 
 /** The most open sockets, of all callers together and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
@@ -64,4 +206,114 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
 function whyGone (client: Client): ServiceError | undefined {
   const refusal = refusalBy(() => client.caller())
   return refusal?.statusCode === UNAUTHORIZED ? refusal : undefined
+}
+
+/** The most sessions that one socket follows at a time. */
+const MAX_FOLLOWED = 100
+
+/** The parts of the service that handlers of frames need. */
+type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
+
+interface SocketFramesOptions {
+  readonly connection: SocketConnection
+  readonly client: Client
+  readonly log: FastifyBaseLogger
+  readonly services: SocketServices
+}
+
+/**
+ * Makes the handler of one client's frames (WebSocket messages). Some frames drive a terminal, some drive a skill. With `subscribe` the client
+ * begins to follow a session of any kind, with `unsubscribe` it stops.
+ */
+function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
+  const closing = new AbortController()
+  const followed = new Map<string, AbortController>()
+  const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<Followed>> =>
+    services.sessions.follow(client.caller, id, after, signal)
+  const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
+  const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
+
+  /** Refuses a caller without the role `run`, since the socket may also be opened with the role `terminal` alone. @throws ROLE_MISSING */
+  function requireRun (): void {
+    const { name, roles } = client.caller()
+    if (!roles.has('run')) throw roleMissing(name, 'run', [...roles])
+  }
+
+  async function subscribe ({ sessionId: id, after = 0 }: FrameOf<'subscribe'>): Promise<void> {
+    if (followed.has(id)) return
+    if (followed.size === MAX_FOLLOWED) throw requestInvalid(`expected at most ${MAX_FOLLOWED} subscriptions`, { part: 'frame' })
+    const leaving = new AbortController()
+    const events = await follow(id, after, AbortSignal.any([closing.signal, leaving.signal]))
+    followed.set(id, leaving)
+    void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
+  }
+
+  /**
+   * Stops following a session. To follow it again, the client sends a new `subscribe`, which names the transition (recorded step) behind
+   * which to begin.
+   */
+  function unsubscribe ({ sessionId: id }: FrameOf<'unsubscribe'>): void {
+    followed.get(id)?.abort()
+    followed.delete(id)
+  }
+
+  async function pump (events: AsyncGenerator<Followed>, sessionId: string, left: AbortSignal): Promise<void> {
+    try {
+      for await (const each of events) {
+        if (left.aborted) return
+        for (const frame of framesOf(each, sessionId)) connection.send(frame)
+      }
+    } catch (error) {
+      onLost(error, 'error')
+    }
+  }
+
+  /**
+   * Tells the client that it can no longer follow a session: the client has lost the right to do so, or the service could not read the
+   * session. In the second case the socket is closed, too.
+   */
+  function onLost (error: unknown, type: 'error' | 'skill_error'): void {
+    if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
+    log.warn({ err: error }, 'a session could not be followed')
+    if (error instanceof ServiceError) connection.send(frameOf(type)(error))
+    connection.close(1011, 'a session could not be followed')
+  }
+
+  return {
+    async take (given) {
+      const frame = readFrame(given)
+      if (await terminal.take(frame)) return
+      requireRun()
+      if (frame.type === 'subscribe') return await subscribe(frame)
+      if (frame.type === 'unsubscribe') return unsubscribe(frame)
+      await skill.take(frame)
+    },
+    errorOf: (error: ServiceError, frame) => frameOf(typeof frame?.['type'] === 'string' && frame['type'].startsWith('skill') ? 'skill_error' : 'error')(error),
+    isKeys: frame => terminal.isKeys(frame),
+    takesKeys: () => terminal.id !== undefined,
+    close () {
+      terminal.close()
+      closing.abort()
+    }
+  }
+}
+
+/**
+ * Makes the frame that tells the client of an error. If the client decided about an approval and another one waits now, the frame describes the
+ * one that waits. Otherwise the frame has the detail `at` of the error, if there is one: the address of the process that has the terminal, or
+ * the time at which the approval was decided.
+ */
+function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
+  return error => {
+    const { code, message, details } = error
+    const { next, at } = (details ?? {}) as { readonly next?: JsonObject, readonly at?: string }
+    const about = next === undefined ? at === undefined ? {} : { details: { at } } : { details: { next } }
+    return type === 'skill_error' ? { type, error: skillErrorText(error), code, ...about } : { type, code, message, ...about }
+  }
+}
+
+function framesOf (followed: Followed, sessionId: string): JsonObject[] {
+  if ('live' in followed) return [{ type: 'live', sessionId, data: { ...followed.live, at: timeOf(Date.now()) } }]
+  const { seq } = followed.transition
+  return eventsOf(followed.transition).map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))
 }

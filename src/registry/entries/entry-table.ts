@@ -1,6 +1,6 @@
 import { type StoredValue } from '../../store/store.ts'
-import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnostic/diagnostic.ts'
-import { type Slices } from '../../runtime/slices.ts'
+import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnostic.ts'
+import { type Slices } from '../../runtime/event-loop.ts'
 
 /** The problems of the entry under one key. */
 export interface EntryProblem {

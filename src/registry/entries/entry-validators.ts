@@ -1,6 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { fixedValidators } from '../../base/fixed-validators.ts'
-import { readPublishedSchema } from '../../base/published-schema.ts'
+import { fixedValidators, readPublishedSchema } from '../../base/published-schema.ts'
 
 // The schemas are the project's own, and its tests check them against the metaschema. Compiling the metaschema would take a twentieth of the time of
 // a start. Code optimisation would be a quarter of the cost of making a checker, and V8 optimises hot code anyway.

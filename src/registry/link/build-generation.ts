@@ -1,25 +1,189 @@
+import { createHash } from 'node:crypto'
 import { contentHash } from '../../base/json.ts'
-import { type ToolDefinition } from '../../tool/definition/definition.ts'
-import { chooseTools, withOffered } from '../kinds/tool/choose-tools.ts'
-import { type EntryTables } from '../generation/entry-tables.ts'
-import { isOffered } from '../kinds/extension/dependences.ts'
-import { extensionKind } from '../kinds/extension/extension-kind.ts'
-import { promptKind } from '../kinds/prompt/prompt-kind.ts'
-import { toolKind } from '../kinds/tool/tool-kind.ts'
-import { isDefinitionKind } from '../kinds/kind.ts'
-import { DefinitionLinker } from './link-definitions.ts'
-import { describeExtensions } from './describe-extensions.ts'
-import { type EntryProblem } from '../entries/entry-table.ts'
-import { type CallableTool, type Generation, type Prompt } from '../generation/generation.ts'
-import { type ContestedKind, keyConflicts } from './key-conflicts.ts'
+import { withArticle } from '../../base/text.ts'
+import { createSlices, type Slices } from '../../runtime/event-loop.ts'
+import type { ToolDefinition } from '../../tool/definition.ts'
+import { type Diagnostic, reject, shadowed } from '../diagnostic.ts'
+import type { EntryTables } from '../entries/entries.ts'
+import type { EntryProblem, EntryTable } from '../entries/entry-table.ts'
+import type { CallableTool, Definitions, Extension, Generation, Prompt, Tool } from '../generation.ts'
+import { type Definition, type DefinitionKind, isDefinitionKind } from '../kinds/entry-kind.ts'
+import { type ExtensionDefinition, type ExtensionEntry, extensionKind, isOffered, missingDependences } from '../kinds/extension-kind.ts'
+import { type PromptEntry, promptKind } from '../kinds/prompt-kind.ts'
+import { releaseKind } from '../kinds/release-kind.ts'
+import { type ToolEntry, toolKind } from '../kinds/tool-kind.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
-import { releaseKind } from '../kinds/release/release-kind.ts'
 import { ReleaseLinker } from './release-linker.ts'
-import { type VersionShelf } from './version-shelf.ts'
-import { Claims } from './claims.ts'
-import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
-import { SetHash } from './set-hash.ts'
-import { createSlices, type Slices } from '../../runtime/slices.ts'
+import type { VersionShelf } from './version-shelf.ts'
+
+/** An entry that a key offers under an id: a prompt, an agent, a skill or a plan profile. */
+interface Claimed {
+  readonly id: string
+  readonly origin: 'direct' | 'extension'
+}
+
+/** A claim: the value under a key has an entry (`offer`) for an id. The key of an extension makes one claim for each entry that the extension brings. */
+interface Claim<T extends Claimed> {
+  readonly key: string
+  readonly offer: T
+}
+
+/**
+ * All claims to the ids of one kind of entries: which key has an entry for which id. Where several keys claim an id, an entry with a key of its own
+ * wins, otherwise the extension with the smallest key.
+ */
+class Claims<T extends Claimed> {
+  /** The claims by id, the winning one first. */
+  readonly #claims = new Map<string, readonly Claim<T>[]>()
+  /** The ids that several keys claim. */
+  readonly #contested = new Set<string>()
+  readonly #idsByKey = new Map<string, readonly string[]>()
+
+  /** The entry that is served for an id: that of the winning claim; `undefined` when no key claims the id. */
+  get (id: string): T | undefined {
+    return this.#claims.get(id)?.[0]?.offer
+  }
+
+  /** The ids that a key claims. */
+  offeredBy (key: string): readonly string[] {
+    return this.#idsByKey.get(key) ?? []
+  }
+
+  /** Replaces the claims of a key. @returns whether several keys claim one of the ids, now or before */
+  set (key: string, offers: readonly T[]): boolean {
+    const ids = new Set([...this.#idsByKey.get(key) ?? [], ...offers.map(({ id }) => id)])
+    let isContested = false
+    for (const id of ids) {
+      isContested ||= this.#contested.has(id)
+      const others = (this.#claims.get(id) ?? []).filter(claim => claim.key !== key)
+      const own = offers.filter(offer => offer.id === id).map(offer => ({ key, offer }))
+      this.#put(id, [...others, ...own].sort(byPrecedence))
+      isContested ||= this.#contested.has(id)
+    }
+    if (offers.length === 0) this.#idsByKey.delete(key)
+    else this.#idsByKey.set(key, offers.map(({ id }) => id))
+    return isContested
+  }
+
+  /** The claims that did not win an id: for each the key, the entry that it offers, and the winning claim. */
+  * shadowed (): Generator<readonly [key: string, offer: T, winner: Claim<T>]> {
+    for (const id of this.#contested) {
+      const [winner, ...others] = this.#claims.get(id) as readonly [Claim<T>, ...Claim<T>[]]
+      for (const { key, offer } of others) yield [key, offer, winner]
+    }
+  }
+
+  #put (id: string, claims: readonly Claim<T>[]): void {
+    if (claims.length === 0) this.#claims.delete(id)
+    else this.#claims.set(id, claims)
+    if (claims.length > 1) this.#contested.add(id)
+    else this.#contested.delete(id)
+  }
+}
+
+/** Orders claims by precedence. Two entries with keys of their own can have one id, when the keys differ only in `.` and `:`; the larger key wins. */
+function byPrecedence (one: Claim<Claimed>, other: Claim<Claimed>): number {
+  if (one.offer.origin !== other.offer.origin) return one.offer.origin === 'direct' ? -1 : 1
+  if (one.key === other.key) return 0
+  return (one.key < other.key) === (one.offer.origin === 'extension') ? -1 : 1
+}
+
+/**
+ * Chooses the definitions (agents, skills, plan profiles) of each generation. Where two have one id, a definition with a key of its own comes before
+ * one that an extension brings.
+ */
+class DefinitionLinker {
+  readonly #tables: EntryTables
+  readonly #claims: ReadonlyMap<DefinitionKind, Claims<Definition>>
+
+  constructor (tables: EntryTables, kinds: readonly DefinitionKind[]) {
+    this.#tables = tables
+    this.#claims = new Map(kinds.map(kind => [kind, new Claims()]))
+  }
+
+  get contested (): ContestedKind[] {
+    return [...this.#claims].map(([{ name, noun }, claims]) => ({ claims, words: { name, noun, direct: noun } }))
+  }
+
+  /**
+   * The definitions of the next generation, after changes.
+   * @param changed the changed keys, by the key of their kind
+   * @param last the definitions of the last generation
+   * @returns the definitions, and whether extensions must be described anew
+   */
+  async next (
+    changed: ReadonlyMap<string, ReadonlySet<string>>,
+    last: Definitions,
+    slices: Slices
+  ): Promise<{ readonly definitions: Definitions, readonly contested: boolean }> {
+    const definitions = new Map(last)
+    let contested = false
+    for (const [kind, claims] of this.#claims) {
+      const ids = new Set<string>()
+      const take = (key: string, offers: readonly Definition[]): void => {
+        for (const id of claims.offeredBy(key)) ids.add(id)
+        for (const { id } of offers) ids.add(id)
+        contested = claims.set(key, offers) || contested
+      }
+      for (const key of changed.get(kind.key) ?? []) {
+        const entry = this.#tables.of(kind).entry(key)
+        take(key, entry === undefined ? [] : [entry])
+        if (slices.isDue()) await slices.pause()
+      }
+      for (const key of changed.get(extensionKind.key) ?? []) {
+        const entry = this.#tables.of(extensionKind).entry(key)
+        take(key, entry === undefined || !isOffered(entry.definition) ? [] : entry.definitions.get(kind.key) ?? [])
+        if (slices.isDue()) await slices.pause()
+      }
+      if (ids.size > 0) definitions.set(kind.key, withCurrent(last.get(kind.key), ids, claims))
+    }
+    return { definitions, contested }
+  }
+}
+
+function withCurrent (
+  last: ReadonlyMap<string, Definition> | undefined,
+  ids: ReadonlySet<string>,
+  claims: Claims<Definition>
+): ReadonlyMap<string, Definition> {
+  const next = new Map(last)
+  for (const id of ids) {
+    const definition = claims.get(id)
+    if (definition === undefined) next.delete(id)
+    else next.set(id, definition)
+  }
+  return next
+}
+
+/** The mask for sums modulo 2^256. */
+const MASK = (1n << 256n) - 1n
+
+/**
+ * A hash of a set that changes member by member. It is the sum of the members' hashes: neither order nor history counts, and a change costs the same
+ * however large the set is (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf).
+ */
+class SetHash {
+  readonly #hashes = new Map<string, bigint>()
+  #sum = 0n
+
+  /** Sets the content of the member with a key; `undefined` removes the member. */
+  set (key: string, content: string | undefined): void {
+    const before = this.#hashes.get(key) ?? 0n
+    const after = content === undefined ? 0n : hashOf(key, content)
+    if (content === undefined) this.#hashes.delete(key)
+    else this.#hashes.set(key, after)
+    this.#sum = (this.#sum - before + after) & MASK
+  }
+
+  /** The hash: 12 characters that need no escaping, equal for equal sets. */
+  digest (): string {
+    return createHash('sha256').update(this.#sum.toString(16)).digest('base64url').slice(0, 12)
+  }
+}
+
+function hashOf (key: string, content: string): bigint {
+  return BigInt(`0x${createHash('sha256').update(JSON.stringify([key, content])).digest('hex')}`)
+}
 
 /** Makes registered tools callable, and returns what templates can call: one tool for each definition or, for an MCP server, all tools that it offers. */
 export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
@@ -221,4 +385,130 @@ function changedAmong (
   now: Pick<Claims<PromptEntry>, 'get'>
 ): ReadonlyMap<string, PromptEntry | undefined> {
   return new Map([...before].filter(([id, entry]) => now.get(id) !== entry))
+}
+
+/**
+ * Chooses the tools to offer, by id. Two tools cannot have the same function name in templates: the one with the smaller key gets it, the other one
+ * is a conflict. @param problemsOf what is wrong with the tools that an MCP server offers now, by the id of its registration
+ */
+function chooseTools (
+  table: EntryTable<ToolEntry>,
+  problemsOf: (id: string) => readonly string[]
+): { tools: Map<string, Tool>, conflicts: EntryProblem[] } {
+  const owners = new Map<string, string>()
+  const tools = new Map<string, Tool>()
+  const conflicts: EntryProblem[] = []
+  for (const key of [...table.keys()].sort()) {
+    const entry = table.entry(key)
+    if (entry === undefined) continue
+    const { id, definition } = entry
+    const { name } = definition
+    const owner = owners.get(name)
+    if (owner === undefined) {
+      owners.set(name, key)
+      tools.set(id, { id, definition, diagnostics: () => [...entry.diagnostics(), ...problemsOf(id).map(unusable)], isRegistered: true })
+    } else conflicts.push({ key, diagnostics: takenBy(owner, name), servesLastGood: false })
+  }
+  return { tools, conflicts }
+}
+
+function unusable (message: string): Diagnostic {
+  return { severity: 'warning', code: 'TOOL_OFFER_UNUSABLE', message }
+}
+
+function takenBy (owner: string, name: string): readonly Diagnostic[] {
+  return reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key').diagnostics
+}
+
+/** The registered tools, together with those that MCP servers offer: one registration of a server brings many tools. */
+function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
+  const tools = new Map(registered)
+  for (const tool of callable) {
+    const { id, definition } = tool
+    tools.set(id, { id, definition, diagnostics: registered.get(id)?.diagnostics ?? (() => []), isRegistered: registered.has(id), callable: tool })
+  }
+  return tools
+}
+
+/**
+ * Describes every extension of a generation with the effects that other entries have on it: dependences that are missing, and entries of the
+ * extension whose id another entry has got.
+ */
+async function describeExtensions (
+  table: EntryTable<ExtensionEntry>,
+  contested: readonly ContestedKind[],
+  slices: Slices
+): Promise<Map<string, Extension>> {
+  const shadowedBy = shadowedByKey(contested)
+  const present = new Map<string, ExtensionDefinition[]>()
+  const entries = [...table.keys()].sort().flatMap(key => {
+    const entry = table.entry(key)
+    return entry === undefined ? [] : [[key, entry] as const]
+  })
+  for (const [, { definition }] of entries) {
+    if (isOffered(definition)) present.set(definition.name, [...present.get(definition.name) ?? [], definition])
+  }
+  const keys = new Map<string, string>()
+  const extensions = new Map<string, Extension>()
+  for (const [key, entry] of entries) {
+    const { id, definition } = entry
+    const missing = missingDependences(definition, definition.dependences.flatMap(({ name }) => present.get(name) ?? []))
+    const isDegraded = missing.some(diagnostic => diagnostic.severity === 'error')
+    const hidden = keys.get(id)
+    keys.set(id, key)
+    extensions.set(id, {
+      id,
+      definition,
+      state: stateOf(definition, isDegraded),
+      diagnostics: [...entry.diagnostics, ...missing, ...shadowedBy.get(key) ?? [], ...hidden === undefined ? [] : [hides(key, hidden)]]
+    })
+    if (slices.isDue()) await slices.pause()
+  }
+  return extensions
+}
+
+function shadowedByKey (contested: readonly ContestedKind[]): ReadonlyMap<string, readonly Diagnostic[]> {
+  const byKey = new Map<string, Diagnostic[]>()
+  for (const { claims, words } of contested) {
+    for (const [key, { id, origin }, winner] of claims.shadowed()) {
+      if (origin !== 'extension') continue
+      const extension = winner.key === key ? 'the one before it' : 'another extension of that name'
+      const by = winner.offer.origin === 'direct' ? `${withArticle(words.direct)} of that id` : extension
+      byKey.set(key, [...byKey.get(key) ?? [], shadowed(words, id, by)])
+    }
+  }
+  return byKey
+}
+
+/** The warning that two keys of extensions have one id, because they differ only in `.` and `:`. */
+function hides (key: string, hidden: string): Diagnostic {
+  return { severity: 'warning', code: 'KEY_TAKEN', message: `${hidden} has the same id as ${key}, and is not listed` }
+}
+
+function stateOf (definition: ExtensionDefinition, isDegraded: boolean): Extension['state'] {
+  if (definition.incompatibility !== undefined) return 'incompatible'
+  if (!definition.isKnownType) return 'inactive'
+  return isDegraded ? 'degraded' : 'active'
+}
+
+/** One kind of entries, with the claims to its ids (which key has an entry for which id), and the words for the kind in messages. */
+interface ContestedKind {
+  readonly claims: Claims<Claimed>
+  readonly words: {
+    readonly name: string
+    readonly noun: string
+    /** The word for an entry that has a key of its own, in contrast to one that an extension brings. */
+    readonly direct: string
+  }
+}
+
+/** The problems of entries whose id belongs to another entry, because the two keys differ only in `.` and `:`. */
+function keyConflicts (contested: readonly ContestedKind[]): EntryProblem[] {
+  return contested.flatMap(({ claims }) => [...claims.shadowed()])
+    .filter(([, { origin }]) => origin === 'direct')
+    .map(([key, { id }, winner]) => ({
+      key,
+      diagnostics: reject('KEY_TAKEN', `its id ${id} is that of ${winner.key}, which is served in its place`).diagnostics,
+      servesLastGood: false
+    }))
 }

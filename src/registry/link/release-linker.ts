@@ -1,15 +1,131 @@
-import { type Slices } from '../../runtime/slices.ts'
-import { type EntryProblem, type EntryTable } from '../entries/entry-table.ts'
-import { type Diagnostic } from '../diagnostic/diagnostic.ts'
-import { sharesOf } from '../kinds/release/release-record.ts'
-import { type ReleaseEntry } from '../kinds/release/release-kind.ts'
-import { type Lookup } from './link-prompts.ts'
-import { type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
-import { heaviest, LabelEnvironment, type Shares, type Surroundings } from './label-environment.ts'
-import { Pins } from './pins.ts'
-import { nameOfVersion, readReference } from './prompt-reference.ts'
-import { type Release, type ReleasedVersion } from '../generation/generation.ts'
-import { type VersionShelf } from './version-shelf.ts'
+import type { Slices } from '../../runtime/event-loop.ts'
+import type { Diagnostic } from '../diagnostic.ts'
+import type { EntryProblem, EntryTable } from '../entries/entry-table.ts'
+import type { CallableTool, Release, ReleasedVersion } from '../generation.ts'
+import type { PromptEntry } from '../kinds/prompt-kind.ts'
+import type { ReleaseEntry } from '../kinds/release-kind.ts'
+import { type LabelShare, sharesOf } from '../kinds/release-record.ts'
+import { Linker, type Lookup } from './link-prompts.ts'
+import { idsMeant, isPartial, nameOfVersion, readReference } from './references.ts'
+import type { VersionShelf } from './version-shelf.ts'
+
+/** The versions of a prompt that a label means, each with its weight and its parsed entry. */
+type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
+
+/** What the names in the prompts of a label mean when the label has no version for them: the prompts that are served without a label, and the tools. */
+interface Surroundings {
+  readonly latest: { get (id: string): PromptEntry | undefined }
+  readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
+}
+
+/** All prompts under one label, such as `production`. A partial is taken from the same label, if the partial's prompt has that label. */
+class LabelEnvironment {
+  readonly #label: string
+  readonly #shares = new Map<string, Shares>()
+  readonly #linker: Linker
+  /** The prompts of which the label stands for other versions than when the names in the texts were last resolved. */
+  #stale = new Set<Lookup>()
+  readonly #changed = new Set<string>()
+
+  constructor (label: string, { latest, tools }: Surroundings) {
+    this.#label = label
+    this.#linker = new Linker({ get: id => heaviest(this.#shares.get(id))?.entry ?? latest.get(id) }, tools)
+  }
+
+  get isEmpty (): boolean {
+    return this.#shares.size === 0
+  }
+
+  of (id: string): Shares | undefined {
+    return this.#shares.get(id)
+  }
+
+  /** Sets which versions of a prompt the label stands for. @returns whether they differ from the versions that it stood for before */
+  set (id: string, shares: Shares): boolean {
+    const before = this.#shares.get(id) ?? []
+    const isSame = before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)
+    if (isSame) return false
+    if (shares.length === 0) this.#shares.delete(id)
+    else this.#shares.set(id, shares)
+    for (const { entry } of before) if (!shares.some(share => share.entry === entry)) this.#linker.drop(entry)
+    this.#stale.add(`prompt ${id}`)
+    this.#changed.add(id)
+    return true
+  }
+
+  /**
+   * The ids of the label's prompts whose names must be resolved anew.
+   * @param names the names that stand for something else than before, for other reasons than a change of this label
+   */
+  async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
+    const ids = new Set(this.#changed)
+    for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
+      if (this.#shares.get(entry.id)?.some(share => share.entry === entry) === true) ids.add(entry.id)
+    }
+    this.#stale = new Set()
+    this.#changed.clear()
+    return ids
+  }
+
+  /** The versions of a prompt under the label, with the names in their texts resolved. */
+  link (id: string): readonly ReleasedVersion[] {
+    return (this.#shares.get(id) ?? []).map(({ version, weight, entry }) => ({ version, weight, prompt: this.#linker.link(entry, this.#label) }))
+  }
+}
+
+/**
+ * The version with the greatest weight, of equal weights the newest; `undefined` when there are no versions. The version of a partial is chosen in this
+ * way because it is chosen before any request, when no caller has sent a key yet by which one of the versions is chosen.
+ */
+export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
+  return shares?.reduce((most, share) => share.weight > most.weight ? share : most)
+}
+
+/** Counts which versions of prompts are pinned: named with their number in the texts of other prompts, such as `{{> "review.system@7"}}`. */
+class Pins {
+  readonly #counts = new Map<string, Map<number, number>>()
+
+  /** Counts the versions that a prompt's texts name with their number. @returns the ids of the named prompts */
+  add (entry: PromptEntry | undefined): readonly string[] {
+    return this.#change(entry, 1)
+  }
+
+  /** Takes back what `add` counted for a prompt. @returns the ids of the prompts that its texts name with a version's number */
+  remove (entry: PromptEntry | undefined): readonly string[] {
+    return this.#change(entry, -1)
+  }
+
+  /** The versions of this prompt that other prompts name with their number. */
+  of (id: string): readonly number[] {
+    return [...this.#counts.get(id)?.keys() ?? []]
+  }
+
+  #change (entry: PromptEntry | undefined, by: 1 | -1): readonly string[] {
+    const ids: string[] = []
+    for (const { id, version } of pinsOf(entry)) {
+      const counts = this.#counts.get(id) ?? new Map<number, number>()
+      const count = (counts.get(version) ?? 0) + by
+      if (count > 0) counts.set(version, count)
+      else counts.delete(version)
+      if (counts.size > 0) this.#counts.set(id, counts)
+      else this.#counts.delete(id)
+      ids.push(id)
+    }
+    return ids
+  }
+}
+
+/** The versions that the texts of a prompt name with their number. A name (`system@7`) that can mean either of two ids gives a version of each. */
+function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, readonly version: number }> {
+  const references = entry?.compiled.texts.flatMap(({ references }) => references) ?? []
+  return references
+    .filter(reference => reference.name.includes('@') && isPartial(reference))
+    .flatMap(({ name }) => idsMeant((entry as PromptEntry).id, name))
+    .flatMap(meant => {
+      const { id, version } = readReference(meant) ?? {}
+      return id === undefined || version === undefined ? [] : [{ id, version }]
+    })
+}
 
 /** The parts that the release linker works with: the records of releases, the versions, and what names stand for without a label. */
 export interface ReleaseLinkerOptions extends Surroundings {

@@ -1,11 +1,11 @@
-import { createSlices, type Slices } from '../../runtime/slices.ts'
+import { createSlices, type Slices } from '../../runtime/event-loop.ts'
 import { type Store, StoreError, type StoredValue } from '../../store/store.ts'
-import { reject, RejectedEntry, type Diagnostic, unreadable } from '../diagnostic/diagnostic.ts'
-import { entryOfVersion, versionKey } from '../kinds/release/version-text.ts'
-import { isSound, parsePromptEntry, type PromptEntry } from '../kinds/prompt/prompt-entry.ts'
+import { reject, RejectedEntry, type Diagnostic, unreadable } from '../diagnostic.ts'
+import { entryOfVersion, versionKey } from '../kinds/release-kind.ts'
+import { isSound, parsePromptEntry, type PromptEntry } from '../kinds/prompt-kind.ts'
 import { type TemplateCache } from '../entries/template-cache.ts'
-import { readAll } from '../sync/store-snapshot.ts'
-import { nameOfVersion } from './prompt-reference.ts'
+import { readAll } from '../store-reads.ts'
+import { nameOfVersion } from './references.ts'
 
 /** A version of a prompt that must be read, because a label means it or another prompt pins it (names it with its number). */
 export interface WantedVersion {

@@ -1,11 +1,12 @@
-import { type LinkedPartial, type PartialCall } from '../../template/language.ts'
-import { RESERVED_NAMES } from '../../template/run/scope.ts'
-import { type Prompt } from '../generation/generation.ts'
-import { ownPaths } from './own-paths.ts'
-import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf } from './path-owner.ts'
-import { type PromptPartial } from '../link/link-prompts.ts'
-import { type PromptLookup } from './needs.ts'
-import { type PromptParameters } from '../kinds/prompt/prompt-parameters.ts'
+import type { TextName } from '../../base/errors.ts'
+import type { Json } from '../../base/json.ts'
+import type { LinkedPartial, PartialCall, PathNeed } from '../../template/language.ts'
+import { RESERVED_NAMES } from '../../template/scope.ts'
+import type { Position } from '../../template/tags.ts'
+import type { Prompt } from '../generation.ts'
+import type { PromptParameters } from '../kinds/prompt-parameters.ts'
+import type { PromptPartial } from '../link/link-prompts.ts'
+import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf, ownPaths } from './variable-paths.ts'
 
 /**
  * The greatest number of paths and references that are looked at for one prompt, since partials that call each other with ever new arguments would
@@ -235,4 +236,67 @@ function costOf ({ entry }: Text): number {
 /** The prompt or version that a link leads to, when the link itself has it (a version is in no map of prompts); otherwise `undefined`. */
 function promptOf (link: LinkedPartial): Text | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
+}
+
+/**
+ * The names of the variables that a prompt reads (the segment after `variables`), in the order of the text, each with whether a render without the
+ * variable is refused.
+ */
+export function neededNames (variables: readonly VariableNeed[]): ReadonlyMap<string, boolean> {
+  const names = new Map<string, boolean>()
+  for (const { path, required } of variables) {
+    const name = path.split('.')[1] ?? ''
+    if (name !== '' && name !== '*') names.set(name, required || names.get(name) === true)
+  }
+  return names
+}
+
+/** Looks up prompts by id: in a generation, or first among entries that are not stored yet and then in a generation. */
+export interface PromptLookup { get (id: string): Prompt | undefined }
+
+/** The place in a prompt's text where something is needed. */
+export interface NeedPlace extends Position, Pick<TextName, 'part' | 'member'> {
+  /** The index of the message, from 0, when the prompt has several. */
+  readonly messageIndex?: number
+  /** The partial whose text the place is in; missing for the prompt's own text. */
+  readonly in?: string
+}
+
+/** A variable that a prompt reads and the caller gives. */
+export interface VariableNeed extends Partial<NeedPlace> {
+  /** The path, such as `variables.a.b`; `*` is any name or index. */
+  readonly path: string
+  readonly use: PathNeed['use']
+  /** Whether a render without the variable is refused, as far as the text shows. */
+  readonly required: boolean
+  readonly default?: Json
+}
+
+/** A shared variable that a prompt reads. */
+export interface EnvironNeed extends NeedPlace {
+  readonly path: string
+  readonly use: PathNeed['use']
+  /** Whether a shared variable is published now at the path, below it or above it. */
+  readonly registered: boolean
+}
+
+/** A tool or a partial that a prompt names. */
+export interface ReferenceNeed extends Partial<NeedPlace> {
+  readonly name: string
+  /** The id of the entry that the name stands for now; missing when none is registered. */
+  readonly id?: string
+  /** The argument expressions as they are written. */
+  readonly arguments: readonly string[]
+}
+
+/** Everything that a prompt needs to be rendered, including all its partials. */
+export interface PromptNeeds {
+  readonly variables: readonly VariableNeed[]
+  readonly environs: readonly EnvironNeed[]
+  readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
+  /** The tools: first those that templates call, with their places; then those that the prompt offers its model by name. */
+  readonly tools: readonly ReferenceNeed[]
+  readonly partials: readonly (ReferenceNeed & NeedPlace)[]
+  /** Whether everything was looked at; false when the prompt and its partials are too large. */
+  readonly complete: boolean
 }

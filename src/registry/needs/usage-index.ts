@@ -1,10 +1,8 @@
-import { type Generation, type Prompt } from '../generation/generation.ts'
-import { everyPath } from './own-paths.ts'
-import { firstSegment } from './path-owner.ts'
-import { overlaps } from './path-overlap.ts'
+import { type Generation, type Prompt } from '../generation.ts'
+import { everyPath, firstSegment, overlaps } from './variable-paths.ts'
 import { isPromptPartial, type PartialText } from '../link/link-prompts.ts'
 import { idsMeant, isPartial } from '../link/references.ts'
-import { createSlices } from '../../runtime/slices.ts'
+import { createSlices } from '../../runtime/event-loop.ts'
 import { type Link } from '../../template/language.ts'
 
 /**

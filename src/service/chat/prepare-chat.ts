@@ -1,16 +1,67 @@
 import { inputTooLong, inputUncounted, requestInvalid } from '../../base/errors.ts'
-import { type CallerSignal } from '../../runtime/caller-signal.ts'
-import { type Prompt } from '../../registry/generation/generation.ts'
-import { type AnswerSchema } from '../../registry/kinds/prompt/prompt-chat.ts'
-import { type JsonObject } from '../../base/json.ts'
-import { mergeFields } from '../../llm/exclusive-fields.ts'
-import { type CountedCall } from './counted-models.ts'
-import { countMedia, type MediaTokens } from './count-media.ts'
-import { estimateInputTokens } from './estimate-tokens.ts'
-import { type Rendering, type RenderPrompt, type RenderRequest } from '../render/render-prompt.ts'
-import { splitFields } from './split-fields.ts'
-import { type ToolStep } from './model-tool-calls.ts'
-import { offerTools, type OfferedTools } from './offered-tools.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { mergeFields } from '../../llm/model-client.ts'
+import type { CallableTool, Prompt } from '../../registry/generation.ts'
+import type { AnswerSchema } from '../../registry/kinds/prompt-kind.ts'
+import type { CallerSignal } from '../../runtime/deadline.ts'
+import { modelNames } from '../../tool/definition.ts'
+import type { Rendering, RenderPrompt, RenderRequest } from '../render-prompt.ts'
+import { type CountedCall, estimateInputTokens } from './models.ts'
+import type { ToolStep } from './model-tool-calls.ts'
+
+/** The fields of a chat request, separated into those for the model's API and those that the service itself uses. */
+interface SplitFields {
+  /** The fields that go to the model's API. */
+  readonly fields: JsonObject
+  readonly fallbacks: readonly string[] | undefined
+}
+
+const MAX_FALLBACKS = 20
+
+/**
+ * Separates the service's own fields of a chat request from those for the model's API. A caller is allowed to choose the model, and the models to
+ * fall back to. Only the prompt's publisher sets `toolLoop` (which tools the model is allowed to call) and `maxInputTokens`.
+ * @throws REQUEST_INVALID
+ */
+export function splitFields (given: JsonObject): SplitFields {
+  for (const name of ['toolLoop', 'maxInputTokens']) {
+    if (Object.hasOwn(given, name)) throw requestInvalid(`body: ${name} is set by the prompt's defaults, not by a request`, { part: 'body', field: name })
+  }
+  if (!Object.hasOwn(given, 'fallbacks')) return { fields: given, fallbacks: undefined }
+  const { fallbacks, ...fields } = given
+  return { fields, fallbacks: fallbacks === null ? undefined : checkFallbacks(fallbacks) }
+}
+
+function checkFallbacks (fallbacks: unknown): readonly string[] {
+  const isList = Array.isArray(fallbacks) && fallbacks.length <= MAX_FALLBACKS && fallbacks.every(name => typeof name === 'string')
+  if (!isList) throw requestInvalid(`body: fallbacks must be a list of at most ${MAX_FALLBACKS} model names`, { part: 'body', field: 'fallbacks' })
+  return fallbacks as readonly string[]
+}
+
+/** How many tokens one part of a message counts as, by its type, such as `image_url`. The operator sets this, as only he knows what his models take. */
+type MediaTokens = ReadonlyMap<string, number>
+
+/** The types of message parts that are texts: their tokens are estimated from their length instead. */
+const TEXTS: ReadonlySet<unknown> = new Set(['text', 'refusal'])
+
+/**
+ * The tokens of all pictures, sounds and files in messages.
+ * @param uncounted makes the error for a type of part whose tokens are not known
+ */
+function countMedia (messages: readonly JsonObject[], costs: MediaTokens, uncounted: (type: string) => Error): number {
+  let tokens = 0
+  for (const { content = null } of messages) {
+    if (!Array.isArray(content)) continue
+    for (const part of content as readonly Json[]) {
+      const type = isJsonObject(part) ? part['type'] : 'text'
+      if (TEXTS.has(type)) continue
+      const cost = typeof type === 'string' ? costs.get(type) : undefined
+      if (cost === undefined) throw uncounted(typeof type === 'string' ? type.slice(0, 40) : 'unknown')
+      tokens += cost
+    }
+  }
+  return tokens
+}
 
 /** A request to chat with a prompt: a request to render it, and the fields that go to the model beside the messages. */
 export interface ChatRequest extends RenderRequest {
@@ -107,4 +158,40 @@ function checkConversation (messages: readonly JsonObject[]): readonly JsonObjec
   if (index === -1) return messages
   const field = `messages.${index}.role`
   throw requestInvalid(`body: ${field} must be "user" or "assistant" or "tool": the prompt's publisher writes the others`, { part: 'body', field })
+}
+
+/** The registered tools that a chat lets its model call, as functions of OpenAI's API. */
+export interface OfferedTools {
+  /** The `tools` of the request to the model: first the functions that the caller or the prompt's defaults declare, then the registered tools. */
+  readonly declarations: readonly Json[]
+  /** The registered tools that the service calls for the model, by the name of the function that the model knows. */
+  readonly byName: ReadonlyMap<string, CallableTool>
+  /** The names of the functions that the request itself declares. When the model calls one of them, the caller has to answer the call. */
+  readonly others: ReadonlySet<unknown>
+  /** The most times that the model is asked in one chat. */
+  readonly maxTurns: number
+}
+
+/**
+ * Offers registered tools to a model as functions, beside those that the request declares. A function of the request with a tool's own name takes its
+ * place; tools whose names become one for a model get names of their own.
+ * @returns `undefined` when there is no tool to offer
+ */
+function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
+  const given = Array.isArray(request['tools']) ? request['tools'] as readonly Json[] : []
+  const others = new Set(given.map(nameOfFunction))
+  const names = modelNames(tools.map(({ name }) => name).filter(name => !others.has(name)), others)
+  const byName = new Map(tools.flatMap(tool => names.has(tool.name) ? [[names.get(tool.name) as string, tool]] : []))
+  if (byName.size === 0) return undefined
+  return { declarations: [...given, ...Array.from(byName, ([name, tool]) => declare(name, tool))], byName, others, maxTurns }
+}
+
+function declare (name: string, { definition }: CallableTool): JsonObject {
+  const { description, parameters } = definition
+  return { type: 'function', function: { name, description, parameters: parameters?.schema ?? { type: 'object' } } }
+}
+
+function nameOfFunction (declaration: Json): Json | undefined {
+  const declared = isJsonObject(declaration) ? declaration['function'] : null
+  return isJsonObject(declared) ? declared['name'] : undefined
 }

@@ -1,5 +1,5 @@
-import { parseCandidate, type Candidate } from '../../registry/lint/parse-candidate.ts'
-import { isDefinitionKind } from '../../registry/kinds/kind.ts'
+import { parseCandidate, type Candidate } from '../../registry/parse-candidate.ts'
+import { isDefinitionKind } from '../../registry/kinds/entry-kind.ts'
 import { KINDS } from '../../registry/kind-table.ts'
 import { answerQuestions } from '../../runtime/answer-questions.ts'
 import { goLanguage } from '../../template/go/go-language.ts'

@@ -1,23 +1,19 @@
-import { type Caller } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { missingDependences, isOffered } from '../../registry/kinds/extension/dependences.ts'
-import { asWarnings, type Diagnostic, ofContributed } from '../../registry/diagnostic/diagnostic.ts'
-import { PROMPTS } from '../../registry/kinds/extension/extension-entry.ts'
-import { extensionKind } from '../../registry/kinds/extension/extension-kind.ts'
-import { type ExtensionDefinition } from '../../registry/kinds/extension/extension-definition.ts'
-import { type Generation, type Prompt } from '../../registry/generation/generation.ts'
-import { callersIn } from '../../registry/lint/inline-givers.ts'
+import { lintBusy } from '../../base/errors.ts'
+import { asWarnings, type Diagnostic, ofContributed } from '../../registry/diagnostic.ts'
+import type { Generation, Prompt } from '../../registry/generation.ts'
+import { type ExtensionDefinition, extensionKind, isOffered, missingDependences, PROMPTS } from '../../registry/kinds/extension-kind.ts'
 import { Linker } from '../../registry/link/link-prompts.ts'
-import { lintPrompt } from '../../registry/lint/lint-prompt.ts'
-import { type Candidate, fromPlain } from '../../registry/lint/parse-candidate.ts'
-import { findToolProblems } from '../../registry/lint/tool-uses.ts'
-import { isOptional, isPartial, siblingOf } from '../../registry/link/references.ts'
-import { readReference } from '../../registry/link/prompt-reference.ts'
-import { createSlices } from '../../runtime/slices.ts'
-import { callableTools, type Pinned, type VersionReader } from '../versions/version-reader.ts'
-import { type CandidateParser } from './candidate-parser.ts'
-import { requireLoaded } from '../missing-entries.ts'
-import { toPath } from '../../store/keys.ts'
+import { isOptional, isPartial, readReference, siblingOf } from '../../registry/link/references.ts'
+import { callersIn, lintPrompt } from '../../registry/lint-prompt.ts'
+import { type Candidate, fromPlain, type ParsedCandidate, tooComplex } from '../../registry/parse-candidate.ts'
+import { findToolProblems } from '../../registry/unknown-names.ts'
+import { createParserProcess } from '../../runtime/parser-process.ts'
+import { createSlices } from '../../runtime/event-loop.ts'
+import { toPath } from '../../store/store.ts'
+import { requireLoaded } from '../find-entries.ts'
+import { callableTools, type Pinned, type VersionReader } from '../version-reader.ts'
 
 /** The id of a prompt that was sent to be checked without an id. No key in the store can have it. */
 const UNNAMED = '(unnamed)'
@@ -136,4 +132,38 @@ function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diag
 
 function offering ({ extensions }: Generation): ExtensionDefinition[] {
   return [...extensions.values()].map(({ definition }) => definition).filter(isOffered)
+}
+
+/** The longest time that one candidate (a prompt, tool or other entry to be checked) is parsed, in ms. */
+const PARSE_MILLISECONDS = 5000
+
+const MAX_WAITING = 8
+
+export interface CandidateParser {
+  /** Parses a candidate: an entry that is to be checked. @throws LINT_BUSY when too many candidates wait already */
+  parse (candidate: Candidate): Promise<ParsedCandidate>
+  close (): Promise<void>
+}
+
+/**
+ * Makes a parser of candidates (entries to be checked). Candidates come from strangers, and parsing them may take forever, so it happens in
+ * a process of its own, which can be killed. It parses one at a time.
+ * @param timeout for one candidate, in ms
+ */
+export function createCandidateParser (timeout = PARSE_MILLISECONDS): CandidateParser {
+  const parser = createParserProcess<Candidate, ParsedCandidate>({ entry: 'candidate-process', beside: import.meta.url, timeout })
+  let isClosed = false
+  return {
+    async parse (candidate) {
+      if (isClosed) throw lintBusy(0)
+      if (parser.waiting() >= MAX_WAITING) throw lintBusy(MAX_WAITING)
+      const parsed = await parser.ask(candidate)
+      if (parsed === undefined && isClosed) throw lintBusy(0)
+      return parsed ?? { diagnostics: [tooComplex('it takes too much time or memory to be parsed')], prompts: [] }
+    },
+    async close () {
+      isClosed = true
+      await parser.close()
+    }
+  }
 }

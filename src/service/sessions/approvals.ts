@@ -1,16 +1,15 @@
-import { type Caller } from '../../access/caller.ts'
-import { mayRunDefinition } from '../../access/may-run.ts'
+import type { Caller } from '../../access/caller.ts'
+import { mayRunDefinition } from '../../access/rights.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
-import { type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId } from '../../session/approval.ts'
-import { type Decided, type PersonsAnswer } from '../../session/decide.ts'
-import { type Effect, ENDED } from '../../session/model.ts'
-import { type SessionRunner } from '../../session/run/runner.ts'
-import { type Session } from '../../session/session.ts'
-import { askingBelow, listAsking } from './reading/list-approvals.ts'
-import { isWanted, type Wanted } from './kinds/session-kind.ts'
-import { type RunningSessions } from './running-sessions.ts'
-import { isApprover, isOwn, isSessionId } from './rules/session-rights.ts'
+import { type Approval, approvalId, type Decided, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer } from '../../session/approvals.ts'
+import { type Effect, ENDED, type Head } from '../../session/model.ts'
+import type { SessionRunner } from '../../session/runner.ts'
+import type { SessionStore } from '../../session/store/session-store.ts'
+import type { Session } from '../../session/session.ts'
+import { isWanted, type Wanted } from './session-kind.ts'
+import { isApprover, isOwn, isSessionId } from './session-rights.ts'
+import type { RunningSessions } from './running-sessions.ts'
 
 /** A person's decision about an approval (an action of a session that only a person may allow), without the person's name. */
 export type Answer = Omit<PersonsAnswer, 'by'>
@@ -195,4 +194,81 @@ function refuseUnusable (command: string | undefined): void {
   } catch (error) {
     throw error instanceof ExecutorError ? requestInvalid(`command: ${error.message}`, { part: 'body' }) : error
   }
+}
+
+/** The most heads (summaries of sessions) that one query asks the store for. */
+const AT_ONCE = 500
+
+/** The last session of a page of approvals: its owner, and its place among the owner's waiting sessions, from 0. */
+interface Place { readonly rank: number, readonly owner: string }
+
+/** Which page of the list of approvals is wanted. */
+interface PageWanted {
+  /** The most sessions on the page. */
+  readonly limit: number
+  /** The cursor of this page: `next` of the page before. */
+  readonly after?: string | undefined
+}
+
+/** A page of the sessions in which something waits for a person, and where the next page begins. */
+interface AskingPage {
+  readonly heads: readonly Head[]
+  readonly next: string | undefined
+}
+
+/**
+ * Lists sessions that wait for a person, in rounds: the oldest session of each owner, then the second of each. So no owner with many
+ * sessions hides those of others. Each page is computed anew: if something is decided in the meantime, later sessions move up.
+ * @param owners the names of all tokens
+ * @param isWanted whether the caller may know of a session
+ * @throws REQUEST_INVALID for a cursor that no page has given
+ */
+async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageWanted): Promise<AskingPage> {
+  const { limit, after } = page
+  const last = parsePlace(after)
+  const byOwner = await Promise.all([...new Set(owners)].sort().map(async owner => ({ owner, heads: (await askingOf(store, owner)).filter(isWanted) })))
+  const heads: Head[] = []
+  let place: Place | undefined
+  for (let rank = last?.rank ?? 0; byOwner.some(each => each.heads.length > rank); rank++) {
+    for (const { owner, heads: own } of byOwner) {
+      const head = own[rank]
+      if (head === undefined || (rank === last?.rank && owner <= last.owner)) continue
+      if (heads.length === limit) return { heads, next: place && `${place.rank}:${place.owner}` }
+      heads.push(head)
+      place = { rank, owner }
+    }
+  }
+  return { heads, next: undefined }
+}
+
+/** The sessions of one owner that wait for approval. The oldest come first, since they expire first. */
+async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
+  const heads: Head[] = []
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await store.list({ owner, isAsking: true, withChildren: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    heads.push(...page.heads)
+    cursor = page.next
+  }
+  return heads.reverse()
+}
+
+/** Gives the session `root`, whether or not something waits there, then those of its descendants that wait for a person, the oldest first. */
+async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
+  if (!isSessionId(root)) return []
+  const heads: Head[] = []
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const page = await store.list({ root, isAsking: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    heads.push(...page.heads)
+    cursor = page.next
+  }
+  return [{ id: root }, ...heads.reverse()]
+}
+
+function parsePlace (after: string | undefined): Place | undefined {
+  if (after === undefined) return undefined
+  const [, rank, owner] = /^(\d{1,6}):([\w.-]{0,64})$/.exec(after) ?? []
+  if (rank === undefined || owner === undefined) {
+    throw requestInvalid('querystring: after: expected what a page of approvals has given as "next"', { part: 'querystring' })
+  }
+  return { rank: Number(rank), owner }
 }

@@ -1,19 +1,24 @@
 import { randomUUID } from 'node:crypto'
-import { type Caller } from '../../access/caller.ts'
-import { type Generation } from '../../registry/generation/generation.ts'
-import { approvalId } from '../../session/approval.ts'
-import { type Followed } from '../../session/follow.ts'
-import { type Action } from '../../session/model.ts'
+import type { Caller } from '../../access/caller.ts'
+import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
+import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { SKILL } from '../../engine/skill/skill-state.ts'
+import { Clip } from '../../exec/captured-output.ts'
+import type { Generation } from '../../registry/generation.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
+import { approvalId } from '../../session/approvals.ts'
+import { openChildrenIn } from '../../session/child.ts'
+import { isOf } from '../../session/engine.ts'
+import { type Followed, followSession } from '../../session/follow.ts'
+import type { Action, Head } from '../../session/model.ts'
+import type { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type Approvals, type NamedAnswer, nothingWaits } from './approvals.ts'
-import { boundedInput } from './rules/bounded-input.ts'
-import { type RunningSessions } from './running-sessions.ts'
-import { type SessionKind, type Wanted } from './kinds/session-kind.ts'
-import { isOwn, ownSession, requireUsable } from './rules/session-rights.ts'
-import { takesTypedWords, type TypedWord, typedWordIn } from './rules/typed-words.ts'
-import { type SessionStarts } from './session-starts.ts'
-import { type Follower, type Sessions } from './sessions.ts'
-import { settle, type Settled, untilSettled } from './settle.ts'
+import type { SessionKind, Wanted } from './session-kind.ts'
+import { type Below, openBelow, waitsForPeople } from './session-tree.ts'
+import { isOwn, ownSession, requireUsable } from './session-rights.ts'
+import type { RunningSessions } from './running-sessions.ts'
+import type { Follower, Sessions, SessionStarts } from './sessions.ts'
 
 /** The longest time that a request waits by default for the session to need input again, in ms. */
 const PATIENCE = 30_000
@@ -168,4 +173,120 @@ export class SessionDoor {
     const settled = await settle(this.#options.running, id, after, { signal, patience })
     return { ...settled, after, isOwn: isOwn(caller, settled.session) }
   }
+}
+
+/** A command to the service itself that the user of a skill can type in place of an answer: `skill:skip` or `skill:cancel`. */
+type TypedWord = 'skip' | 'cancel'
+
+/** Recognises a typed command in a text; `undefined` for an ordinary text. */
+function typedWordIn (text: string): TypedWord | undefined {
+  switch (text.trim().toLowerCase()) {
+    case 'skill:skip': return 'skip'
+    case 'skill:cancel': return 'cancel'
+    default: return undefined
+  }
+}
+
+/** Whether typed commands such as `skill:skip` are recognised in a session: only in skills; elsewhere they are ordinary texts. */
+function takesTypedWords ({ start: { engine } }: Session): boolean {
+  return isOf(engine, SKILL)
+}
+
+/** The largest input that is written into a session's log, in bytes. */
+const MAX_INPUT = 512 * 1024
+
+/** The most bytes that are kept of each output (stdout, stderr) of a command that the user ran by hand. Commands that the service runs have the same limit. */
+const KEPT = 64 * 1024
+
+/** Bounds an action before it is written into a session's log: outputs of commands are cut. @throws REQUEST_INVALID when the input is still too large */
+export function boundedInput (text: string, action: Action | undefined): Action | undefined {
+  const bounded = action?.name === 'command_result' ? { ...action, data: clipOutput(action.data) } : action
+  const size = Buffer.byteLength(text) + (bounded === undefined ? 0 : Buffer.byteLength(stringifyJson(bounded)))
+  if (size > MAX_INPUT) throw requestInvalid(`expected an input of at most ${MAX_INPUT} bytes, got ${size}`, { part: 'body' })
+  return bounded
+}
+
+function clipOutput ({ stdout, stderr, ...rest }: JsonObject): JsonObject {
+  const outputs = Object.entries({ stdout, stderr }).filter(([, value]) => value !== undefined)
+  return { ...rest, ...Object.fromEntries(outputs.map(([name, value]) => [name, typeof value === 'string' ? clipped(value) : value])) as JsonObject }
+}
+
+function clipped (text: string): string {
+  if (text.length * 3 <= KEPT) return text
+  const clip = new Clip(KEPT)
+  clip.append(Buffer.from(text))
+  return clip.text()
+}
+
+/** The state of a session when a wait for it ends, with the lines that it has shown since a given transition. */
+interface Settled {
+  readonly session: Session
+  /** Short lines that the session has shown to its user. */
+  readonly stdout: readonly string[]
+  /** Whether the session still runs: the time for the wait is over, or people must answer the session's child sessions before it can go on. */
+  readonly isOpen: boolean
+  /** The session's children that have not ended. */
+  readonly children: ReadonlyArray<Head & Below>
+}
+
+/** The limits of a wait until a session needs input or has ended. */
+interface Patience {
+  /** The signal that ends the wait, for example when the client closes the connection. */
+  readonly signal: AbortSignal
+  /** The longest wait, in ms. With 0 there is no wait, and the lines that the session has shown are not read. */
+  readonly patience: number
+}
+
+/**
+ * Waits until a session needs a person's answer or has ended. The function does not check whether the caller is allowed to see the session.
+ * @param after number of the transition (recorded step) after which events are read
+ * @throws SESSIONS_UNAVAILABLE
+ */
+async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {
+  return await running.use(async ({ store, runner }) => {
+    if (patience === 0) return await settledAt(running, await sessionOf(runner, id), [])
+    const events = untilSettled(followSession(store, id, after, timeLimit(signal, patience)), running, id)
+    for (;;) {
+      const { done, value } = await events.next()
+      if (done === true) return value
+    }
+  })
+}
+
+/** Passes the events of a session on until the session waits for somebody or has ended, or until there are no more events. */
+export async function * untilSettled (events: AsyncGenerator<Followed>, running: RunningSessions, id: string): AsyncGenerator<Followed, Settled> {
+  const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
+  const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))
+  const stdout: string[] = []
+  let last = 0
+  for await (const each of events) {
+    stdout.push(...linesOf(each))
+    yield each
+    if ('transition' in each) last = each.transition.seq
+    else if (each.live['type'] !== 'child') continue
+    const session = await loadIt()
+    if (session.seq <= last && (session.status !== 'running' || await waitsForPeople(session, load))) return await settledAt(running, session, stdout)
+  }
+  return await settledAt(running, await loadIt(), stdout)
+}
+
+/** Loads a session that is expected to exist. @throws SESSION_NOT_FOUND */
+async function sessionOf (runner: Pick<SessionRunner, 'load'>, id: string): Promise<Session> {
+  const session = await runner.load(id)
+  if (session === undefined) throw sessionNotFound(id)
+  return session
+}
+
+async function settledAt (running: RunningSessions, session: Session, stdout: readonly string[]): Promise<Settled> {
+  const children = openChildrenIn(session).length === 0 ? [] : await running.use(async ({ store }) => await openBelow(store, session))
+  return { session, stdout, isOpen: session.status === 'running', children }
+}
+
+function linesOf (followed: Followed): string[] {
+  if (!('transition' in followed)) return []
+  return followed.transition.notices.flatMap(({ type, data }) => type === 'stdout' ? [textOf(data)] : [])
+}
+
+function textOf ({ text }: JsonObject): string {
+  return typeof text === 'string' ? text : ''
 }

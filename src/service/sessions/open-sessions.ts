@@ -1,46 +1,39 @@
 import { join, resolve } from 'node:path'
 import { ANYONE } from '../../access/caller.ts'
-import { RightsWatch } from '../../access/rights-watch.ts'
-import { type Owners } from '../../access/tokens.ts'
-import { type Log } from '../../base/log.ts'
-import { type Config } from '../../config/config.ts'
-import { type OperatorFile } from '../../config/operator.ts'
-import { ownFilesOf, refuseOwnFilesIn } from '../../config/own-files.ts'
-import { PLAN } from '../../engine/plan/plan-key.ts'
+import { RightsWatch } from '../../access/rights.ts'
+import type { Owners } from '../../access/token-table.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { Log } from '../../runtime/telemetry.ts'
+import type { Config } from '../../config/config.ts'
+import type { OperatorFile, Target, Workspace } from '../../config/operator.ts'
+import { ownFilesOf, refuseOwnFilesIn } from '../../config/service-files.ts'
+import { PLAN } from '../../engine/plan/state.ts'
 import { Executors } from '../../exec/executors.ts'
 import { Terminals } from '../../exec/terminal/terminals.ts'
-import { type Workspaces } from '../../files/workspaces.ts'
-import { type Generation } from '../../registry/generation/generation.ts'
-import { type Seals } from '../../session/seal.ts'
+import type { Workspaces } from '../../files/workspaces.ts'
+import type { Generation } from '../../registry/generation.ts'
+import { type Circumstances, judgeCommit } from '../../session/gate.ts'
+import type { ApplyEffect, ExecEffect, Start } from '../../session/model.ts'
+import type { Seals } from '../../session/session-log.ts'
+import type { OpenEffect } from '../../session/session.ts'
 import { openSessionStore } from '../../session/store/open-session-store.ts'
-import { type SessionStore } from '../../session/session-store.ts'
-import { type ToolCaller } from '../../tool/call/tool-caller.ts'
-import { type CountedModels } from '../chat/counted-models.ts'
-import { commitIn } from './perform/commit.ts'
-import { runChecksIn, runCommandsOn } from './perform/commands.ts'
-import { followChildren } from './perform/children.ts'
-import { changeFilesIn, readFilesOf, rememberIn, workspaceLocks } from './perform/files.ts'
-import { askModelWith } from './perform/model.ts'
-import { createPerformer, type SessionObserver } from './perform/performer.ts'
-import { openShellsOn } from './perform/shell.ts'
-import { runCommandsIn } from './perform/terminal-commands.ts'
-import { callToolsOf, isRepeatableTool } from './perform/tools.ts'
-import { startOfChild } from './kinds/start-child.ts'
-import { type SessionKinds } from './kinds/table.ts'
-import { stopOrphan } from './rules/orphans.ts'
-import { circumstancesOf } from './offers/circumstances.ts'
-import { disksOf } from './storage/disks.ts'
-import { hasOpenChanges, hasOpenSessions } from './storage/left-behind.ts'
-import { placeOf } from './storage/session-place.ts'
-import { logLinesTo } from './trace/session-lines.ts'
+import type { SessionStore } from '../../session/store/session-store.ts'
+import type { ToolCaller } from '../../tool/tool-caller.ts'
+import type { CountedModels } from '../chat/models.ts'
 import { Approvals } from './approvals.ts'
 import { SessionDoor } from './door.ts'
+import { type SessionKinds, startOfChild } from './kind-table.ts'
+import { followChildren, stopOrphan } from './perform-children.ts'
+import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
+import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from './perform-files.ts'
+import { askModelWith } from './perform-model.ts'
+import { callToolsOf, createPerformer, isRepeatableTool, type SessionObserver } from './performer.ts'
 import { RunningSessions } from './running-sessions.ts'
-import { SessionStarts } from './session-starts.ts'
-import { Sessions } from './sessions.ts'
+import { disksOf, hasOpenChanges, hasOpenSessions, placeOf } from './session-storage.ts'
+import { Sessions, SessionStarts } from './sessions.ts'
 import { TerminalDoor } from './terminal-door.ts'
-import { TraceFiles } from './trace/trace-files.ts'
-import { type SessionLogs, Traces } from './trace/traces.ts'
+import { logLinesTo } from './trace.ts'
+import { type SessionLogs, TraceFiles, Traces } from './traces.ts'
 
 export interface OpenSessionsOptions {
   readonly config: Config
@@ -222,4 +215,53 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   }
   const secrets = files.filter(({ isPublic }) => !isPublic).map(({ path }) => path)
   return new Executors({ operator, environment: process.env, secrets, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })
+}
+
+/** Gives the current folder of the shell in a terminal that this process has open, `''` where nobody knows it. */
+interface TerminalFolders {
+  folderOf (terminal: string): string | undefined
+}
+
+/**
+ * Makes the checks of what sessions are allowed to do. The operator's file decides that, as it is now: a session that began under an earlier
+ * file gets no more than the present file allows.
+ */
+export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
+  return {
+    commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
+    commits ({ workspace: name }) {
+      if (workspaces.get(name)?.mayCommit !== true) return { answer: 'deny', by: 'policy', reason: `the operator allows no commits in "${name}"` }
+      return judgeCommit([...targets.values()].filter(target => target.type === 'local' && target.workspace.name === name).map(target => target.name), rules)
+    },
+    about ({ start, open }, effect) {
+      if (effect.kind === 'exec') return aboutCommand(effect, targets.get(effect.target), () => folderIn(effect, terminals, open.get(effect.id)))
+      return effect.kind === 'apply' ? aboutChange(effect, start, workspaces.get(effect.workspace)) : {}
+    }
+  }
+}
+
+/** What a person is shown about a command before allowing it: the folder or machine on which it would run, the sandbox, the network. */
+function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
+  const cwd = terminal === undefined ? given : folderInTerminal()
+  const unknown = cwd === '' ? { folderUnknown: true } : {}
+  switch (target?.type) {
+    case 'local': return { folder: cwd ?? target.workspace.path, ...unknown, sandbox: target.sandbox, network: target.hasNetwork }
+    case 'ssh': return { host: target.host, port: target.port, user: target.user, folder: cwd ?? target.cwd ?? '~', ...unknown }
+    default: return {}
+  }
+}
+
+/**
+ * The folder in which a command in a terminal would begin. If this process does not have the terminal open, it is the folder that was shown when
+ * approval was asked.
+ */
+function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
+  const shown = open?.question?.about['folder']
+  return terminals.folderOf(terminal) ?? (typeof shown === 'string' ? shown : '')
+}
+
+/** What a person is shown about a change of files before allowing it: the checks that run after it, with their commands. */
+function aboutChange ({ change }: ApplyEffect, { setting }: Start, workspace: Workspace | undefined): JsonObject {
+  const { checks = [] } = setting as { readonly checks?: readonly string[] } | null ?? {}
+  return Object.hasOwn(change, 'do') ? { checks: checks.map(name => ({ name, command: workspace?.checks.get(name) ?? '' })) } : {}
 }

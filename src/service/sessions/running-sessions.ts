@@ -1,16 +1,16 @@
-import { type Log } from '../../base/log.ts'
+import { sessionsUnavailable } from '../../base/errors.ts'
+import type { Log } from '../../runtime/telemetry.ts'
 import { longWaits } from '../../runtime/process-lock.ts'
-import { type Engines } from '../../session/fold.ts'
-import { type Circumstances } from '../../session/gate.ts'
-import { type Transition } from '../../session/model.ts'
-import { type Performer } from '../../session/performer.ts'
-import { type HeldDisks, type HeldTerminals, NO_DISKS, NO_TERMINALS } from '../../session/run/residence.ts'
-import { SessionRunner } from '../../session/run/runner.ts'
-import { type Seals } from '../../session/seal.ts'
-import { type Session } from '../../session/session.ts'
-import { type SessionStore } from '../../session/session-store.ts'
-import { inWords } from './reading/available.ts'
-import { type Lookout, lookOut } from './storage/left-behind.ts'
+import { type Engines, EngineUnknown } from '../../session/advance-session.ts'
+import type { Performer } from '../../session/effects.ts'
+import { type HeldDisks, type HeldTerminals, NO_DISKS, NO_TERMINALS } from '../../session/fact-writer.ts'
+import type { Circumstances } from '../../session/gate.ts'
+import type { Transition } from '../../session/model.ts'
+import { SessionRunner } from '../../session/runner.ts'
+import type { Seals } from '../../session/session-log.ts'
+import type { Session } from '../../session/session.ts'
+import { type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type Lookout, lookOut } from './session-storage.ts'
 
 export interface RunningOptions {
   /** Opens the store of sessions, and loads the engines. Called when sessions are first used. */
@@ -114,4 +114,28 @@ export class RunningSessions {
     runner.open()
     return { store, engines, seals, runner }
   }
+}
+
+/** Reads the first item of a list at once, so that an unreachable store is noticed before the reply has begun. @returns all items */
+export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
+  const first = await read.next()
+  return (async function * () {
+    if (first.done !== true) yield first.value
+    yield * read
+  })()
+}
+
+/** Passes on the items that are read from the store of sessions. If the store fails, even between two items, it throws SESSIONS_UNAVAILABLE. */
+export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
+  try {
+    yield * read
+  } catch (error) {
+    throw inWords(error)
+  }
+}
+
+/** The error for callers when the store of sessions cannot be reached, or the engine of one is not here; any other error is returned unchanged. */
+function inWords (error: unknown): unknown {
+  if (error instanceof EngineUnknown) return sessionsUnavailable(`${error.message}; a process of the version that has it goes on with the session`)
+  return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }

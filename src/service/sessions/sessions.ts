@@ -1,19 +1,122 @@
-import { type Caller } from '../../access/caller.ts'
-import { refusalBy, type RightsWatch } from '../../access/rights-watch.ts'
-import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
-import { type Followed, followSession } from '../../session/follow.ts'
-import { type Transition } from '../../session/model.ts'
-import { readShown } from '../../session/read-log.ts'
-import { type Head } from '../../session/model.ts'
-import { type ListQuery } from '../../session/session-store.ts'
-import { type Below, childrenOf, type Tree, treeOf, withBelow } from './reading/below.ts'
-import { type JsonObject } from '../../base/json.ts'
-import { tellOfWaiting } from './reading/asked-below.ts'
-import { available, begun } from './reading/available.ts'
-import { type LastMessages, type MessagePage, type Place, readLastMessages, readMessages } from './reading/messages.ts'
-import { type Use, usesIn } from './reading/uses.ts'
-import { type RunningSessions } from './running-sessions.ts'
-import { isOwn, isSessionId, ownSession, requireOwn } from './rules/session-rights.ts'
+import { createHash, randomUUID } from 'node:crypto'
+import type { Caller } from '../../access/caller.ts'
+import { refusalBy, type RightsWatch } from '../../access/rights.ts'
+import { forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, tooManySessions } from '../../base/errors.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { eventsOf, type Followed, followSession, type SessionEvent, timeOf } from '../../session/follow.ts'
+import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
+import type { Fact, Head, Start, Transition } from '../../session/model.ts'
+import { KeyedMutex, LogUntrusted, readShown } from '../../session/session-log.ts'
+import type { Session } from '../../session/session.ts'
+import type { ListQuery, SessionStore } from '../../session/store/session-store.ts'
+import { isOwn, isSessionId, ownSession, requireOwn, requireUsable } from './session-rights.ts'
+import { available, begun, type Opened, type RunningSessions } from './running-sessions.ts'
+import { type Below, childrenOf, tellOfWaiting, type Tree, treeOf, withBelow } from './session-tree.ts'
+
+/** The most open sessions (sessions that have not ended) of one caller. */
+const MAX_OPEN = 1000
+
+/** The most bytes of all copies (forks) together that are among a caller's last 1,000 sessions. */
+const MAX_COPIED = 256 * 1024 * 1024
+
+/** The most pages, of 200 sessions each, that are searched for copies among a caller's last sessions. */
+const COPIES_LOOKED = 5
+
+/**
+ * Refuses another session to a caller who has too many open sessions.
+ * @param id of the session that is to begin. A session with this id that has begun already needs no room
+ * @throws TOO_MANY_SESSIONS
+ */
+async function requireRoom (store: SessionStore, owner: string, id?: string): Promise<void> {
+  if (await store.countOpen(owner) < MAX_OPEN) return
+  if (id === undefined || await store.head(id) === undefined) throw tooManySessions(MAX_OPEN)
+}
+
+/**
+ * The most bytes that an owner's next copies (forks) of sessions can have; below 0 when the copies so far exceed the limit. Only the owner's
+ * last 1,000 sessions count, so an old copy is forgotten after 1,000 new sessions.
+ */
+async function roomForCopies (store: SessionStore, owner: string): Promise<number> {
+  let copied = 0
+  let cursor: string | undefined
+  for (let page = 0; page < COPIES_LOOKED; page++) {
+    const { heads, next } = await store.list({ owner, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
+    for (const head of heads) copied += head.copied ?? 0
+    if (next === undefined) break
+    cursor = next
+  }
+  return MAX_COPIED - copied
+}
+
+/** Makes the recorded start of a session (everything that it begins with). @param session the id that the session will have */
+type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
+
+/**
+ * Begins sessions: new ones, and copies (forks) of existing ones. The sessions of one caller begin one after the other, so that the limit
+ * of open sessions is kept.
+ */
+export class SessionStarts {
+  readonly #running: RunningSessions
+  readonly #ofCaller = new KeyedMutex()
+
+  constructor (running: RunningSessions) {
+    this.#running = running
+  }
+
+  /**
+   * Starts a session, or finds the one that the same caller has started with the same idempotency key.
+   * @param make makes the recorded start of the session
+   * @param key the idempotency key of the request
+   * @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE, and what `make` throws
+   */
+  async start (caller: Caller, make: MakeStart, key?: string): Promise<Session> {
+    const id = key === undefined ? newId() : idOfKey(caller, key)
+    const start = await make(id)
+    requireUsable(caller, { ...start, owner: caller.name })
+    return await this.#running.use(({ store, runner }) => this.#ofCaller.run(caller.name, async () => {
+      await requireRoom(store, caller.name, id)
+      const session = await runner.start(id, { ...start, owner: caller.name })
+      if (session.start.definition !== start.definition) throw keyReused(session.start.definition)
+      return session
+    }))
+  }
+
+  /**
+   * Forks a session: makes a copy that goes on from a transition (recorded step) at which the session waited.
+   * @param upTo number of a transition; no transition after it is copied. @default the number of the session's last transition
+   * @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED
+   */
+  async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
+    return await this.#running.use(async opened => {
+      const session = await ownSession(opened.runner, caller, id)
+      requireUsable(caller, session.start, session)
+      // A child session cannot be forked: its result goes to its parent, and no parent would wait for the copy.
+      if (session.start.parent !== undefined) throw forkImpossible(id)
+      return await this.#ofCaller.run(caller.name, () => forkWithin(opened, caller, id, upTo))
+    })
+  }
+}
+
+async function forkWithin ({ store, engines, seals }: Opened, caller: Caller, id: string, upTo: number | undefined): Promise<Session> {
+  await requireRoom(store, caller.name)
+  const most = await roomForCopies(store, caller.name)
+  try {
+    return await forkSession({ store, engines, seals, from: id, to: newId(), owner: caller.name, upTo, most, by: caller.name })
+  } catch (error) {
+    if (error instanceof LogUntrusted) throw sessionEnded(id, `LOG_UNTRUSTED: ${error.message}`)
+    if (error instanceof ForkTooLarge) throw forksTooLarge(MAX_COPIED / 1024 ** 2)
+    throw error instanceof NothingToFork ? forkImpossible(id) : error
+  }
+}
+
+function newId (): string {
+  return randomUUID().replaceAll('-', '')
+}
+
+/** Makes the id of a session from an idempotency key: the same key of the same caller gives the same id. */
+function idOfKey (caller: Caller, key: string): string {
+  return createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
+}
 
 /** Gives the caller who follows a session's events, with the rights that the caller has now. An error that this function throws ends the events. */
 export type Follower = () => Caller
@@ -147,4 +250,239 @@ async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (
   } finally {
     leave()
   }
+}
+
+/** One message of a session, whatever its kind: of the user, the model, a tool or the service itself. Messages are in the order of the session's events. */
+export interface Message {
+  /** The number of the transition (recorded step) from which the message comes; `n` is the index of the event in it. */
+  readonly seq: number
+  readonly n: number
+  readonly at: string
+  /** The name of the token with which the message was written; empty for a model, a tool, and the service. */
+  readonly by: string
+  readonly role: 'user' | 'assistant' | 'tool' | 'service'
+  readonly text: string
+  /** Name of the tool that the model called. */
+  readonly tool?: string
+  readonly command?: string
+  /** The result of a tool, or the output of a command. */
+  readonly output?: string
+}
+
+/** The place of a message in a session: the number of its transition (recorded step), and the index of its event in that transition. */
+interface Place {
+  readonly seq: number
+  readonly n: number
+}
+
+interface MessagePage {
+  readonly messages: readonly Message[]
+  /** The cursor with which the next page is read; left out on the last page. */
+  readonly next?: string
+}
+
+/** The length at which a text is cut, in UTF-16 units; both output streams of a command fit into it. */
+const MAX_TEXT = 160 * 1024
+
+/** The size of a page of messages, in UTF-16 units. The page ends with the message that exceeds this size. */
+const MAX_PAGE = 1024 * 1024
+
+/** The most changed files that one message names. */
+const MAX_PATHS = 20
+
+/**
+ * Reads a page of a session's messages.
+ * @param log the transitions, from the one that contains the message `after` on
+ * @param after the place of the last message on the page before
+ */
+export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
+  const messages: Message[] = []
+  let size = 0
+  for await (const transition of log) {
+    for (const message of messagesOf(transition)) {
+      if (message.seq === after.seq && message.n <= after.n) continue
+      const last = messages.at(-1)
+      if (last !== undefined && (messages.length >= limit || size > MAX_PAGE)) return { messages, next: `${last.seq}.${last.n}` }
+      messages.push(message)
+      size += sizeOf(message)
+    }
+  }
+  return { messages }
+}
+
+/** The last messages of a session. */
+interface LastMessages {
+  readonly messages: readonly Message[]
+  /** Whether there are earlier messages. */
+  readonly hasEarlier: boolean
+}
+
+/** The number of transitions (recorded steps) that are read at first for each wanted message, and its growth while too few messages are found. */
+const [FOR_EACH, FURTHER] = [2, 4]
+
+/**
+ * Reads the last messages of a session. The log is read from near its end on, rather than from the beginning.
+ * @param read gives the transitions (recorded steps) after the one with a number
+ * @param seq how many transitions the log has
+ * @param limit how many messages are wanted; fewer are returned if they are too long for one page
+ */
+async function readLastMessages (read: (after: number) => AsyncIterable<Transition>, seq: number, limit: number): Promise<LastMessages> {
+  for (let span = FOR_EACH * limit; ; span *= FURTHER) {
+    const after = Math.max(0, seq - span)
+    const found: Message[] = []
+    for await (const transition of read(after)) found.push(...messagesOf(transition))
+    if (found.length < limit && after > 0) continue
+    const messages = endOf(found, limit)
+    return { messages, hasEarlier: after > 0 || messages.length < found.length }
+  }
+}
+
+/** The last messages that fit into one page, at most `limit` of them. */
+function endOf (all: readonly Message[], limit: number): readonly Message[] {
+  let [from, size] = [all.length, 0]
+  for (const message of all.slice(-limit).reverse()) {
+    size += sizeOf(message)
+    if (size > MAX_PAGE && from < all.length) break
+    from--
+  }
+  return all.slice(from)
+}
+
+/** The size of a message, in UTF-16 units. */
+function sizeOf ({ text, output = '' }: Message): number {
+  return text.length + output.length
+}
+
+/** The messages that one transition (recorded step) of a session contains. */
+export function messagesOf (transition: Transition): Message[] {
+  const { seq, at, fact } = transition
+  const events = eventsOf(transition)
+  const said = new Set(events.flatMap(({ type, data }) => type === 'message' ? [textOf(data['content'])] : []))
+  return events.flatMap((event, n) => {
+    const part = partOf(event, fact, said)
+    if (part === undefined) return []
+    const { by = '', role, text, ...more } = part
+    return [{ seq, n, at: timeOf(at), by, role, text: clip(text), ...more, ...(more.output === undefined ? {} : { output: clip(more.output) }) }]
+  })
+}
+
+type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
+
+/**
+ * The message that an event of a session makes, without the message's place; `undefined` if the event makes none.
+ * @param said the texts of the transition's messages, which agents show a second time as lines of `stdout`
+ */
+function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {
+  switch (type) {
+    case 'input': return inputOf(data)
+    case 'stdout': return said.has(textOf(data['text'])) ? undefined : { role: 'service', text: textOf(data['text']) }
+    case 'message': return { role: 'assistant', text: textOf(data['content']) || textOf(data['text']) }
+    case 'ask': return { role: 'assistant', text: textOf(data['text']) }
+    case 'error': return { role: 'service', text: textOf(data['message']) }
+    case 'files': return { role: 'service', text: `${textOf(data['stage'])}: ${pathsOf(data['files'])}` }
+    case 'command': return commandOf(data, fact)
+    case 'tool': return data['phase'] === 'ended' ? toolOf(data, fact) : undefined
+    default: return undefined
+  }
+}
+
+/** The message that a user's input makes; `undefined` for the result of a command that the user ran by hand, since the message of the command contains it. */
+function inputOf ({ by, text, action }: JsonObject): Part | undefined {
+  if (action === 'command_result') return undefined
+  return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }
+}
+
+function commandOf (data: JsonObject, fact: Fact): Part {
+  const { phase, command, check, passed, output, reason } = data
+  if (phase === 'proposed') return { role: 'assistant', text: '', command: textOf(command) }
+  if (phase === 'denied') return { role: 'tool', text: textOf(reason), command: textOf(command) }
+  if (check !== undefined) return { role: 'tool', text: passed === true ? 'passed' : 'failed', tool: textOf(check), output: textOf(output) || printedBy(fact) }
+  return { role: 'tool', text: '', command: textOf(command), output: printedBy(fact) }
+}
+
+function toolOf (data: JsonObject, fact: Fact): Part {
+  const { name, tool, outcome, message } = data
+  const output = fact.kind === 'result' && outcome === 'ok' ? { output: typeof fact.result === 'string' ? fact.result : stringifyJson(fact.result) } : {}
+  return { role: 'tool', text: [textOf(outcome), textOf(message)].filter(text => text !== '').join(': '), tool: textOf(name) || textOf(tool), ...output }
+}
+
+/** The output of a command, as reported by the executor or by the client that ran it. */
+function printedBy (fact: Fact): string {
+  const result = fact.kind === 'result' ? fact.result : fact.kind === 'input' ? fact.action?.data ?? { stdout: fact.text } : undefined
+  if (result === undefined || !isJsonObject(result)) return ''
+  return [textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n')
+}
+
+function pathsOf (files: Json | undefined): string {
+  const paths = Array.isArray(files) ? (files as readonly Json[]).map(file => isJsonObject(file) ? textOf(file['path']) : textOf(file)) : []
+  return `${paths.slice(0, MAX_PATHS).join(', ')}${paths.length > MAX_PATHS ? `, and ${paths.length - MAX_PATHS} more` : ''}`
+}
+
+function clip (text: string): string {
+  return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…[truncated]`
+}
+
+function textOf (value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** How often a session has used one thing: a model for one purpose, a tool, a check, a target, a workspace or a definition. */
+export interface Use {
+  /** The kind of the effects (actions) that used it: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
+  readonly kind: string
+  /** The purpose for which a model was asked, the id of a tool, or the name of a check, a target, a workspace or a definition such as `agents/helper`. */
+  readonly name: string
+  readonly calls: number
+  readonly failures: number
+  readonly tokens: number
+}
+
+/** The most things (models, tools, targets …) whose use is listed; an ordinary session uses far fewer. */
+const MAX_USES = 500
+
+/** The members of a recorded effect (an action) that can name what the effect used. The first of these members that the effect has counts. */
+const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
+
+/** Counts what a session has used, in the order of first use. @param log all transitions of the session */
+async function usesIn (log: AsyncIterable<Transition>): Promise<readonly Use[]> {
+  const uses = new Map<string, Use>()
+  const keys = new Map<string, string>()
+  for await (const { fact, begun } of log) {
+    if ('effect' in fact && fact.kind !== 'decided') {
+      const use = uses.get(keys.get(fact.effect) ?? '')
+      if (use !== undefined) uses.set(keyOf(use), { ...use, failures: use.failures + (hasFailed(fact) ? 1 : 0), tokens: use.tokens + tokensOf(fact) })
+      keys.delete(fact.effect)
+    }
+    for (const { id, kind, subject } of begun) {
+      const name = nameOf(subject)
+      if (name === undefined) continue
+      const key = keyOf({ kind, name })
+      const use = uses.get(key) ?? { kind, name, calls: 0, failures: 0, tokens: 0 }
+      if (!uses.has(key) && uses.size === MAX_USES) continue
+      uses.set(key, { ...use, calls: use.calls + 1 })
+      keys.set(id, key)
+    }
+  }
+  return [...uses.values()]
+}
+
+function keyOf ({ kind, name }: Pick<Use, 'kind' | 'name'>): string {
+  return `${kind} ${name}`
+}
+
+function nameOf (subject: JsonObject | undefined): string | undefined {
+  const found = NAMES.find(name => subject !== undefined && Object.hasOwn(subject, name))
+  const name = found === undefined ? undefined : subject?.[found]
+  return typeof name === 'string' ? name : undefined
+}
+
+/** Whether an effect (an action) of a session has failed. A command whose exit code is not 0, and a check that does not pass, count as failed, too. */
+function hasFailed (fact: Fact): boolean {
+  if (fact.kind !== 'result') return true
+  const result: Json = fact.result
+  return isJsonObject(result) && ((typeof result['exitCode'] === 'number' && result['exitCode'] !== 0) || result['passed'] === false)
+}
+
+function tokensOf (fact: Fact): number {
+  return fact.kind === 'result' && fact.usage !== undefined ? fact.usage.input + fact.usage.output : 0
 }

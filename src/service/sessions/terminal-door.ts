@@ -1,23 +1,76 @@
-import { type Caller } from '../../access/caller.ts'
-import { ServiceError, terminalElsewhere, terminalFailed, terminalGone, terminalNotFound, terminalUnsupported, tooManyTerminals } from '../../base/errors.ts'
-import { type OperatorFile } from '../../config/operator.ts'
-import { TERMINAL } from '../../engine/terminal/terminal-key.ts'
-import { ExecutorError } from '../../exec/executor.ts'
-import { type Size } from '../../exec/pty.ts'
-import { type TerminalState } from '../../exec/terminal/shell-state.ts'
-import { type Terminal } from '../../exec/terminal/terminal.ts'
-import { type TerminalReader } from '../../exec/terminal/terminal-reader.ts'
+import type { Caller } from '../../access/caller.ts'
+import { operatorFor, unknownTarget } from '../../access/rights.ts'
+import {
+  roleMissing, ServiceError, terminalElsewhere, terminalFailed, terminalGone, terminalNotFound, terminalUnsupported, tooManyTerminals
+} from '../../base/errors.ts'
+import type { OperatorFile, Target } from '../../config/operator.ts'
+import { TERMINAL } from '../../engine/terminal-key.ts'
+import { ExecutorError, type Size } from '../../exec/executor.ts'
+import type { TerminalReader, TerminalState } from '../../exec/terminal/terminal-state.ts'
+import type { Terminal } from '../../exec/terminal/terminal.ts'
 import { MAX_TERMINALS, type Terminals } from '../../exec/terminal/terminals.ts'
 import { isOf, resultOf, startWith } from '../../session/engine.ts'
-import { KeyedMutex } from '../../session/keyed-mutex.ts'
 import { ENDED, type StopCause } from '../../session/model.ts'
-import { type Session } from '../../session/session.ts'
-import { isWanted } from './kinds/session-kind.ts'
-import { type RunningSessions } from './running-sessions.ts'
-import { isSessionId } from './rules/session-rights.ts'
-import { requireTerminalRole, targetForTerminal } from './rules/terminal-rights.ts'
-import { type SessionStarts } from './session-starts.ts'
-import { OpenTerminal } from './open-terminal.ts'
+import { KeyedMutex } from '../../session/session-log.ts'
+import type { Session } from '../../session/session.ts'
+import { isSessionId } from './session-rights.ts'
+import type { RunningSessions } from './running-sessions.ts'
+import { isWanted } from './session-kind.ts'
+import type { SessionStarts } from './sessions.ts'
+
+interface OpenTerminalOptions {
+  readonly id: string
+  readonly target: string
+  readonly terminal: Terminal
+  readonly reader: TerminalReader
+  /** Checks that the client is still allowed to use the terminal. @throws ServiceError if not */
+  readonly check: () => void
+  /** Ends the session to which the terminal belongs, and so its shell. */
+  readonly end: (reason: string) => Promise<void>
+}
+
+/**
+ * An open terminal, as one client uses it. Before the terminal takes text or another size, the client's rights are checked again; without them
+ * it takes nothing, and ends when its owner's rights are looked at next.
+ */
+export class OpenTerminal {
+  readonly id: string
+  readonly target: string
+  readonly #options: OpenTerminalOptions
+
+  constructor (options: OpenTerminalOptions) {
+    this.id = options.id
+    this.target = options.target
+    this.#options = options
+  }
+
+  /** Attaches the client to the terminal. Another client that was attached before is told so, and gets nothing more. */
+  take (): void {
+    this.#options.terminal.attach(this.#options.reader)
+  }
+
+  /** Types a text into the terminal. @throws ServiceError if the client is no longer allowed to do so */
+  keys (text: string): void {
+    this.#options.check()
+    this.#options.terminal.keys(text)
+  }
+
+  /** Changes the size of the terminal. @throws ServiceError if the client is no longer allowed to use the terminal */
+  resize (size: Size): void {
+    this.#options.check()
+    this.#options.terminal.resize(size)
+  }
+
+  /** Ends the terminal and its session, with a reason for the session's log. */
+  async end (reason: string): Promise<void> {
+    await this.#options.end(reason)
+  }
+
+  /** Detaches the client from the terminal, which stays open. */
+  leave (): void {
+    this.#options.terminal.detach(this.#options.reader)
+  }
+}
 
 /** The most open terminals of one caller, over all processes. */
 const MAX_OF_CALLER = 4
@@ -206,4 +259,19 @@ export class TerminalDoor {
     if (session === undefined || session.start.owner !== caller.name || !isWanted(session, TERMINALS)) throw terminalNotFound(id)
     return session
   }
+}
+
+/** Refuses a caller without the role `terminal`, which `admin` does not include. @throws ROLE_MISSING */
+function requireTerminalRole ({ name, roles }: Caller): void {
+  if (!roles.has('terminal')) throw roleMissing(name, 'terminal', [...roles])
+}
+
+/** Finds a target by its name, if the caller may use terminals (shells for a person) there. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
+function targetForTerminal (operator: OperatorFile, caller: Caller, name: string): Target {
+  requireTerminalRole(caller)
+  const offered = operatorFor(operator, caller)
+  const target = offered.targets.get(name)
+  if (target === undefined) throw unknownTarget(offered, name)
+  if (target.mayOpenTerminal !== true) throw terminalUnsupported(name, 'the operator\'s file does not say terminal: true of it')
+  return target
 }

@@ -1,5 +1,5 @@
-import { type Log } from '../../base/log.ts'
-import { type SessionStore } from '../session-store.ts'
+import { type Log } from '../../runtime/telemetry.ts'
+import { type SessionStore } from './session-store.ts'
 
 /** The place where sessions are stored, as the operator configured it. */
 export type SessionPlace =
@@ -24,16 +24,16 @@ export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS
   // Each kind of store needs other packages, so only the module of the configured kind is loaded.
   switch (place.kind) {
     case 'memory': {
-      const { createMemorySessionStore } = await import('./memory/memory-session-store.ts')
+      const { createMemorySessionStore } = await import('./memory-session-store.ts')
       log.warn({}, 'sessions are kept in memory only, and are lost with this process')
       return createMemorySessionStore({ keep })
     }
     case 'directory': {
-      const { createDirectorySessionStore } = await import('./directory/directory-session-store.ts')
+      const { createDirectorySessionStore } = await import('./directory-session-store.ts')
       return createDirectorySessionStore({ path: place.path, keep, log })
     }
     case 'redis': {
-      const { createRedisSessionStore } = await import('./redis/redis-session-store.ts')
+      const { createRedisSessionStore } = await import('./redis-session-store.ts')
       return createRedisSessionStore({ ...place, keep, log })
     }
   }

@@ -1,11 +1,97 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Redis, ReplyError, type RedisOptions } from 'ioredis'
-import { createDatabaseCheck } from './redis-database.ts'
-import { describeRedisError, isCutConnection, isLostConnection } from './redis-problem.ts'
-import { watchSentinels } from './redis-sentinels.ts'
-import { type RedisTarget } from './redis-url.ts'
-import { type Log } from '../../base/log.ts'
+import { Redis, type RedisOptions, ReplyError } from 'ioredis'
+import type { Log } from '../../runtime/telemetry.ts'
 import { StoreError } from '../store.ts'
+import type { RedisTarget } from './redis-url.ts'
+
+const CLUSTER_NODE = 'is a node of a Redis Cluster, and was asked as a single Redis'
+
+/** The meaning of the first word of an error reply: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+const MEANINGS: ReadonlyMap<string, string> = new Map([
+  ['WRONGPASS', 'refuses the user name or password'],
+  ['NOAUTH', 'asks for a password, and the Redis URL has none'],
+  ['LOADING', 'is still loading its data'],
+  ['BUSY', 'is busy running a script'],
+  ['TRYAGAIN', 'is moving the keys to another node'],
+  ['MASTERDOWN', 'is a replica that has lost its master'],
+  ['NOREPLICAS', 'has too few replicas'],
+  ['READONLY', 'is a read-only replica'],
+  ['CLUSTERDOWN', 'belongs to a Redis Cluster that is down'],
+  ['MOVED', CLUSTER_NODE],
+  ['ASK', CLUSTER_NODE],
+  ['CROSSSLOT', CLUSTER_NODE],
+  ['DENIED', 'is in protected mode and refuses connections from other machines']
+])
+
+/** The meaning of the code of a network error. */
+const NETWORK: ReadonlyMap<string, string> = new Map([
+  ['ECONNREFUSED', 'refuses the connection'],
+  ['ECONNRESET', 'has cut the connection'],
+  ['EPIPE', 'has cut the connection'],
+  ['ENOTFOUND', 'has a host name that cannot be resolved'],
+  ['EAI_AGAIN', 'has a host name that cannot be resolved now'],
+  ['ETIMEDOUT', 'does not answer'],
+  ['EHOSTUNREACH', 'cannot be reached'],
+  ['ENETUNREACH', 'cannot be reached']
+])
+
+/** The meaning of other errors, by the words that Redis or ioredis use; `<database>` is the number in the Redis URL. */
+const PHRASES: readonly (readonly [RegExp, string])[] = [
+  [/No such master/, 'is not known to the Sentinels'],
+  [/^All sentinels are unreachable.*(?:NOAUTH|WRONGPASS|NOPERM)/, 'cannot be found: the Sentinels refuse the login'],
+  [/^All sentinels are unreachable/, 'cannot be found: no Sentinel answers'],
+  [/without any password configured|no password is set/i, 'has no password, and the Redis URL gives one'],
+  [/invalid password/i, 'refuses the user name or password'],
+  [/max number of clients/i, 'has too many clients'],
+  [/DB index is out of range|invalid DB index/i, 'has no database <database>'],
+  [/^NOPERM .*'select\b/i, 'does not let this user select database <database>'],
+  [/SELECT is not allowed in cluster mode/i, CLUSTER_NODE],
+  [/timed out|timeout/i, 'does not answer in time'],
+  [/Unknown RESP type|Command queue state error|Please report this/, 'does not speak the Redis protocol']
+]
+
+/** Whether an error of ioredis says only that there is no connection, so that an earlier error says more. */
+function isLostConnection (error: Error): boolean {
+  return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
+}
+
+/** Whether an error says that the connection was cut. That also happens after Redis has said why it ends the connection. */
+function isCutConnection (error: Error): boolean {
+  return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
+}
+
+/** Whether an error says that the service's Redis user is not allowed to use a command, or that Redis was started without the command. */
+export function isWithheld (error: unknown): boolean {
+  return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)
+}
+
+/**
+ * The reason why Redis could not be asked, in words for operators. The message of an error is never passed on unchanged: the text of a reply can
+ * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis adds the arguments of AUTH to it.
+ */
+export function describeRedisError (error: Error, target: RedisTarget): string {
+  return `Redis at ${target.address} ${meaning(error, target)}`
+}
+
+function meaning (error: Error, { secrets, options }: RedisTarget): string {
+  const code = 'code' in error ? String(error.code) : ''
+  const known = error instanceof ReplyError ? MEANINGS.get(error.message.split(' ', 1)[0] ?? '') : NETWORK.get(code)
+  if (known !== undefined) return known
+  if (isLostConnection(error)) return 'has closed the connection'
+  const phrase = PHRASES.find(([pattern]) => pattern.test(error.message))
+  return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
+}
+
+/** Matches the part of an error in which Redis repeats the arguments of a command that it does not know: a key, a value, a script. */
+const ARGUMENTS = /, with args beginning with: .*/
+
+function firstLine (text: string): string {
+  return text.split('\n', 1)[0]?.replace(ARGUMENTS, '').slice(0, 200) ?? ''
+}
+
+function withoutSecrets (text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
+}
 
 /** The longest pause between two attempts to connect, in ms, so that the store is up to date within 2 s of Redis's return. */
 const MAX_RECONNECT_MS = 500
@@ -216,4 +302,103 @@ async function quit (client: Redis): Promise<void> {
     delay(QUIT_MS, undefined, { signal: timer.signal }).catch(() => {})
   ])
   timer.abort()
+}
+
+/**
+ * Makes a function that selects a client's database, once for each connection. The function must be awaited before any key is touched: when SELECT is
+ * refused, the client only emits an error, and goes on in database 0 (https://github.com/redis/ioredis/blob/main/lib/redis/event_handler.ts,
+ * `errorHandler` of "select"). After a refusal the function asks again the next time, so that a user who is given the right needs no new connection.
+ * @param database the number in the Redis URL
+ * @returns the function; it rejects with what the client throws when the database cannot be selected
+ */
+export function createDatabaseCheck (client: Redis, database: number): () => Promise<void> {
+  if (database === 0) return async () => {}
+  let isSelected = false
+  client.on('close', () => { isSelected = false })
+  return async () => {
+    if (isSelected) return
+    // A call does not wait for the SELECT of another call, but sends its own: the Redis user has perhaps got the right only after the other was sent.
+    await client.select(database)
+    isSelected = true
+  }
+}
+
+/** The time from one question for the master to the next, for each Sentinel, in ms. */
+const ASK_MS = 1000
+
+/** The time, in ms, after a Sentinel has named a new master, in which the client leaves every other server. The other Sentinels usually agree in 2 s. */
+const AGREE_MS = 10_000
+
+/** Follows the Redis master that Sentinels (servers that watch over Redis and choose its master) name. */
+interface SentinelWatch {
+  /** Notes the address, `host:port`, to which the client connects because a Sentinel named it. */
+  lead (address: string): void
+  close (): void
+}
+
+/**
+ * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects. It can stay
+ * connected to the earlier master for some 10 s, until the Sentinels make that a replica, and everything that it writes there meanwhile is lost. Only
+ * a Sentinel that changes its answer counts: a Sentinel that is never up to date, or that spells the master's address in another way, must not end
+ * connections.
+ * @param onMoved called to connect anew, again and again until the client connects to the address that the Sentinel names
+ */
+export function watchSentinels (
+  { options: { name = '', sentinels = [], sentinelPassword, sentinelTLS } }: RedisTarget,
+  bounds: Omit<RedisOptions, 'replyMapping'>,
+  onMoved: () => void
+): SentinelWatch {
+  const clients = sentinels.map(
+    ({ host = '', port = 0 }) =>
+      new Redis({
+        ...bounds,
+        host,
+        port,
+        ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
+        ...(sentinelTLS === undefined ? {} : { tls: sentinelTLS }),
+        enableReadyCheck: false,
+        enableOfflineQueue: false,
+        maxRetriesPerRequest: 0,
+        retryStrategy: () => ASK_MS
+      })
+  )
+  const answers = new Map<Redis, string>()
+  let led: string | undefined
+  let named: string | undefined
+  let until = -Infinity
+
+  async function ask (client: Redis): Promise<void> {
+    const answer: unknown = await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name)
+    if (!Array.isArray(answer)) return
+    const address = answer.join(':')
+    const before = answers.get(client)
+    answers.set(client, address)
+    if (before !== undefined && before !== address) {
+      named = address
+      until = performance.now() + AGREE_MS
+    }
+    if (led !== named && performance.now() < until) onMoved()
+  }
+
+  for (const client of clients) {
+    // Why a Sentinel does not answer is reported only when its answer is needed, that is when the client connects.
+    client.on('error', () => {})
+    // The first question is asked at once, because only later answers can differ from it.
+    client.on('ready', () => {
+      ask(client).catch(() => {})
+    })
+  }
+  const heartbeat = setInterval(() => {
+    for (const client of clients) ask(client).catch(() => {})
+  }, ASK_MS).unref()
+
+  return {
+    lead (address) {
+      led = address
+    },
+    close () {
+      clearInterval(heartbeat)
+      for (const client of clients) client.disconnect()
+    }
+  }
 }

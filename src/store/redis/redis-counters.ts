@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createRedisConnection } from './redis-connection.ts'
-import { openRedisNodes } from './redis-nodes.ts'
+import { openRedisNodes } from './cluster-nodes.ts'
 import { parseRedisUrl } from './redis-url.ts'
-import { type Log } from '../../base/log.ts'
+import { type Log } from '../../runtime/telemetry.ts'
 
 /** Counters that all replicas of the service share, such as those of calls within a limit. */
 export interface SharedCounters {

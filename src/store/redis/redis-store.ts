@@ -1,11 +1,217 @@
-import { kindPrefix, type StoreKeys } from '../keys.ts'
-import { createRedisClusterStore } from './redis-cluster-store.ts'
-import { createRedisConnection } from './redis-connection.ts'
-import { createRedisPush } from './redis-push.ts'
-import { createRedisSingleStore } from './redis-single-store.ts'
-import { parseRedisUrl } from './redis-url.ts'
-import { type Log } from '../../base/log.ts'
-import { type Store } from '../store.ts'
+import { isUtf8 } from 'node:buffer'
+import { type Redis, ReplyError } from 'ioredis'
+import type { Log } from '../../runtime/telemetry.ts'
+import { decodeBytes, tooLarge } from '../decode-value.ts'
+import {
+  type Expected, kindPrefix, MAX_VALUE_BYTES, type RemoveOutcome, type Store, type StoredValue, StoreError, type StoreKeys, type WriteOutcome,
+  type WriteRefusal
+} from '../store.ts'
+import { changeInCluster, type ClusterRoute, followRedirection, MAX_REDIRECTIONS, redirection, RedisCluster } from './cluster-nodes.ts'
+import { createRedisConnection, isWithheld, type RedisConnection } from './redis-connection.ts'
+import { createRedisPush, type RedisPush } from './redis-push.ts'
+import { parseRedisUrl, type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
+
+/** The most keys that are read in one round trip. Building and parsing more would block the event loop for over 10 ms. */
+const BATCH_KEYS = 250
+
+/**
+ * The most bytes of each value that the first read of a batch fetches. A batch is then at most 250 * 64 KiB large, so that a few hundred large values
+ * cannot make every read exceed the command timeout. Nearly all values are shorter and need no second read.
+ */
+const FIRST_LOOK_BYTES = 64 * 1024
+
+/** The most values that are read in one round trip, of those that are longer than `FIRST_LOOK_BYTES`. */
+const BATCH_LONG_KEYS = 8
+
+/** The answer that another node of a Redis Cluster has the key. `to` is the error's message: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. */
+interface Redirected { readonly kind: 'redirected', readonly to: string }
+
+/** Whether an answer only says that another node of the cluster has the key. */
+function isRedirected (answer: unknown): answer is Redirected {
+  return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
+}
+
+type NodeValue = StoredValue | Redirected
+
+/** The result of one read of a key: a value, a value that is longer than what was read, or a key that holds no string. */
+type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
+
+type Command = readonly [name: string, ...words: Array<string | number>]
+
+/**
+ * Reads the values of keys, in their order, in one round trip for each 250 keys. Large values and wrong types take further round trips. Of a value over
+ * the size limit, only the beginning is fetched.
+ * @param isAsking whether every command must be preceded by ASKING, because an ASK has led to this node
+ * @throws what the client throws when the node could not be asked
+ */
+async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
+  const values: NodeValue[] = []
+  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(commands => execute(node, commands, isAsking), batch))
+  return values
+}
+
+/**
+ * Tells of each key whether it exists, in the order of the keys, in one round trip for each 250 keys.
+ * @param isAsking as in `readValues`
+ * @throws what the client throws when the node could not be asked
+ */
+async function keysExist (node: Redis, keys: readonly string[], isAsking = false): Promise<Array<boolean | Redirected>> {
+  const answers: Array<boolean | Redirected> = []
+  for (const batch of batches(keys, BATCH_KEYS)) {
+    const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
+    for (const reply of replies) {
+      const to = redirection(reply)
+      // If the Redis user has no right to read the key, the reply is an error, and the key counts as existing. Reading the key reports what is wrong.
+      answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
+    }
+  }
+  return answers
+}
+
+/** Sends commands in one round trip. An error that concerns one key only is a result. */
+type Execute = (commands: readonly Command[]) => Promise<unknown[]>
+
+async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
+  const looks = await look(execute, keys, FIRST_LOOK_BYTES)
+  const keysThatAre = (kind: Look['kind']): string[] => keys.filter((_, index) => looks[index]?.kind === kind)
+  const settled = new Map([
+    ...await readLong(execute, keysThatAre('long')),
+    ...await nameTypes(execute, keysThatAre('wrongType'))
+  ])
+  return looks.map((found, index) => settled.get(keys[index] as string) ?? settle(found))
+}
+
+/**
+ * Reads values of at most `bytes` bytes; of a longer one only the beginning is fetched. GETRANGE is used, because GET would fetch a value of 50 MB, and
+ * MGET hides a wrong type as a missing key. GETRANGE gives `''` for a missing key and for an empty value; PTTL tells them apart (-2 for a missing key).
+ */
+async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
+  const askedAt = Date.now()
+  const replies = await execute(keys.flatMap((key): Command[] => [['getrange', key, 0, bytes], ['pttl', key]]))
+  return keys.map((_, index): Look => {
+    const range = replies[2 * index]
+    const life = replies[2 * index + 1]
+    // The key can move to another node between the two commands.
+    const to = redirection(range) ?? redirection(life)
+    if (to !== undefined) return { kind: 'redirected', to }
+    if (range instanceof Error) return range.message.startsWith('WRONGTYPE') ? { kind: 'wrongType' } : forbidden
+    if (life === -2) return { kind: 'missing' }
+    const value = range as Buffer
+    if (value.length > bytes) return { kind: 'long' }
+    // The value's remaining lifetime counts from before the commands were sent, so that this service does not keep the value longer than Redis.
+    return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
+  })
+}
+
+const forbidden: StoredValue = { kind: 'bad', reason: 'may not be read by this Redis user', isWithheld: true }
+
+async function readLong (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
+  const values = new Map<string, NodeValue>()
+  if (keys.length === 0) return values
+  const lengths = await execute(keys.map(key => ['strlen', key]))
+  keys.forEach((key, index) => {
+    const length = lengths[index]
+    if (typeof length === 'number' && length > MAX_VALUE_BYTES) values.set(key, tooLarge(length))
+  })
+
+  for (const batch of batches(keys.filter(key => !values.has(key)), BATCH_LONG_KEYS)) {
+    const looks = await look(execute, batch, MAX_VALUE_BYTES)
+    looks.forEach((found, index) => values.set(batch[index] as string, settle(found)))
+  }
+  return values
+}
+
+async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
+  if (keys.length === 0) return new Map()
+  const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
+    // When the Redis user is not allowed to use TYPE, only the name of the type is missing. The other keys are read nevertheless.
+    if (isWithheld(error)) return keys.map(() => 'key of another type')
+    throw error
+  })
+  return new Map(keys.map((key, index): [string, NodeValue] => {
+    const to = redirection(types[index])
+    return [key, to === undefined ? { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` } : { kind: 'redirected', to }]
+  }))
+}
+
+/** The result for a key after its last read. A key that changed since its first read counts as bad for now: its change is reported, so it is read again. */
+function settle (found: Look): NodeValue {
+  if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
+  if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
+  return found
+}
+
+/** Sends commands as one pipeline. An error that concerns one key only is a result. @throws any other error: then no result of the pipeline is of use */
+async function execute (node: Redis, commands: readonly Command[], isAsking: boolean): Promise<unknown[]> {
+  const pipeline = node.pipeline()
+  for (const [name, ...words] of commands) {
+    if (isAsking) pipeline.asking()
+    if (name === 'getrange') pipeline.callBuffer(name, ...words)
+    else pipeline.call(name, ...words)
+  }
+  const replies = await pipeline.exec() ?? []
+  return replies.filter((_, index) => !isAsking || index % 2 === 1).map(([error, value]) => {
+    if (error === null) return value
+    if (!/^WRONGTYPE|^MOVED|^ASK|^NOPERM .*\bkeys?\b/.test(error.message)) throw error
+    return error
+  })
+}
+
+function * batches<T> (items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
+}
+
+/**
+ * The Lua script that checks a key and changes it in one step. WATCH could do the same, but would need a connection of its own. The script touches
+ * one key only, so that it runs on any node of a cluster. A key of another type, for which GET fails, does not equal any text. `ARGV`: what is
+ * expected (`anything`, `missing` or `text`), the expected text, and the new text if there is one.
+ */
+const CHANGE = `
+local exists = redis.call('EXISTS', KEYS[1]) == 1
+if ARGV[1] == 'missing' and exists then return 'conflict' end
+if ARGV[1] == 'text' and redis.pcall('GET', KEYS[1]) ~= ARGV[2] then return 'conflict' end
+if ARGV[3] then
+  redis.call('SET', KEYS[1], ARGV[3])
+  return exists and 'replaced' or 'created'
+end
+redis.call('DEL', KEYS[1])
+return exists and 'removed' or 'missing'`
+
+/**
+ * The errors by which Redis refuses a change while it goes on answering: they are no trouble of the connection. Inside a script the error's code
+ * comes after other words. The error about a renamed command has no code, and in Redis 6 and earlier neither has the error about a missing permission.
+ * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
+ */
+const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
+  [/\b(?:NOPERM|READONLY)\b|user executing the script can't|unknown (?:redis )?command/i, 'read-only'],
+  [/\bOOM\b/, refused('Redis has reached its maxmemory')],
+  [/\bMISCONF\b/, refused('Redis cannot save its data to disk, and takes no changes until it can')],
+  [/\bNOREPLICAS\b/, refused('Redis has too few replicas that are in step with it')]
+]
+
+/** Stores a text under a key. @throws what the client throws when the node could not be asked */
+function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+  return change(client, key, expected, [text]) as Promise<WriteOutcome>
+}
+
+/** Removes a key. @throws what the client throws when the node could not be asked */
+function removeValue (client: Redis, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
+  return change(client, key, expected, []) as Promise<RemoveOutcome>
+}
+
+async function change (client: Redis, key: string, expected: Expected | undefined, text: readonly string[]): Promise<unknown> {
+  try {
+    return await client.eval(CHANGE, 1, key, expected?.kind ?? 'anything', expected?.kind === 'text' ? expected.text : '', ...text)
+  } catch (error) {
+    const refusal = error instanceof ReplyError ? REFUSALS.find(([pattern]) => pattern.test((error as Error).message)) : undefined
+    if (refusal === undefined) throw error
+    return refusal[1]
+  }
+}
+
+function refused (reason: string): WriteRefusal {
+  return { kind: 'refused', reason }
+}
 
 export interface RedisStoreOptions {
   /** The URL of one Redis, of a master that Sentinels name, or of a cluster; `parseRedisUrl` describes its forms. */
@@ -25,4 +231,232 @@ export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout 
   const push = createRedisPush({ prefixes: keys.kinds.map(({ key }) => kindPrefix(keys.prefix, key)), patience: commandTimeout, log })
   if (place.kind === 'single') return createRedisSingleStore(createRedisConnection(place.target, commandTimeout, log), push)
   return createRedisClusterStore(place, target => createRedisConnection(target, commandTimeout, log), push)
+}
+
+/** Creates a store over one Redis, or over the master that Sentinels name. The store owns `connection` and `push`, and closes them. */
+function createRedisSingleStore (connection: RedisConnection, push: RedisPush): Store {
+  const { client, ask, target: { address } } = connection
+  let isKnownToBeWhole = false
+  client.on('ready', () => { isKnownToBeWhole = false })
+  push.follow([connection])
+
+  /**
+   * Checks that the server is not a node of a Redis Cluster, which would list only its own share of the keys, without an error. The server is asked
+   * once for each connection.
+   */
+  async function assertWhole (): Promise<void> {
+    if (isKnownToBeWhole) return
+    if (await isClusterNode(client)) {
+      throw new StoreError(`Redis at ${address} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`)
+    }
+    isKnownToBeWhole = true
+  }
+
+  function notElsewhere<T> (answer: T | Redirected): T {
+    if (isRedirected(answer)) throw new StoreError(`Redis at ${address} is a node of a Redis Cluster, and was asked as a single Redis`)
+    return answer
+  }
+
+  return {
+    variant: 'redis',
+    async * scan (prefix) {
+      await ask(assertWhole)
+      yield * scanNode(connection, prefix)
+    },
+    read: async keys => keys.length === 0 ? [] : await ask(async () => (await readValues(client, keys)).map(notElsewhere)),
+    has: async keys => keys.length === 0 ? [] : await ask(async () => (await keysExist(client, keys)).map(notElsewhere)),
+    write: (key, text, expected) => ask(() => writeValue(client, key, text, expected)),
+    remove: (key, expected) => ask(() => removeValue(client, key, expected)),
+    watch: push.watch,
+    status () {
+      const problem = connection.problem()
+      return { connected: connection.isConnected(), changes: push.changes(), ...(problem === undefined ? {} : { problem }) }
+    },
+    close () {
+      push.close()
+      return connection.close()
+    }
+  }
+}
+
+async function isClusterNode (client: Redis): Promise<boolean> {
+  try {
+    return /^cluster_enabled:1/m.test(await client.info('cluster'))
+  } catch (error) {
+    // A user without the right to INFO can still use a Redis that is not part of a cluster.
+    if (error instanceof Error && error.message.startsWith('NOPERM')) return false
+    throw error
+  }
+}
+
+/** The time between two checks which node serves which slots, in ms. The service has to check, because a cluster does not report a failover. */
+const LOOK_MS = 1000
+
+/**
+ * Creates a store over a Redis Cluster. The store owns `push` and the connections, and closes them. It connects in the background, so the function also
+ * succeeds while the cluster is away.
+ * @param connect opens a connection to one node
+ */
+function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {
+  const cluster = new RedisCluster(place, connect, push.follow)
+  let problem: string | undefined
+  let isLooking = false
+  const timer = setInterval(() => { void look() }, LOOK_MS).unref()
+  void look()
+
+  async function look (): Promise<void> {
+    if (isLooking) return
+    isLooking = true
+    try {
+      await cluster.look()
+    } catch (error) {
+      note(error)
+      push.giveUp()
+    } finally {
+      isLooking = false
+    }
+  }
+
+  function note (error: unknown): void {
+    if (!(error instanceof StoreError)) throw error
+    problem = error.message
+  }
+
+  return {
+    variant: 'redis',
+    async * scan (prefix) {
+      try {
+        yield * scanCluster(cluster, prefix)
+        problem = undefined
+      } catch (error) {
+        note(error)
+        throw error
+      }
+    },
+    read: keys => askCluster(cluster, keys, readValues),
+    has: keys => askCluster(cluster, keys, keysExist),
+    write: (key, text, expected) => changeInCluster(cluster, key, node => writeValue(node, key, text, expected)),
+    remove: (key, expected) => changeInCluster(cluster, key, node => removeValue(node, key, expected)),
+    watch: push.watch,
+    nodes: { names: () => cluster.addresses(), of: key => cluster.addressOf(key) },
+    status () {
+      const members = cluster.members()
+      const reason = problem ?? members.map(member => member.problem()).find(found => found !== undefined)
+      const connected = reason === undefined && members.every(member => member.isConnected())
+      return { connected, changes: push.changes(), ...(reason === undefined ? {} : { problem: reason }) }
+    },
+    async close () {
+      clearInterval(timer)
+      push.close()
+      await cluster.close()
+    }
+  }
+}
+
+/**
+ * Lists the keys of all masters of a cluster that begin with `prefix`, batch by batch. Some keys come twice, and some have perhaps been deleted
+ * meanwhile. A key whose slot moves can be missed: it leaves one node before that node is scanned, and comes to the other one after that was scanned.
+ * So when a slot moves meanwhile, all nodes are scanned a second time: a key that moves once stands still during one of the two scans.
+ * @throws StoreError when a node cannot be asked, or the nodes do not serve every slot exactly once
+ */
+async function * scanCluster (cluster: RedisCluster, prefix: string): AsyncGenerator<readonly string[]> {
+  const before = await cluster.census()
+  yield * scanAll(before.masters, prefix)
+  const after = await cluster.census()
+  if (before.signature === after.signature && !before.isMoving && !after.isMoving) return
+  yield * scanAll(after.masters, prefix)
+  await cluster.census()
+}
+
+async function * scanAll (masters: readonly RedisConnection[], prefix: string): AsyncGenerator<readonly string[]> {
+  for (const master of masters) yield * scanNode(master, prefix)
+}
+
+/** A function that asks one node of a cluster about keys, such as `readValues` and `keysExist`. */
+type AskNode<T> = (node: Redis, keys: readonly string[], isAsking: boolean) => Promise<ReadonlyArray<T | Redirected>>
+
+/**
+ * Asks the nodes of a cluster about keys, and gives the answers in the order of the keys. Each node gets one pipeline of commands, and further pipelines
+ * for keys that have moved to it. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding
+ * @throws StoreError when one of the nodes cannot be asked
+ */
+async function askCluster<T> (cluster: RedisCluster, keys: readonly string[], askNode: AskNode<T>): Promise<T[]> {
+  const answers = new Map<string, T>()
+  let routes = new Map<string, ClusterRoute>()
+  for (const key of keys) routes.set(key, { member: await cluster.owner(key), isAsking: false })
+  for (let redirections = 0; routes.size > 0; redirections++) {
+    if (redirections > MAX_REDIRECTIONS) throw new StoreError('the nodes of the Redis Cluster do not agree on who serves a slot')
+    routes = await askRoutes(cluster, routes, askNode, answers)
+  }
+  return keys.map(key => answers.get(key) as T)
+}
+
+/** Asks each node in `routes` about its keys, and adds the answers to `answers`. @returns the keys that another node has, each with that node */
+async function askRoutes<T> (
+  cluster: RedisCluster,
+  routes: ReadonlyMap<string, ClusterRoute>,
+  askNode: AskNode<T>,
+  answers: Map<string, T>
+): Promise<Map<string, ClusterRoute>> {
+  const next = new Map<string, ClusterRoute>()
+  await Promise.all(
+    grouped(routes).map(async ([{ member, isAsking }, keys]) => {
+      const results = await member.ask(() => askNode(member.client, keys, isAsking))
+      for (const [index, key] of keys.entries()) {
+        const result = results[index] as T | Redirected
+        if (isRedirected(result)) next.set(key, followRedirection(cluster, result.to, member))
+        else answers.set(key, result)
+      }
+    })
+  )
+  return next
+}
+
+function grouped (routes: ReadonlyMap<string, ClusterRoute>): Array<[ClusterRoute, string[]]> {
+  const groups: Array<[ClusterRoute, string[]]> = []
+  for (const [key, route] of routes) {
+    const group = groups.find(([{ member, isAsking }]) => member === route.member && isAsking === route.isAsking)
+    if (group === undefined) groups.push([route, [key]])
+    else group[1].push(key)
+  }
+  return groups
+}
+
+/** The number of keys that one step of a SCAN looks at. A step of this size takes Redis well below a millisecond. */
+const SCAN_COUNT = 1000
+
+/**
+ * Lists the keys of one node that begin with `prefix`, batch by batch; SCAN can repeat some (https://redis.io/docs/latest/commands/scan/). Keys whose
+ * names are not UTF-8 are left out, because they cannot be asked for as text, and their number is logged.
+ * @throws StoreError when a step fails: the listing is then incomplete, and of no use
+ */
+export async function * scanNode ({ client, ask, remark }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
+  const pattern = `${escapeGlob(prefix)}*`
+  let cursor = '0'
+  let leftOut = 0
+  do {
+    const from = cursor
+    const [next, names] = await ask(async () => checkPage(client, await client.scanBuffer(from, 'MATCH', pattern, 'COUNT', SCAN_COUNT)))
+    const keys = names.filter(name => isUtf8(name)).map(name => name.toString())
+    leftOut += names.length - keys.length
+    if (keys.length > 0) yield keys
+    cursor = next.toString()
+  } while (cursor !== '0')
+  remark(leftOut === 0 ? undefined : `keys with names that are not UTF-8 are left out: ${leftOut}`)
+}
+
+/**
+ * Checks that a reply has the form of a reply to SCAN. If not, the replies on the connection no longer match the commands, and no later one can be
+ * believed. So the connection is closed, and opened anew.
+ * @throws Error
+ */
+function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, keys: Buffer[]]): [cursor: Buffer, keys: Buffer[]] {
+  if (Array.isArray(reply) && reply.length === 2 && Array.isArray(reply[1])) return reply
+  client.disconnect(true)
+  throw new Error('Command queue state error: SCAN is answered with something else')
+}
+
+/** A glob pattern that matches only the given text. */
+function escapeGlob (text: string): string {
+  return text.replace(/[\\*?[\]]/g, '\\$&')
 }

@@ -1,6 +1,344 @@
-import { FUNCTIONS } from '../functions/functions.ts'
-import { type Language } from '../language.ts'
-import { createGoLanguage } from './create-go-language.ts'
+import { type Literal, literalWriter, type Piece, type Writer } from '../provenance.ts'
+import { traceOf } from '../scope.ts'
+import type { TemplateFunction } from '../template-function.ts'
+import { FUNCTIONS } from '../functions.ts'
+import type {
+  FailingPart, Frame, Language, OpenTemplate, PartialCall, PathNeed, Reference, Syntax, Template, TemplateSource, UnreachablePart
+} from '../language.ts'
+import type { Run } from '../run.ts'
+import { compilePrinting, compileStatement, isPrinting, NO_STATEMENT } from './statement.ts'
+import { GO_FUNCTION_NAMES } from './call.ts'
+import type { Block, Body, List, Step } from './code.ts'
+import { Machine, TracedMachine, unionOf } from './render-state.ts'
+import { compileOperand } from './expression.ts'
+import { type Context, placeOf, Scope, type Unit } from './unit.ts'
+import { TRACED, type Tracing, UNTRACED } from './tracing.ts'
+import { writeList } from './write-list.ts'
+import { findPaths } from './needs.ts'
+import {
+  type BranchNode, type Command, describeNode, describeOperand, type IdentifierNode, type ListNode, MAIN_BODY, type Node, type Operand, type Pipe, startOf,
+  type Statement, type TemplateNode, type TextNode, type Tree
+} from './node.ts'
+import { parse } from './parser.ts'
+import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './bytes.ts'
+import type { GoValue } from './go-value.ts'
+
+/** The length of text that costs one visit (a unit of a render's work) when it is turned into Unicode, in UTF-16 units. */
+const UNITS_PER_VISIT = 16
+
+/**
+ * Makes the template language Go (the syntax of Go's text/template). It parses a template into a tree, and compiles the tree into closures once.
+ * @param functions the functions that both languages have; every other name is that of a tool
+ */
+export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunction>): Language {
+  const isKnown = (word: string): boolean => GO_FUNCTION_NAMES.has(word) || functions.has(word)
+  return {
+    syntax: 'go',
+    compile: ({ text, explain = false }: TemplateSource): Template => {
+      const tree = parse(text)
+      const { paths, calls, isComplete } = findPaths(tree)
+      const { references, links } = findReferences(tree, isKnown, calls)
+      const { body, failing } = compileTree(tree, { functions, links, tracing: explain ? TRACED : UNTRACED })
+      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, explain)
+    }
+  }
+}
+
+/**
+ * Turns the output of a template into valid Unicode. In Go a text can hold single bytes; here lone surrogates stand for them, which other code does not know.
+ * @param start the last piece of output that was there before the template
+ */
+function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
+  if (!hasLoneSurrogate(text)) return text
+  run.charge(Math.ceil(text.length / UNITS_PER_VISIT))
+  return run.trace === undefined ? toUnicode(text) : run.trace.rewrite(start, toUnicodePieces)
+}
+
+class GoTemplate implements Template {
+  readonly syntax: Syntax = 'go'
+  readonly references: readonly Reference[]
+  readonly paths: readonly PathNeed[]
+  readonly hasMorePaths: boolean
+  readonly unreachable: readonly UnreachablePart[]
+  readonly failing: readonly FailingPart[]
+  readonly #body: Body
+  readonly #isExplained: boolean
+
+  constructor (
+    { references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>,
+    body: Body,
+    isExplained: boolean
+  ) {
+    this.references = references
+    this.paths = paths
+    this.hasMorePaths = hasMorePaths
+    this.unreachable = unreachable
+    this.failing = failing
+    this.#body = body
+    this.#isExplained = isExplained
+  }
+
+  open (run: Run, frame: Frame): OpenTemplate {
+    const { list } = this.#body
+    // The machine is kept for the next time, so that a partial in a loop needs only one. While a template runs within itself, each run of it has its
+    // own machine.
+    let idle: Machine | undefined
+    return (dot, before) => {
+      const machine = idle ?? this.#machine(run, frame)
+      idle = undefined
+      machine.variables[0] = dot
+      machine.traced?.begin(run.within)
+      const text = before === undefined ? this.#writeWhole(machine, dot) : writeList(machine, list, dot, before)
+      idle = machine
+      return text
+    }
+  }
+
+  #writeWhole (machine: Machine, dot: GoValue): string {
+    const { run } = machine
+    const start = run.trace?.last
+    const text = writeList(machine, this.#body.list, dot, '')
+    run.checkOutput(text.length)
+    return run.holdsBytes ? unicodeOutput(run, text, start) : text
+  }
+
+  #machine (run: Run, frame: Frame): Machine {
+    const machine = new Machine(run, frame, new Array<GoValue>(this.#body.slots))
+    if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run), frame.root)
+    return machine
+  }
+}
+
+/**
+ * What the compiler gets besides the syntax tree: the template functions, for each node that names a tool or partial the index of that in `Frame.links`
+ * (`links`), and the code that makes closures report what an explained render reads and writes (`tracing`).
+ */
+interface CompileOptions {
+  readonly functions: ReadonlyMap<string, TemplateFunction>
+  readonly links: ReadonlyMap<Node, number>
+  readonly tracing: Tracing
+}
+
+/** A compiled syntax tree. */
+interface CompiledTree {
+  /** The template's own body, without the templates that it defines. */
+  readonly body: Body
+  /** The parts of the template that fail whenever they run, in source order. */
+  readonly failing: readonly FailingPart[]
+}
+
+/** Compiles a syntax tree into closures, once. */
+function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
+  const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
+  const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }
+  for (const [name, node] of tree.bodies) {
+    const isMain = name === MAIN_BODY
+    const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
+    const list = compileList({ unit, isMain, scope }, node)
+    const body = bodies.get(name) as Body
+    body.list = list
+    body.slots = scope.slots
+  }
+  const failing = unit.failing.sort((left, right) => left.line - right.line || left.column - right.column)
+  return { body: bodies.get(MAIN_BODY) as Body, failing }
+}
+
+/** A compiled list without statements. */
+const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
+
+/** Compiles a list of statements. */
+function compileList (context: Context, { nodes }: ListNode): List {
+  const steps: Step[] = []
+  const isTraced = context.unit.tracing.isOn
+  let text = ''
+  // The template's text before the next statement, with its place. It is needed only when the render is explained: then each text of the source is reported.
+  let before: Literal | undefined
+  const push = (block: Block, isTold: boolean): void => {
+    steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
+    text = ''
+    before = undefined
+  }
+  for (const [index, node] of nodes.entries()) {
+    if (node.type === 'text') {
+      if (before !== undefined) push(NO_STATEMENT, false)
+      text += node.text
+      if (isTraced) before = literalOf(context, node)
+    } else if (isPrinting(node)) {
+      // When the render is explained, a statement that prints also reports the texts beside it.
+      const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
+      const after = last?.type === 'text' ? literalOf(context, last) : undefined
+      push(compilePrinting(context, node, { before, after }), true)
+      if (after !== undefined) return listOf(nodes, steps, after.text, undefined)
+    } else push(compileStatement(context, node), false)
+  }
+  return listOf(nodes, steps, text, writerOf(before))
+}
+
+/** Makes a step of a list. Every step has the same members in the same order, because `writeList` reads them all, and V8 then reads them faster. */
+function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
+  return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
+}
+
+function listOf (nodes: readonly Statement[], steps: readonly Step[], tail: string, tailWriter: Writer | undefined): List {
+  return {
+    steps,
+    tail,
+    tailWriter,
+    // Even an empty list has a cost, because otherwise a loop over nothing would be free.
+    cost: Math.max(steps.reduce((sum, { size }) => sum + size, nodes.length), 1),
+    assigns: unionOf(steps.map(({ assigns }) => assigns)),
+    jumps: steps.reduce((all, { jumps }) => all | jumps, 0)
+  }
+}
+
+function literalOf (context: Context, node: TextNode): Literal {
+  return { text: node.text, ...placeOf(context, node) }
+}
+
+function writerOf (literal: Literal | undefined): Writer | undefined {
+  return literal && literalWriter(literal)
+}
+
+/** Finds the parts of a template that can never run: those after a jump, and the branches that a constant condition never takes. */
+function findUnreachable (tree: Tree): readonly UnreachablePart[] {
+  const found: Array<{ offset: number, reason: string }> = []
+  const report = (nodes: readonly Statement[], reason: string): void => {
+    const first = nodes.find(node => !isBlank(node))
+    if (first !== undefined) found.push({ offset: startOf(first), reason })
+  }
+
+  function walk ({ nodes }: ListNode): void {
+    const jump = nodes.findIndex(({ type }) => type === 'break' || type === 'continue')
+    const reached = jump === -1 ? nodes : nodes.slice(0, jump)
+    for (const node of reached) if ('list' in node) walkBranch(node)
+    if (jump !== -1) report(nodes.slice(jump + 1), `it follows {{${(nodes[jump] as Statement).type}}}`)
+  }
+
+  function walkBranch (node: BranchNode): void {
+    const { list, otherwise = { nodes: [] } } = node
+    const truth = node.type === 'range' ? truthOfRange(node.pipe) : truthOfPipe(node.pipe)
+    const reason = `the condition is always ${String(truth)}`
+    if (truth === false) report(list.nodes, reason)
+    else walk(list)
+    if (truth === true) report(otherwise.nodes, reason)
+    else walk(otherwise)
+  }
+
+  for (const list of tree.bodies.values()) walk(list)
+  return found
+    .sort((left, right) => left.offset - right.offset)
+    .map(({ offset, reason }) => ({ reason, ...tree.source.position(offset) }))
+}
+
+function isBlank (node: Statement): boolean {
+  return node.type === 'text' && node.text.trim() === ''
+}
+
+/** Whether a `range` has at least one round; `undefined` unless it loops over a number that is written in the template. */
+function truthOfRange (pipe: Pipe): boolean | undefined {
+  const operand = soleOperand(pipe)
+  return operand?.type === 'number' ? truthOfOperand(operand) : undefined
+}
+
+/** Whether a pipeline is true as a condition; `undefined` when that depends on a value. */
+function truthOfPipe ({ commands: [command, ...others] }: Pipe): boolean | undefined {
+  if (command === undefined || others.length > 0) return undefined
+  const [first, ...rest] = command.operands as [Operand, ...Operand[]]
+  if (first.type !== 'identifier') return rest.length === 0 ? truthOfOperand(first) : undefined
+  const truths = rest.map(truthOfOperand)
+  switch (first.name) {
+    case 'not': return truths[0] === undefined ? undefined : !truths[0]
+    case 'and': return truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
+    case 'or': return truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
+    default: return undefined
+  }
+}
+
+function truthOfOperand (operand: Operand): boolean | undefined {
+  switch (operand.type) {
+    case 'bool': return operand.value
+    case 'string': return operand.text !== ''
+    case 'number': return operand.literal.float === undefined ? undefined : operand.literal.float !== 0
+    case 'pipe': return truthOfPipe(operand)
+    default: return undefined
+  }
+}
+
+function soleOperand ({ commands }: Pipe): Operand | undefined {
+  const operands = commands.flatMap(command => command.operands)
+  return operands.length === 1 ? operands[0] : undefined
+}
+
+/** The tools and partials that a template names, in source order, and the index of each node that names one. */
+interface References {
+  readonly references: readonly Reference[]
+  readonly links: ReadonlyMap<Node, number>
+}
+
+/**
+ * Finds every call of a name that is no function of the language, and every `{{template}}` whose body the source does not define.
+ * @param calls what is known about each `{{template}}`
+ */
+function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): References {
+  const finder = new Finder(tree, isFunction)
+  for (const list of tree.bodies.values()) finder.list(list)
+  const found = finder.found.sort((left, right) => left.node.offset - right.node.offset)
+  return {
+    references: found.map(({ node, args }) => {
+      const known = node.type === 'template' ? calls.get(node) : undefined
+      const place = tree.source.position(node.offset)
+      return {
+        kind: node.type === 'template' ? 'partial' : 'function',
+        name: node.name,
+        arguments: args,
+        ...(known === undefined ? {} : { calls: known }),
+        ...place
+      }
+    }),
+    links: new Map(found.map(({ node }, index) => [node, index]))
+  }
+}
+
+class Finder {
+  readonly found: Array<{ node: IdentifierNode | TemplateNode, args: readonly string[] }> = []
+  readonly #tree: Tree
+  readonly #isFunction: (name: string) => boolean
+
+  constructor (tree: Tree, isFunction: (name: string) => boolean) {
+    this.#tree = tree
+    this.#isFunction = isFunction
+  }
+
+  list ({ nodes }: ListNode): void {
+    for (const node of nodes) {
+      if ('pipe' in node && node.pipe !== undefined) this.#pipe(node.pipe)
+      if ('list' in node) this.list(node.list)
+      if ('otherwise' in node && node.otherwise !== undefined) this.list(node.otherwise)
+      if (node.type === 'template' && !this.#tree.bodies.has(node.name)) {
+        this.found.push({ node, args: node.pipe === undefined ? [] : [describeNode(node.pipe)] })
+      }
+    }
+  }
+
+  #pipe ({ commands }: Pipe): void {
+    for (const [index, command] of commands.entries()) {
+      const piped = commands.slice(0, index).map(describeNode).join(' | ')
+      this.#command(command, index === 0 ? [] : [piped])
+    }
+  }
+
+  #command ({ operands }: Command, piped: readonly string[]): void {
+    for (const [index, operand] of operands.entries()) {
+      this.#operand(operand, index === 0 ? [...operands.slice(1).map(describeOperand), ...piped] : [])
+    }
+  }
+
+  #operand (operand: Operand, args: readonly string[]): void {
+    if (operand.type === 'pipe') this.#pipe(operand)
+    else if (operand.type === 'chain') this.#operand(operand.base, [])
+    else if (operand.type === 'identifier' && !this.#isFunction(operand.name)) this.found.push({ node: operand, args })
+  }
+}
 
 /** The template language Go: the syntax of Go's text/template, with the functions of the service. */
 export const goLanguage: Language = createGoLanguage(FUNCTIONS)

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
-import { type CommonDefinition, type ToolDefinition } from '../definition/definition.ts'
-import { about, checkHost, own, policyOf, required } from '../definition/endpoint.ts'
+import { type CommonDefinition, type ToolDefinition } from '../definition.ts'
+import { about, checkHost, own, policyOf, required } from '../tool-reader.ts'
 import { type Operator } from '../operator.ts'
 
 /** The definition of a tool that is a unary method of a gRPC service. */

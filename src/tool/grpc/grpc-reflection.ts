@@ -1,7 +1,6 @@
 import { type Client, type ServiceError } from '@grpc/grpc-js'
 import { type Reader, type Writer } from 'protobufjs'
-import { ToolError } from '../call/tool-error.ts'
-import { unreachable } from '../unreachable.ts'
+import { ToolError, unreachable } from '../tool-error.ts'
 
 /** The longest time for all reflection requests about one service, in ms. */
 const TIMEOUT = 5000

@@ -1,10 +1,127 @@
-import { logUnprepared, singleSource } from '../call/tool-source.ts'
-import { SharedPool } from '../rest/shared-pool.ts'
-import { type ToolType } from '../tool-type.ts'
-import { createGrpcConnector } from './grpc-connector.ts'
-import { type GrpcDefinition, parseGrpc } from './grpc-definition.ts'
-import { createDescriptionReader } from './grpc-method.ts'
-import { createGrpcServer, type GrpcServer } from './grpc-server.ts'
+import type { LookupAddress } from 'node:dns'
+import { isIP } from 'node:net'
+import type { Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js'
+import type { AnyNestedObject, Enum, Field, IConversionOptions, IEnum, IField, INamespace, IType, NamespaceBase, ReflectionObject, Type } from 'protobufjs'
+import { isDeeper, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base/json.ts'
+import { beginningOf } from '../../base/text.ts'
+import { createParserProcess, type ParserProcess } from '../../runtime/parser-process.ts'
+import { createSlices, type Slices } from '../../runtime/event-loop.ts'
+import { isObject } from '../../template/value.ts'
+import { type Attempt, type Connector, createPreparation, identify, type Preparation, type Reply } from '../preparation.ts'
+import { quoteOf, ToolError } from '../tool-error.ts'
+import { logUnprepared, singleSource, type ToolType } from '../tool-type.ts'
+import type { BaseUrls } from '../operator.ts'
+import { resolveHeaders, type Secrets } from '../definition.ts'
+import { type Egress, resolveHost, type TlsFiles } from '../egress.ts'
+import { SharedPool } from '../connections.ts'
+import type { MethodAnswer, MethodDescription, MethodQuestion } from './description-process.ts'
+import { type GrpcDefinition, type GrpcTarget, parseGrpc, parseGrpcTarget } from './grpc-definition.ts'
+import { reflect } from './grpc-reflection.ts'
+
+/**
+ * The options by which protobufjs converts a message to JSON: names as in the .proto file, zero values present, enums by name, bytes as
+ * base64. 64-bit integers are converted later.
+ */
+const MAPPING: IConversionOptions = { defaults: true, enums: String, bytes: String, json: true }
+
+/** Encodes arguments as a protobuf message. @throws Error when the values do not fit the message */
+export function encodeMessage (type: Type, values: JsonObject): Buffer {
+  return type.encode(type.fromObject(fromJson(values, type) as Record<string, unknown>)).finish() as Buffer
+}
+
+/** Decodes a protobuf message to JSON. @throws Error when the bytes are no such message */
+export function decodeMessage (type: Type, bytes: Buffer): Json {
+  return toJson(type.toObject(type.decode(bytes), MAPPING), type)
+}
+
+/**
+ * Converts JSON for protobufjs, which takes 64-bit integers only as texts. A text that is no value name of its enum is refused here, since
+ * protobufjs would send 0 for it.
+ */
+function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
+  if (typeof value === 'bigint') return int64(value)
+  if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
+  if (typeof value === 'string') checkEnumText(value, field)
+  if (!isObject(value)) return value
+  const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
+  // protobufjs reads fields without asking whether they are the object's own, and would find a `constructor` in every object.
+  return type === undefined ? members : Object.assign(Object.create(null) as object, members)
+}
+
+/** The most value names of an enum that one error message lists. */
+const MAX_SHOWN_TEXTS = 20
+
+function checkEnumText (text: string, field: Field | undefined): void {
+  const type = field?.resolvedType ?? undefined
+  if (field === undefined || type === undefined || !('values' in type)) return
+  const texts = Object.keys((type as Enum).values)
+  if (texts.includes(text)) return
+  const shown = texts.slice(0, MAX_SHOWN_TEXTS).join(', ')
+  throw new Error(`${field.name} must be one of ${shown}${texts.length > MAX_SHOWN_TEXTS ? ', …' : ''}, not ${JSON.stringify(beginningOf(text, 100))}`)
+}
+
+function int64 (value: bigint): string {
+  if (value !== BigInt.asIntN(64, value) && value !== BigInt.asUintN(64, value)) throw new Error(`${value} does not fit into 64 bits`)
+  return value.toString()
+}
+
+/** Converts a decoded message to JSON. 64-bit integers, which are `Long` objects, keep all their digits. */
+function toJson (value: unknown, type: Type | undefined): Json {
+  if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
+  if (Array.isArray(value)) return value.map(item => toJson(item, type))
+  if ((value as { __isLong__?: unknown }).__isLong__ === true) return toInteger(String(value))
+  return convertMembers(value as Record<string, unknown>, type, readKey, toJson)
+}
+
+function toInteger (digits: string): number | bigint {
+  const number = Number(digits)
+  return Number.isSafeInteger(number) ? number : BigInt(digits)
+}
+
+/** Converts the members of a message, and the keys of those members that are maps. */
+function convertMembers<From, To> (
+  message: Readonly<Record<string, From>>,
+  type: Type | undefined,
+  convertKey: (keyType: string, key: string) => string,
+  convert: (value: From, type: Type | undefined, field: Field | undefined) => To
+): Record<string, To> {
+  return convertEntries(message, (name, value) => {
+    const field = type !== undefined && Object.hasOwn(type.fields, name) ? type.fields[name] : undefined
+    const inner = messageOf(field)
+    if (field === undefined || !('keyType' in field) || typeof value !== 'object' || value === null) return [name, convert(value, inner, field)]
+    return [
+      name,
+      convertEntries(value as Record<string, From>, (key, member) => [convertKey(field.keyType as string, key), convert(member, inner, field)]) as To
+    ]
+  })
+}
+
+function convertEntries<From, To> (object: Readonly<Record<string, From>>, convert: (name: string, value: From) => [string, To]): Record<string, To> {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => convert(name, value)))
+}
+
+function messageOf (field: Field | undefined): Type | undefined {
+  const type = field?.resolvedType ?? undefined
+  return type !== undefined && 'fields' in type ? type : undefined
+}
+
+/** Converts a map's key for protobufjs, which takes each key of a `map<bool, …>` that is not empty for true. */
+function writeKey (keyType: string, key: string): string {
+  if (keyType !== 'bool' || key === 'true') return key
+  if (key === 'false') return ''
+  throw new Error('a key of a map<bool, …> must be "true" or "false"')
+}
+
+const SIGNED = new Set(['int64', 'sint64', 'sfixed64'])
+const UNSIGNED = new Set(['uint64', 'fixed64'])
+
+/** Converts a map's key from protobufjs, which gives a 64-bit key as 8 characters, one for each byte, and a missing key (0) as the text `0`. */
+function readKey (keyType: string, key: string): string {
+  if (key.length !== 8) return key
+  const bytes = Buffer.from(key, 'latin1')
+  if (SIGNED.has(keyType)) return String(bytes.readBigInt64LE())
+  return UNSIGNED.has(keyType) ? String(bytes.readBigUInt64LE()) : key
+}
 
 /** The type of tools that are unary methods of gRPC services. All tools of one server share its channel. */
 export const grpcType: ToolType<GrpcDefinition> = {
@@ -26,4 +143,296 @@ export const grpcType: ToolType<GrpcDefinition> = {
       close: () => reader.close()
     }
   }
+}
+
+interface GrpcConnectorOptions {
+  readonly baseUrls: BaseUrls
+  readonly secrets: Secrets
+  readonly servers: SharedPool<GrpcServer>
+  readonly reader: DescriptionReader
+  readonly openServer: (target: GrpcTarget) => GrpcServer
+  readonly failed: (error: Error) => void
+}
+
+/**
+ * Makes the connector (the way to call a tool) for a unary gRPC method. All tools of one server share its channel. The form of the method's
+ * messages is found out when the tool is registered.
+ */
+function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
+  let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
+
+  /** Finds the tool's server. If the tool's URL is relative, its module gives the server's address, which can change between calls. */
+  async function locate (signal: AbortSignal) {
+    const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
+    const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
+    const last = held
+    if (last?.key === key) return last
+    // The new server is stored before the wait below, so that only one of several concurrent calls releases the old one.
+    const next = held = { key, target, server: servers.acquire(key, () => openServer(target)) }
+    if (last !== undefined) await servers.release(last.key)
+    return next
+  }
+
+  const method = createPreparation<GrpcMethod>({
+    prepare: async signal => findMethod(definition, async () => (await locate(signal)).server.client(), reader),
+    dispose: () => {},
+    failed
+  })
+
+  async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
+    const { signal, timeLeft } = attempt
+    const described = await method.get()
+    const message = encode(described, values)
+    const { target, server } = await locate(signal)
+    const { headers, secrets: used } = resolveHeaders(definition.headers, secrets, `${target.host}:${target.port}`)
+    const { Metadata } = await loadGrpc()
+    const metadata = new Metadata()
+    for (const [name, value] of Object.entries({ ...identify(attempt), 'idempotency-key': attempt.idempotencyKey, ...headers })) metadata.set(name, value)
+    const deadline = timeLeft === undefined ? undefined : new Date(Date.now() + timeLeft)
+    try {
+      const bytes = await callUnary(await server.client(), described.path, message, metadata, deadline, signal)
+      return { value: decode(described, bytes), secrets: used }
+    } catch (error) {
+      const failure = toToolError(error as ServiceError, signal, used)
+      if (failure.code === 'UNREACHABLE') server.resolveAgain()
+      throw failure
+    }
+  }
+
+  return {
+    call,
+    attempted: method.attempted,
+    state: () => method.state(),
+    async close () {
+      await method.close()
+      if (held !== undefined) await servers.release(held.key)
+    }
+  }
+}
+
+function targetOf (base: URL): GrpcTarget {
+  try {
+    return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
+  } catch (error) {
+    // The URL itself is not shown: perhaps a caller of the tool is not allowed to read it.
+    throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
+  }
+}
+
+function encode ({ requestType }: GrpcMethod, values: JsonObject): Buffer {
+  const unknown = Object.keys(values).find(name => !Object.hasOwn(requestType.fields, name))
+  if (unknown !== undefined) {
+    throw new ToolError(
+      'ARGUMENTS_INVALID',
+      `arguments.${unknown} is no field of the request, which has ${Object.keys(requestType.fields).join(', ')}`
+    )
+  }
+  try {
+    return encodeMessage(requestType, values)
+  } catch (error) {
+    throw new ToolError('ARGUMENTS_INVALID', `the arguments do not fit the request: ${(error as Error).message}`)
+  }
+}
+
+function decode ({ replyType }: GrpcMethod, bytes: Buffer): Json {
+  let value: Json
+  try {
+    value = decodeMessage(replyType, bytes)
+  } catch {
+    throw new ToolError('REPLY_INVALID', 'sent a message that is not of the type of its replies')
+  }
+  if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
+  return value
+}
+
+// https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+const DEADLINE_EXCEEDED = 4
+const RESOURCE_EXHAUSTED = 8
+const UNAVAILABLE = 14
+
+/** The texts by which the gRPC client says that it had no connection, so that the call was never sent. */
+const NOT_CONNECTED = /^(?:No connection established|Name resolution failed)|ECONNREFUSED/
+
+function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
+  if (error instanceof ToolError) return error
+  if (signal.aborted) return signal.reason as ToolError
+  const details = quoteOf(String(error.details ?? error.message), secrets)
+  if (error.code === DEADLINE_EXCEEDED) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
+  if (error.code === UNAVAILABLE) {
+    return new ToolError('UNREACHABLE', 'could not be reached', { transient: true, quote: details, wasSent: !NOT_CONNECTED.test(details) })
+  }
+  if (error.code === RESOURCE_EXHAUSTED && /larger than max/.test(details)) return new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+  return new ToolError('STATUS', `answered with gRPC status ${error.code}`, { transient: error.code === RESOURCE_EXHAUSTED, quote: details })
+}
+
+/** A unary gRPC method with the types of its messages, ready to be called. */
+interface GrpcMethod {
+  readonly path: string
+  readonly requestType: Type
+  readonly replyType: Type
+}
+
+/** Reads descriptions of gRPC services in a separate process, which is killed when that takes too long. */
+type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
+
+/** The longest time in which the separate process has to read one description of gRPC services, in ms. */
+const READ_MILLISECONDS = 5000
+
+/** Makes the description reader, which all gRPC tools share. */
+function createDescriptionReader (): DescriptionReader {
+  return createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
+}
+
+/**
+ * Finds the message types of a gRPC method that is a tool. They come from the description in the tool's registration, else from the server's
+ * reflection. protobufjs generates JavaScript from descriptions. That is safe: names enter the code only as escaped literals.
+ * @throws ToolError with the reason why the method is not known, or not unary
+ */
+async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {
+  const described: Pick<MethodQuestion, 'source' | 'origin'> = source === undefined
+    ? { source: { kind: 'descriptor-set', bytes: await reflect(await client(), service) }, origin: 'what the server describes' }
+    : { source, origin: source.kind === 'proto' ? '"proto"' : '"descriptorSet"' }
+  const answer = await reader.ask({ ...described, service, method })
+  if (answer === undefined) throw new ToolError('UNKNOWN_METHOD', `${described.origin} takes too much time or memory to be read`)
+  if ('problem' in answer) throw new ToolError('UNKNOWN_METHOD', answer.problem)
+  return await build(answer.described)
+}
+
+/** Builds the protobufjs types of a method, message by message with pauses, so that a large untrusted description does not block the process. */
+async function build ({ path, request, reply, nested }: MethodDescription): Promise<GrpcMethod> {
+  const { default: { Root } } = await import('protobufjs')
+  const root = new Root()
+  const slices = createSlices()
+  const types: Type[] = []
+  for await (const type of addMessages(root, nested, slices)) types.push(type)
+  root.resolveAll()
+  for (const type of types) await generate(type, slices)
+  return { path, requestType: root.lookupType(request), replyType: root.lookupType(reply) }
+}
+
+/** Adds messages to a namespace like protobufjs' `addJSON`, but with pauses in which the process can serve other requests. */
+async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<string, AnyNestedObject>>, slices: Slices): AsyncGenerator<Type> {
+  const { default: { Enum, Field, Namespace, Type } } = await import('protobufjs')
+  for (const [name, { nested: inner = {}, ...own }] of Object.entries(nested) as [string, INamespace][]) {
+    const member = add(name, own)
+    if (slices.isDue()) await slices.pause()
+    if (member instanceof Type) yield member
+    if (member instanceof Namespace) yield * addMessages(member, inner, slices)
+  }
+
+  function add (name: string, json: object): ReflectionObject {
+    const member = 'fields' in json
+      ? Type.fromJSON(name, json as IType)
+      : 'values' in json
+        ? Enum.fromJSON(name, json as IEnum)
+        : 'id' in json ? Field.fromJSON(name, json as IField) : Namespace.fromJSON(name, json)
+    parent.add(member)
+    return member
+  }
+}
+
+/** Makes protobufjs generate the code that reads and writes one message. Otherwise the tool's first call would generate all such code without a pause. */
+async function generate (type: Type, slices: Slices): Promise<void> {
+  const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
+  for (const use of uses) {
+    try {
+      use()
+    } catch {
+      // An empty message is not valid when it has required fields; the code was generated all the same.
+    }
+    if (slices.isDue()) await slices.pause()
+  }
+}
+
+/** Loads the package grpc-js, which takes 180 ms. It is loaded when the first gRPC tool is registered, so that only services with such tools wait for it. */
+const loadGrpc = () => import('@grpc/grpc-js')
+
+/** The shortest time between two lookups of a server's name, in ms. */
+const RESOLVE_INTERVAL = 5000
+
+/** A gRPC server with its channel (connection), which all its tools share. */
+interface GrpcServer {
+  /** The client that makes calls over the channel. @throws ToolError while there is no channel */
+  client (): Promise<Client>
+  /** Looks up in the background whether the server's name has other addresses by now. To be called when the server cannot be reached. */
+  resolveAgain (): void
+  close (): Promise<void>
+}
+
+interface Channel { readonly client: Client, readonly addresses: string }
+
+/**
+ * Opens a channel to a gRPC server. The name is resolved here, not by grpc-js, so that each address is checked by the egress policy and
+ * the channel goes to the very addresses that were checked. Proxies in the environment are ignored for the same reason.
+ */
+function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, maxReply: number): GrpcServer {
+  let looked = 0
+  const channel: Preparation<Channel> = createPreparation({
+    prepare: async signal => {
+      const [grpc, addresses] = await Promise.all([loadGrpc(), resolve()])
+      signal.throwIfAborted()
+      const credentials = target.tls ? grpc.credentials.createSsl(tls.ca, tls.key, tls.cert) : grpc.credentials.createInsecure()
+      const client = new grpc.Client(addresses, credentials, {
+        'grpc.default_authority': `${bracketed(target.host)}:${target.port}`,
+        ...(target.tls && isIP(target.host) === 0 ? { 'grpc.ssl_target_name_override': target.host } : {}),
+        'grpc.enable_http_proxy': 0,
+        'grpc.service_config_disable_resolution': 1,
+        'grpc.enable_retries': 0,
+        'grpc.max_receive_message_length': maxReply
+      })
+      // The client is made to connect now, so that no render has to wait for that.
+      client.getChannel().getConnectivityState(true)
+      return { client, addresses }
+    },
+    dispose: ({ client }) => client.close()
+  })
+
+  async function resolve (): Promise<string> {
+    looked = performance.now()
+    return describeAddresses(await resolveHost(egress, target.host), target.port)
+  }
+
+  async function compare (): Promise<void> {
+    const current = await channel.get()
+    if (current.addresses !== await resolve()) channel.renew(current, `${target.host} has moved`)
+  }
+
+  return {
+    client: async () => (await channel.get()).client,
+    resolveAgain () {
+      if (performance.now() - looked < RESOLVE_INTERVAL) return
+      compare().catch(() => {})
+    },
+    close: () => channel.close()
+  }
+}
+
+/** The addresses of a server in the form that grpc-js takes: https://github.com/grpc/grpc/blob/master/doc/naming.md */
+function describeAddresses (addresses: readonly LookupAddress[], port: number): string {
+  const family = addresses[0]?.family
+  const same = addresses.filter(address => address.family === family).map(({ address }) => `${bracketed(address)}:${port}`)
+  return `ipv${family}:${[...new Set(same)].sort().join(',')}`
+}
+
+function bracketed (host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host
+}
+
+/** Makes one unary gRPC call, with a message that is encoded already. @throws ServiceError of grpc-js, or the reason of a signal that was aborted before */
+function callUnary (
+  client: Client,
+  path: string,
+  message: Buffer,
+  metadata: Metadata,
+  deadline: Date | undefined,
+  signal: AbortSignal
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    // If the caller gave up while the connection was being made, the call must not be sent.
+    signal.throwIfAborted()
+    const pass = (bytes: Buffer) => bytes
+    const done = (error: ServiceError | null, bytes?: Buffer) => (error === null ? resolve(bytes as Buffer) : reject(error))
+    const call: ClientUnaryCall = client.makeUnaryRequest(path, pass, pass, message, metadata, deadline === undefined ? {} : { deadline }, done)
+    signal.addEventListener('abort', () => call.cancel(), { once: true })
+  })
 }

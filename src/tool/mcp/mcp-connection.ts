@@ -1,15 +1,19 @@
-import { type Client, type Request, type RequestOptions, type StandardSchemaV1 } from '@modelcontextprotocol/client'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Client, JSONRPCMessage, Request, RequestOptions, StandardSchemaV1, Transport } from '@modelcontextprotocol/client'
 import { holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
-import { type Attempt } from '../connector.ts'
-import { type McpServer } from './mcp-definition.ts'
-import { createThrottle } from '../../runtime/throttle.ts'
-import { createMcpTransport, type McpTransport, type McpTransportOptions } from './mcp-transport.ts'
-import { createPreparation, type Preparation, type PreparationState } from '../call/preparation.ts'
-import { errorIn } from './mcp-http-transport.ts'
-import { type Offer, readOffer } from './mcp-offer.ts'
-import { FloodError } from './mcp-inbox.ts'
-import { quoteOf, statusError, ToolError } from '../call/tool-error.ts'
-import { unreachable } from '../unreachable.ts'
+import { createSlices } from '../../runtime/event-loop.ts'
+import { createThrottle } from '../../runtime/concurrency.ts'
+import type { HttpAgent } from '../connections.ts'
+import { type CommonDefinition, parseUrlTemplate, type ToolDefinition } from '../definition.ts'
+import type { Operator, StdioCommand } from '../operator.ts'
+import { type Attempt, createPreparation, type Preparation, type PreparationState } from '../preparation.ts'
+import { quoteOf, statusError, ToolError, unreachable } from '../tool-error.ts'
+import { about, checkHost, own, policyOf } from '../tool-reader.ts'
+import { errorIn, McpHttpTransport } from './mcp-http-transport.ts'
+import { FloodError, McpInbox, type Offer, readOffer } from './mcp-messages.ts'
 
 /** The most tools of one server that are used, and the most pages of its list that are asked for. */
 const MAX_TOOLS = 500
@@ -231,4 +235,189 @@ async function describeRefusal (error: Error, secrets: readonly string[]): Promi
   if (error instanceof SdkHttpError) return statusError(error.status)
   const isProbe = error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed
   return describeFailure(isProbe && error.cause instanceof Error ? error.cause : error, secrets)
+}
+
+interface McpTransportOptions {
+  readonly agent: HttpAgent
+  readonly commands: ReadonlyMap<string, StdioCommand>
+  /** The largest size of a message, in bytes. */
+  readonly maxReply: number
+}
+
+/** The transport of one connection to an MCP server. */
+interface McpTransport extends Transport {
+  /** Why the connection has ended; `undefined` while it has not. */
+  readonly ended: ToolError | undefined
+}
+
+/** Makes the transport for one connection to an MCP server. It opens nothing yet. */
+function createMcpTransport (
+  server: McpServer,
+  headers: Readonly<Record<string, string>>,
+  { agent, commands, maxReply }: McpTransportOptions
+): McpTransport {
+  if (server.kind === 'http') return new McpHttpTransport(new URL(server.url), headers, agent, maxReply)
+  const command = commands.get(server.command)
+  if (command === undefined) throw new Error('the command is not one that the operator allows')
+  return new McpStdioTransport(command, maxReply)
+}
+
+/** The time that a process has to end by itself, and then after a SIGTERM, in ms. */
+const PATIENCE = 2000
+
+/** The environment variables that every program needs. The process gets none of the service's own. */
+const ENVIRONMENT = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER']
+
+/**
+ * The transport to an MCP server that is a process, started here with the operator's command, one message a line:
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#stdio. The process has a process group of its own, so that what it starts
+ * (as `npx` does) ends with it. Its output is read as fast as it is looked at, and messages are counted (`McpInbox`) before they are.
+ */
+class McpStdioTransport implements Transport {
+  onclose?: () => void
+  onerror?: (error: Error) => void
+  onmessage?: (message: JSONRPCMessage) => void
+  /** The MCP library takes a transport with `pid` and `stderr` for one of this kind: a server of an older protocol may leave its first question unanswered. */
+  readonly stderr = null
+  readonly #command: StdioCommand
+  readonly #maxLine: number
+  readonly #inbox: McpInbox
+  #process: ChildProcessByStdio<Writable, Readable, null> | undefined
+  ended: ToolError | undefined
+
+  /** @param maxReply the greatest size of a message that nobody asked for, in bytes; an answer, which holds its text twice perhaps, may have twice that */
+  constructor (command: StdioCommand, maxReply: number) {
+    this.#command = command
+    this.#maxLine = 2 * maxReply
+    this.#inbox = new McpInbox(maxReply, message => this.onmessage?.(message))
+  }
+
+  get pid (): number | null {
+    return this.#process?.pid ?? null
+  }
+
+  async start (): Promise<void> {
+    const env = Object.fromEntries(ENVIRONMENT.map(name => [name, process.env[name]]).filter(([, value]) => value?.startsWith('()') === false))
+    const child = spawn(this.#command.command, this.#command.arguments, { env, stdio: ['pipe', 'pipe', 'ignore'], detached: true, windowsHide: true })
+    child.stdin.on('error', error => this.onerror?.(error))
+    await once(child, 'spawn')
+    child.on('error', error => this.onerror?.(error))
+    // What a process has left behind may hold its output open for good.
+    child.on('exit', () => { setTimeout(() => child.stdout.destroy(), PATIENCE).unref() })
+    this.#process = child
+    void this.#read(child.stdout)
+  }
+
+  async send (message: JSONRPCMessage): Promise<void> {
+    if (this.ended !== undefined || this.#process === undefined) throw this.ended ?? new ToolError('UNREACHABLE', 'is not started', { wasSent: false })
+    if ('id' in message && 'method' in message) this.#inbox.ask(message.id)
+    if ('method' in message && message.method === 'notifications/cancelled') this.#inbox.forget(String((message.params as { requestId?: string })?.requestId))
+    if (!this.#process.stdin.write(`${JSON.stringify(message)}\n`)) await once(this.#process.stdin, 'drain')
+  }
+
+  async close (): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    const isOver = async () => await Promise.race([ended.then(() => true), delay(PATIENCE, false, { ref: false })])
+    child.stdin.end()
+    if (await isOver()) return
+    endGroup(child, 'SIGTERM')
+    if (!await isOver()) endGroup(child, 'SIGKILL')
+  }
+
+  async #read (output: Readable): Promise<void> {
+    const child = this.#process
+    let end = new ToolError('UNREACHABLE', 'the process has ended', { transient: true })
+    try {
+      await this.#readLines(output)
+    } catch (error) {
+      if (error instanceof ToolError) end = error
+      // A process that sends too much gets no time to end by itself.
+      if (child !== undefined) endGroup(child, 'SIGKILL')
+    }
+    this.ended = end
+    this.#process = undefined
+    this.onclose?.()
+  }
+
+  async #readLines (output: Readable): Promise<void> {
+    const slices = createSlices()
+    let pieces: Buffer[] = []
+    let length = 0
+    for await (const chunk of output as AsyncIterable<Buffer>) {
+      let start = 0
+      for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
+        const line = Buffer.concat([...pieces, chunk.subarray(start, end)]).toString()
+        pieces = []
+        length = 0
+        start = end + 1
+        this.#take(line)
+        if (slices.isDue()) await slices.pause()
+      }
+      pieces.push(chunk.subarray(start))
+      length += chunk.length - start
+      if (length > this.#maxLine) throw new FloodError('sent a message that is too large')
+    }
+  }
+
+  /** A line that is no message, such as one that the program has printed by mistake, is counted and passed over. */
+  #take (line: string): void {
+    try {
+      this.#inbox.take(line)
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error
+      this.#inbox.count()
+      this.onerror?.(error)
+    }
+  }
+}
+
+function endGroup ({ pid }: ChildProcessByStdio<Writable, Readable, null>, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // The group has ended already.
+  }
+}
+
+/** The definition of a tool of an MCP server, or of a whole server with all its tools. */
+export interface McpDefinition extends ToolDefinition {
+  readonly server: McpServer
+  /** The tool's name on the server; `undefined` for the whole server, whose tools are named `{name}_{tool}`. */
+  readonly tool: string | undefined
+  /** Whether the server wraps the tool's result in an object `{"result": …}`, as its output schema shows (FastMCP does so). */
+  readonly wrapsResult?: boolean
+  /** Whether `returns` is the output schema that the server offers, and not a promise of the registration. */
+  readonly isReturnsOffered?: boolean
+}
+
+/** The place of an MCP server: an address, or the name of a command that the operator allows. */
+type McpServer =
+  | { readonly kind: 'http', readonly url: string }
+  | { readonly kind: 'stdio', readonly command: string }
+
+/** Reads the part of a registration that is about MCP. @throws Error with the reason why this is no MCP tool */
+export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operator: Operator): McpDefinition {
+  const server = mcpServer(endpoint, operator)
+  if (server.kind === 'http') checkHost(new URL(server.url).host, common, operator)
+  else if (common.headers.length > 0) throw new Error('a command takes no headers')
+  // A registration with the key mcp:{server}:{tool} is one tool of the server; with the key mcp:{server} it is the whole server.
+  const [, ...segments] = common.id.split('.')
+  const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
+  return { ...common, type: 'mcp', isRelative: false, server, tool, standsFor: tool === undefined ? 'an MCP server' : undefined, policy: policyOf(common) }
+}
+
+function mcpServer (endpoint: JsonObject, operator: Operator): McpServer {
+  const command = own(endpoint, 'command') as string | undefined
+  const url = own(endpoint, 'url') as string | undefined
+  if ((command === undefined) === (url === undefined)) throw new Error('an mcp tool needs either a "url" or a "command"')
+  if (command !== undefined) {
+    if (!operator.commands.has(command)) throw new Error(`command "${command}" is not one that the operator allows`)
+    return { kind: 'stdio', command }
+  }
+  const template = about('url', () => parseUrlTemplate(url as string))
+  if (template.origin === undefined || template.placeholders.length > 0) throw new Error('url: must be absolute, without {placeholders}')
+  return { kind: 'http', url: template.origin + template.path }
 }

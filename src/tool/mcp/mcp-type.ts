@@ -1,9 +1,17 @@
-import { createHttpAgent } from '../rest/http-agent.ts'
-import { SharedPool } from '../rest/shared-pool.ts'
-import { type ToolType } from '../tool-type.ts'
-import { type McpConnection } from './mcp-connection.ts'
-import { type McpDefinition, parseMcp } from './mcp-definition.ts'
-import { openMcpSource } from './mcp-source.ts'
+import { createHash } from 'node:crypto'
+import { canonicalJson, isDeeper, isJsonObject, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../base/json.ts'
+import { createRedactor } from '../../base/redact.ts'
+import { oneAtATime } from '../../runtime/concurrency.ts'
+import { createSlices } from '../../runtime/event-loop.ts'
+import { createRegisteredTool, type RegisteredTool } from '../registered-tool.ts'
+import { ToolError } from '../tool-error.ts'
+import { logUnprepared, type ToolResources, type ToolSource, type ToolType } from '../tool-type.ts'
+import { ownNames, resolveHeaders } from '../definition.ts'
+import { createHttpAgent, type HttpAgent, SharedPool } from '../connections.ts'
+import { expectsStructure, type Parameters, parseParameters } from '../parameters.ts'
+import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
+import { createMcpConnection, type McpConnection, type McpDefinition, parseMcp } from './mcp-connection.ts'
+import type { OfferedTool, OfferProblem } from './mcp-messages.ts'
 
 /** The type of tools that MCP servers offer. All tools of one server share its connection. */
 export const mcpType: ToolType<McpDefinition> = {
@@ -19,4 +27,235 @@ export const mcpType: ToolType<McpDefinition> = {
       close: () => agent.close()
     }
   }
+}
+
+/** Opens the source that provides the tools of one MCP server. When the server changes its list of tools, the source changes its tools too. */
+function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, agent: HttpAgent, resources: ToolResources): ToolSource {
+  const { operator, maxReply, log, changed } = resources
+  const failed = logUnprepared(definition, resources)
+  const { server } = definition
+  const { headers, secrets } =
+    server.kind === 'http' ? resolveHeaders(definition.headers, operator.secrets, new URL(server.url).host) : { headers: {}, secrets: [] }
+  const key = canonicalJson([server as unknown as Json, headers])
+  const connection = servers.acquire(key, () => createMcpConnection({ server, headers, secrets, agent, commands: operator.commands, maxReply, failed }))
+  let tools = new Map<string, RegisteredTool>()
+  let definitions = new Map<string, McpDefinition>()
+  let problems: readonly OfferProblem[] = []
+
+  function create (discovered: McpDefinition): RegisteredTool {
+    return createRegisteredTool(
+      discovered,
+      {
+        attempted: connection.attempted,
+        state: connection.state,
+        call: async (values, attempt) => {
+          const result = await connection.call(discovered.tool as string, values, attempt)
+          const about = { tool: discovered.id, requestId: attempt.requestId }
+          const warn = (reason: string) => log.warn({ ...about, reason }, 'a tool gave a result that is not as it should be')
+          return { value: readMcpReply(result, discovered, secrets, maxReply, warn), secrets }
+        },
+        close: async () => {}
+      },
+      resources
+    )
+  }
+
+  function take (discovered: readonly McpDefinition[]): boolean {
+    definitions = new Map(discovered.map(each => [each.revision, each]))
+    const next = new Map(discovered.map(each => [each.revision, tools.get(each.revision) ?? create(each)]))
+    const isOther = next.size !== tools.size || [...next.keys()].some(revision => !tools.has(revision))
+    tools = next
+    return isOther
+  }
+
+  /** Updates the tools from the server's list. Tools whose description is unchanged stay, with their statistics and circuit breakers. */
+  const discovering = oneAtATime(async () => {
+    const offer = connection.offer()
+    if (offer === undefined) return
+    const found = definition.tool === undefined ? [...offer.problems] : []
+    const discovered = await discoverTools(definition, offer.tools, (tool, reason) => found.push({ tool, reason }), definitions)
+    const known = new Set(problems.map(describeProblem))
+    const unheard = found.filter(problem => !known.has(describeProblem(problem)))
+    for (const { tool, reason } of unheard) log.warn({ tool: definition.id, offered: tool, reason }, 'a tool of an MCP server cannot be used')
+    problems = found
+    if (take(discovered)) changed()
+  })
+
+  take(beforeDiscovery(definition))
+  const unwatch = connection.watch(() => { void discovering.run() })
+  if (connection.offer() !== undefined) void discovering.run()
+  return {
+    definition,
+    tools: () => [...tools.values()],
+    problems: () => problems.map(describeProblem),
+    attempted: connection.attempted.then(() => discovering.idle()),
+    state: connection.state,
+    async close () {
+      unwatch()
+      await servers.release(key)
+    }
+  }
+}
+
+/**
+ * The tools of a registration before the server has listed any. If the registration is for a single tool, templates can call it at once, as
+ * with other protocols. The calls fail until the server is connected.
+ */
+function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
+  return definition.tool === undefined ? [] : [definition]
+}
+
+function describeProblem ({ tool, reason }: OfferProblem): string {
+  return `its tool ${tool} cannot be used: ${reason}`
+}
+
+/**
+ * Reads the result of an MCP tool: its structured content if there is any, else its text. The text is parsed as JSON if `returns` declares
+ * a type other than `string`. A result with other content than text is returned as the list of its blocks, in which notes stand for pictures, sound
+ * and binary files. A tool that has answered has done its work, so a result that breaks a promise of the server is a result all the same.
+ * @param warn called with what is wrong with a result that is taken nevertheless
+ * @throws ToolError for a result that the server marks as an error, that breaks a promise of the registration, or that nests too deep or is too large
+ */
+export function readMcpReply (
+  { structuredContent, content = [], isError }: JsonObject,
+  definition: Pick<McpDefinition, 'returns' | 'wrapsResult' | 'isReturnsOffered'>,
+  secrets: readonly string[],
+  maxReply: number,
+  warn: (what: string) => void = () => {}
+): Json {
+  if (!Array.isArray(content)) throw new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool: its "content" is no list')
+  const blocks = (content as readonly Json[]).filter(isJsonObject).map(withNotes)
+  if (isDeeper([blocks, structuredContent ?? null], MAX_JSON_DEPTH + 1)) {
+    throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
+  }
+  const hasStructure = structuredContent !== undefined && structuredContent !== null
+  if (isError === true) {
+    const quote = textOf(blocks) || (hasStructure ? stringifyJson(structuredContent) : stringifyJson(blocks))
+    throw new ToolError('TOOL_ERROR', 'answered with an error', { quote: createRedactor(secrets)(quote).slice(0, maxReply) })
+  }
+  const value = hasStructure ? unwrapped(structuredContent, definition.wrapsResult) : unstructured(blocks, definition, warn)
+  if (isDeeper(value, MAX_JSON_DEPTH)) throw new ToolError('REPLY_INVALID', `sent a reply that nests deeper than ${MAX_JSON_DEPTH}`)
+  if (stringifyJson(value).length > maxReply) throw new ToolError('REPLY_TOO_LARGE', 'sent a reply that is too large')
+  return value
+}
+
+function unwrapped (structure: Json, isWrapped: boolean | undefined): Json {
+  return isWrapped === true && isJsonObject(structure) && Object.hasOwn(structure, 'result') ? structure['result'] as Json : structure
+}
+
+function unstructured (
+  blocks: readonly JsonObject[],
+  { returns, isReturnsOffered }: Pick<McpDefinition, 'returns' | 'isReturnsOffered'>,
+  warn: (what: string) => void
+): Json {
+  const isOffered = returns !== undefined && isReturnsOffered === true
+  if (isOffered) warn('it has an "outputSchema", and its result has no "structuredContent"')
+  if (blocks.some(({ type }) => type !== 'text')) return blocks
+  const text = textOf(blocks)
+  if (!expectsStructure(returns)) return text
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error
+    if (isOffered) return text
+    throw new ToolError('REPLY_INVALID', 'sent a text that is not JSON, as its "returns" says it is')
+  }
+}
+
+function textOf (blocks: readonly JsonObject[]): string {
+  return blocks.flatMap(({ type, text }) => type === 'text' && typeof text === 'string' ? [text] : []).join('\n')
+}
+
+/** A block with a note in the place of data in base64, of which neither a template nor a model can make anything. */
+function withNotes (block: JsonObject): JsonObject {
+  const { type, data, resource } = block
+  if (typeof data === 'string' && type !== 'text') return { type: type ?? null, ...noteOf(block, data) }
+  if (!isJsonObject(resource) || typeof resource['blob'] !== 'string') return block
+  return { ...block, resource: { uri: resource['uri'] ?? null, ...noteOf(resource, resource['blob']) } }
+}
+
+function noteOf ({ mimeType = 'unknown' }: JsonObject, base64: string): JsonObject {
+  const bytes = Buffer.byteLength(base64, 'base64')
+  return { mimeType, bytes, note: `${String(mimeType)}, ${bytes} bytes: left out` }
+}
+
+/**
+ * Makes the definitions of the tools that a registration stands for, from the list that its server offers: one tool by its name or, for a
+ * registration of the whole server, all tools as `{function name}_{tool}`. Tools whose names become one get names of their own. What the
+ * registration says itself overrides the server. The work pauses often, so that the process can do other work.
+ * @param rejected called with each tool that cannot be used
+ * @param known definitions made from an earlier list, by revision; they are reused, since compiling the schemas of a hundred tools takes long
+ */
+export async function discoverTools (
+  registered: McpDefinition,
+  offered: readonly OfferedTool[],
+  rejected: (name: string, reason: string) => void,
+  known: ReadonlyMap<string, McpDefinition> = new Map()
+): Promise<McpDefinition[]> {
+  const wanted = registered.tool === undefined ? offered : offered.filter(({ name }) => name === registered.tool)
+  const byName = new Map([...wanted].sort((one, other) => (one.name < other.name ? -1 : 1)).map(tool => [tool.name, tool]))
+  const functions = ownNames([...byName.keys()], name => name.replace(/[^\p{L}\p{Nd}_]/gu, '_'))
+  const definitions: McpDefinition[] = []
+  const slices = createSlices()
+  for (const [name, tool] of byName) {
+    const definition = registered.tool === undefined ? nameAmongAll(registered, name, `${registered.name}_${functions.get(name)}`) : registered
+    try {
+      const { description = '', inputSchema = null, outputSchema = null } = tool
+      const revision = createHash('sha256')
+        .update(canonicalJson([definition.revision, definition.name, name, description, inputSchema, outputSchema]))
+        .digest('base64url')
+      definitions.push(known.get(revision) ?? complete(definition, tool, revision, registered.tool === undefined ? compileSchemaLater : compileSchema))
+    } catch (error) {
+      rejected(name, (error as Error).message)
+    }
+    if (slices.isDue()) await slices.pause()
+  }
+  return definitions
+}
+
+/**
+ * Makes the definition of one tool, from the registration of a whole server. Parameters and results in the server's registration are dropped,
+ * since they are not about a single tool.
+ */
+function nameAmongAll (registered: McpDefinition, tool: string, name: string): McpDefinition {
+  return {
+    ...registered,
+    name,
+    id: `${registered.id}.${tool}`,
+    tool,
+    standsFor: undefined,
+    parameters: undefined,
+    returns: undefined
+  }
+}
+
+/**
+ * Completes a tool's definition with the description and schemas that the server offers.
+ * @param compile compiles schemas at once or, for a whole server, at the first call: of hundreds of tools hardly any is ever called
+ * @throws SchemaError
+ */
+function complete (definition: McpDefinition, tool: OfferedTool, revision: string, compile: typeof compileSchema): McpDefinition {
+  const schema = (declared: Json | undefined): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared, compile)
+  const { schema: output, wrapsResult } = unwrapOutput(tool.outputSchema)
+  return {
+    ...definition,
+    wrapsResult,
+    description: definition.description === '' ? tool.description ?? '' : definition.description,
+    parameters: definition.parameters ?? schema(tool.inputSchema),
+    returns: definition.returns ?? schema(output),
+    isReturnsOffered: definition.returns === undefined,
+    revision
+  }
+}
+
+/**
+ * Finds the schema of a tool's real result. Structured content in MCP is always an object, so servers wrap other results: FastMCP gives
+ * `{"result": X}` for a function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
+ */
+function unwrapOutput (schema: JsonObject | undefined): { readonly schema: Json | undefined, readonly wrapsResult: boolean } {
+  const properties = isJsonObject(schema?.['properties']) ? schema['properties'] : {}
+  const { result } = properties
+  if (schema === undefined || !isJsonObject(result) || Object.keys(properties).length > 1) return { schema, wrapsResult: false }
+  const definitions = Object.fromEntries(['$defs', 'definitions'].filter(name => Object.hasOwn(schema, name)).map(name => [name, schema[name] as Json]))
+  return { schema: { ...definitions, ...result }, wrapsResult: true }
 }

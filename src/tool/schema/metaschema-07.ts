@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv'
-import { fixedValidators } from '../../base/fixed-validators.ts'
+import { fixedValidators } from '../../base/published-schema.ts'
 
 const ajv = new Ajv({ strict: false, logger: false, validateFormats: false, code: { source: true, esm: true } })
 

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { fixedValidators } from '../../base/fixed-validators.ts'
+import { fixedValidators } from '../../base/published-schema.ts'
 
 const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false, code: { source: true, esm: true } })
 

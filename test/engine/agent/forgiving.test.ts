@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
-import { agentEngine } from '../../../src/engine/agent/agent-engine.ts'
-import { type AgentState } from '../../../src/engine/agent/agent-state.ts'
-import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
+import { agentEngine } from '../../../src/engine/agent-engine.ts'
+import { type AgentState } from '../../../src/engine/dialogue-state.ts'
+import { parseAgent } from '../../../src/registry/kinds/agent-kind.ts'
 import { startOf } from '../../../src/session/engine.ts'
 import { answerWith, callOf, Dialogue, exampleAgent } from '../dialogue.ts'
 

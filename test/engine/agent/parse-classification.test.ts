@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { parseClassification, parseLeniently } from '../../../src/engine/agent/parse-classification.ts'
+import { parseClassification, parseLeniently } from '../../../src/engine/agent-engine.ts'
 import { property } from '../../helpers/property.ts'
 
 const cases: ReadonlyArray<readonly [answer: string, meaning: boolean | undefined]> = [

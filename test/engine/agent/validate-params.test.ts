@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
-import { chosenOf, findProblem, textOf } from '../../../src/engine/agent/validate-params.ts'
-import { type AgentParameter, type AgentTool } from '../../../src/registry/kinds/agent/agent-setting.ts'
+import { chosenOf, findProblem, textOf } from '../../../src/engine/agent-engine.ts'
+import { type AgentParameter, type AgentTool } from '../../../src/registry/kinds/agent-setting.ts'
 import { property } from '../../helpers/property.ts'
 
 const required: AgentParameter = { type: 'string', maxLength: 5, absent: 'which?', empty: 'say it', tooLong: 'shorter' }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
-import { agentEngine } from '../../../src/engine/agent/agent-engine.ts'
-import { loopEngine } from '../../../src/engine/loop/loop-engine.ts'
-import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
+import { agentEngine } from '../../../src/engine/agent-engine.ts'
+import { loopEngine } from '../../../src/engine/loop-engine.ts'
+import { parseAgent } from '../../../src/registry/kinds/agent-kind.ts'
 import { type EngineStart, startOf } from '../../../src/session/engine.ts'
 import { answerWith, callOf, Dialogue } from '../dialogue.ts'
 

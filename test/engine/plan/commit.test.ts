@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { commitMessage } from '../../../src/engine/plan/commit-message.ts'
+import { commitMessage } from '../../../src/engine/plan/undo.ts'
 import { type PlanSetting } from '../../../src/engine/plan/plan-setting.ts'
 import { type CommitEffect } from '../../../src/session/model.ts'
 import { approved } from '../../session/approve.ts'

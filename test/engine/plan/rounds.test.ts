@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
-import { contextBlockOf } from '../../../src/engine/plan/context-blocks.ts'
+import { contextBlockOf } from '../../../src/engine/plan/messages.ts'
 import { type PlanSetting } from '../../../src/engine/plan/plan-setting.ts'
 import { PlanSession } from './plan-session.ts'
 

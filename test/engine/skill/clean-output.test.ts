@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { cleanOutputForAI } from '../../../src/engine/skill/clean-output.ts'
+import { cleanOutputForAI } from '../../../src/engine/clip.ts'
 import { cpuTimeOf } from '../../helpers/cpu-time.ts'
 import { property } from '../../helpers/property.ts'
 

@@ -1,7 +1,7 @@
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { skillEngine } from '../../../src/engine/skill/skill-engine.ts'
 import { SKILL, type SkillResult, type SkillSetting, type SkillState } from '../../../src/engine/skill/skill-state.ts'
-import { type AgentSetting } from '../../../src/registry/kinds/agent/agent-setting.ts'
+import { type AgentSetting } from '../../../src/registry/kinds/agent-setting.ts'
 import { resultOf, startOf } from '../../../src/session/engine.ts'
 import { type CommandPolicy, type ModelEffect, type Start } from '../../../src/session/model.ts'
 import { answerWith, callOf, Dialogue } from '../dialogue.ts'

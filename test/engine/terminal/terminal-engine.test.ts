@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { terminalEngine } from '../../../src/engine/terminal/terminal-engine.ts'
+import { terminalEngine } from '../../../src/engine/terminal-engine.ts'
 import { type LaterFact } from '../../../src/session/engine.ts'
 
 const MOMENT = { session: 's', seq: 1, at: 0, effects: 0, notices: 0 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AGENT_TEXTS } from '../../../src/engine/texts/agent-texts.ts'
-import { INSTRUCTIONS } from '../../../src/engine/texts/instructions.ts'
+import { AGENT_TEXTS } from '../../../src/engine/texts.ts'
+import { INSTRUCTIONS } from '../../../src/engine/dialogue.ts'
 
 const tables = [['what agents tell their users', AGENT_TEXTS], ['what models are told', INSTRUCTIONS]] as const
 

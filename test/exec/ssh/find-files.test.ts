@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { realpath, symlink } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { SshExecutor } from '../../../src/exec/ssh/ssh-executor.ts'
+import { SshExecutor } from '../../../src/exec/ssh-executor.ts'
 import { noSshd, startOpenSsh } from '../../helpers/sshd.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 

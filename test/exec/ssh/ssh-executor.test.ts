@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, describe, it } from 'node:test'
 import { type SshTarget } from '../../../src/config/operator.ts'
 import { type RunOptions } from '../../../src/exec/executor.ts'
-import { SshExecutor } from '../../../src/exec/ssh/ssh-executor.ts'
+import { SshExecutor } from '../../../src/exec/ssh-executor.ts'
 import { type Answer, startScriptedSsh, type TestSshd } from '../../helpers/sshd.ts'
 
 const WRONG = `SHA256:${'a'.repeat(43)}`

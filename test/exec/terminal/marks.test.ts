@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Marks, type Piece } from '../../../src/exec/terminal/marks.ts'
+import { Marks, type Piece } from '../../../src/exec/terminal/terminal.ts'
 import { cpuTimeOf } from '../../helpers/cpu-time.ts'
 
 const [START, END] = ['\x1b]7717;', '\x07']

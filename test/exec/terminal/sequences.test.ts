@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { SequenceFilter, TerminalModes } from '../../../src/exec/terminal/sequences.ts'
-import { KEPT_OUTPUT, ShownOutput } from '../../../src/exec/terminal/shown-output.ts'
+import { KEPT_OUTPUT, ShownOutput } from '../../../src/exec/terminal/terminal.ts'
 import { cpuTimeOf } from '../../helpers/cpu-time.ts'
 
 const [ST, BEL] = ['\x1b\\', '\x07']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ShellCommand } from '../../../src/exec/terminal/shell-command.ts'
+import { ShellCommand } from '../../../src/exec/terminal/typed-commands.ts'
 
 /** What a command is said to have printed, live and at its end, when a terminal shows these parts. */
 async function printed (parts: readonly string[]): Promise<{ readonly live: string, readonly stdout: string }> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { ShellState } from '../../../src/exec/terminal/shell-state.ts'
+import { ShellState } from '../../../src/exec/terminal/terminal-state.ts'
 
 describe('What a shell does, as its marks and the keys tell', () => {
   it('is a prompt when the first one comes, typing with a key, busy with Enter, and a prompt with the next one', t => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { ReaderSeat } from '../../../src/exec/terminal/terminal-reader.ts'
+import { ReaderSeat } from '../../../src/exec/terminal/terminal-state.ts'
 
 const MUCH = 600 * 1024
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { applyEdits, type Edit } from '../../../src/files/change/edit.ts'
-import { FileRefusal } from '../../../src/files/file-refusal.ts'
+import { applyEdits, type Edit } from '../../../src/files/change/action.ts'
+import { FileRefusal } from '../../../src/files/workspace-files.ts'
 import { property } from '../../helpers/property.ts'
 
 const codeOf = (text: string, edits: readonly Edit[]): string => {

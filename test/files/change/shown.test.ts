@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
 import { type ChangeOutcome, Journal } from '../../../src/files/change/journal.ts'
-import { preview } from '../../../src/files/context/preview.ts'
+import { preview } from '../../../src/files/workspaces.ts'
 import { createWorkspace, hashOf, type TestWorkspace } from './workspace.ts'
 
 let workspace: TestWorkspace

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
 import { Journal } from '../../../src/files/change/journal.ts'
-import { fulfil } from '../../../src/files/context/fulfil.ts'
+import { fulfil } from '../../../src/files/workspaces.ts'
 import { createWorkspace, hashOf, type TestWorkspace } from '../change/workspace.ts'
 
 let workspace: TestWorkspace

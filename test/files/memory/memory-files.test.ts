@@ -3,8 +3,8 @@ import { mkdir, readFile, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
-import { FileRefusal } from '../../../src/files/file-refusal.ts'
-import { readMemory, remember, type MemoryPlace } from '../../../src/files/memory/memory-files.ts'
+import { FileRefusal } from '../../../src/files/workspace-files.ts'
+import { readMemory, remember, type MemoryPlace } from '../../../src/files/memory-files.ts'
 import { createWorkspace, type TestWorkspace } from '../change/workspace.ts'
 
 let workspace: TestWorkspace

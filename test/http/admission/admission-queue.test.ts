@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { AdmissionQueue } from '../../../src/http/admission/admission-queue.ts'
-import { inTurn } from '../../../src/runtime/fairness.ts'
+import { AdmissionQueue } from '../../../src/http/admission.ts'
+import { inTurn } from '../../../src/runtime/event-loop.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
 
 const LIMIT = 100

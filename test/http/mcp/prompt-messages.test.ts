@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
-import { promptMessages } from '../../../src/http/mcp/prompt-messages.ts'
+import { promptMessages } from '../../../src/http/mcp-handler.ts'
 
 const rows: ReadonlyArray<readonly [what: string, part: JsonObject, block: JsonObject]> = [
   ['a text', { type: 'text', text: 'a' }, { type: 'text', text: 'a' }],

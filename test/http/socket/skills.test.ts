@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { skillFrames } from '../../../src/http/socket/skill-frames.ts'
+import { skillFrames } from '../../../src/http/socket/socket-skill.ts'
 import { type Transition } from '../../../src/session/model.ts'
 import { scratchRepository } from '../../helpers/scratch-repository.ts'
 import { type Service, startService } from '../../helpers/service.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { parseScript, readScript } from '../../../src/llm/builtin/read-script.ts'
+import { parseScript, readScript } from '../../../src/llm/read-script.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const REFUSED: ReadonlyArray<readonly [what: string, text: string, message: string]> = [

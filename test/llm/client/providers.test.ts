@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseProviders } from '../../../src/llm/client/providers.ts'
+import { parseProviders } from '../../../src/llm/providers.ts'
 
 const YAML = `
 providers:

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { DEFAULT_RETRY } from '../../../src/llm/client/retry.ts'
+import { DEFAULT_RETRY } from '../../../src/llm/create-model-client.ts'
 
 describe('DEFAULT_RETRY', () => {
   it('tries again after 100 ms and then after 300 ms', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { type Client } from 'undici'
-import { Connections } from '../../../src/llm/provider/connections.ts'
+import { Connections } from '../../../src/llm/exchange.ts'
 import { type Answer, startUpstream } from '../../helpers/upstream-server.ts'
-import { undici } from '../../../src/runtime/undici.ts'
+import { undici } from '../../../src/runtime/http-modules.ts'
 
 async function open (t: TestContext, answer: Answer = (_hit, response) => response.end('ok')) {
   const upstream = await startUpstream(answer)

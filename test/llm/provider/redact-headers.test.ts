@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runInNewContext } from 'node:vm'
-import { redactHeaders } from '../../../src/llm/provider/redact-headers.ts'
+import { redactHeaders } from '../../../src/llm/create-model-client.ts'
 
 describe('redactHeaders', () => {
   const cases: ReadonlyArray<readonly [headers: Record<string, string>, text: string, expected: string]> = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseRetryAfter } from '../../../src/llm/provider/retry-after.ts'
+import { parseRetryAfter } from '../../../src/llm/judge-reply.ts'
 
 describe('parseRetryAfter', () => {
   const now = Date.parse('2026-11-21T10:00:00Z')

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { EventRelay, type RelayedAs } from '../../../src/llm/stream/event-relay.ts'
-import { createFrameParser, type Frame } from '../../../src/llm/stream/frame.ts'
+import { EventRelay, type RelayedAs, StreamJudge } from '../../../src/llm/open-stream.ts'
+import { createFrameParser, type Frame } from '../../../src/llm/frame.ts'
 import { type StreamEnd } from '../../../src/llm/model-client.ts'
-import { StreamJudge } from '../../../src/llm/stream/stream-judge.ts'
 import { UpstreamError } from '../../../src/llm/upstream-error.ts'
 import { property } from '../../helpers/property.ts'
 

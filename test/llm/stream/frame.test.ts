@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createFrameParser, type Frame } from '../../../src/llm/stream/frame.ts'
+import { createFrameParser, type Frame } from '../../../src/llm/frame.ts'
 
 const KEY = 'sk-secret'
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json } from '../../../src/base/json.ts'
-import { RejectedEntry } from '../../../src/registry/diagnostic/diagnostic.ts'
-import { agentKind } from '../../../src/registry/kinds/agent/agent-kind.ts'
-import { parseAgent } from '../../../src/registry/kinds/agent/parse-agent.ts'
-import { findToolProblems } from '../../../src/registry/lint/tool-uses.ts'
+import { RejectedEntry } from '../../../src/registry/diagnostic.ts'
+import { agentKind, parseAgent } from '../../../src/registry/kinds/agent-kind.ts'
+import { findToolProblems } from '../../../src/registry/unknown-names.ts'
 
 /** What a publisher is told. */
 function mistakes (agent: Json): string[] {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
-import { type RejectedEntry } from '../../../src/registry/diagnostic/diagnostic.ts'
-import { agentKind } from '../../../src/registry/kinds/agent/agent-kind.ts'
+import { type RejectedEntry } from '../../../src/registry/diagnostic.ts'
+import { agentKind } from '../../../src/registry/kinds/agent-kind.ts'
 
 const step = { prompt: 'x' }
 const cases: ReadonlyArray<readonly [title: string, agent: JsonObject, useless: readonly string[]]> = [

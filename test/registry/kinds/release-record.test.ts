@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json } from '../../../src/base/json.ts'
-import { parseReleaseRecord } from '../../../src/registry/kinds/release/release-record.ts'
+import { parseReleaseRecord } from '../../../src/registry/kinds/release-record.ts'
 
 const MOVE = { label: 'production', from: null, to: [{ version: 1, weight: 90 }, { version: 2, weight: 10 }], at: '2026-01-01T00:00:00Z', by: 'ada' }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { contentTag } from '../../../src/registry/kinds/content-tag.ts'
-import { type RejectedEntry } from '../../../src/registry/diagnostic/diagnostic.ts'
-import { skillKind, type SkillDefinition } from '../../../src/registry/kinds/skill/skill-kind.ts'
-import { wholeSkillText } from '../../../src/registry/kinds/skill/skill-text.ts'
+import { contentTag } from '../../../src/registry/kinds/entry-kind.ts'
+import { type RejectedEntry } from '../../../src/registry/diagnostic.ts'
+import { skillKind, type SkillDefinition } from '../../../src/registry/kinds/skill-kind.ts'
+import { wholeSkillText } from '../../../src/registry/kinds/skill-definition.ts'
 
 const read = (text: string) => skillKind.define('git.quick-commit', skillKind.decode(text).value, 'direct')
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json } from '../../../src/base/json.ts'
-import { RejectedEntry } from '../../../src/registry/diagnostic/diagnostic.ts'
-import { parseTests } from '../../../src/registry/kinds/tests/test-cases.ts'
+import { RejectedEntry } from '../../../src/registry/diagnostic.ts'
+import { parseTests } from '../../../src/registry/kinds/tests-kind.ts'
 
 describe('Tests of a prompt', () => {
   it('are read with their defaults', () => {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { mkdir, symlink } from 'node:fs/promises'
 import { describe, it, type TestContext } from 'node:test'
-import { ANYONE, type Caller } from '../../../src/access/caller.ts'
-import { NamePatterns } from '../../../src/access/name-patterns.ts'
+import { ANYONE, type Caller, NamePatterns } from '../../../src/access/caller.ts'
 import { type LocalTarget, NOTHING_OFFERED, type Workspace } from '../../../src/config/operator.ts'
 import { Executors } from '../../../src/exec/executors.ts'
-import { ForeignSkills, placeOfSkills } from '../../../src/service/sessions/offers/foreign-skills.ts'
-import { type SkillSource } from '../../../src/service/sessions/offers/skill-places.ts'
+import { ForeignSkills, placeOfSkills, type SkillSource } from '../../../src/service/sessions/offers.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: d\ntemplate: true\n---\nDo {{it}}.`

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
-import { ANYONE, type Caller } from '../../../src/access/caller.ts'
-import { NamePatterns } from '../../../src/access/name-patterns.ts'
-import { RightsWatch } from '../../../src/access/rights-watch.ts'
-import { createPerformer, type Performers } from '../../../src/service/sessions/perform/performer.ts'
-import { refusalOf } from '../../../src/service/sessions/rules/session-rights.ts'
+import { ANYONE, type Caller, NamePatterns } from '../../../src/access/caller.ts'
+import { RightsWatch } from '../../../src/access/rights.ts'
+import { createPerformer, type Performers } from '../../../src/service/sessions/performer.ts'
+import { refusalOf } from '../../../src/service/sessions/session-rights.ts'
 import { type Effect } from '../../../src/session/model.ts'
-import { type ActiveEffect, type Outcome } from '../../../src/session/performer.ts'
+import { type ActiveEffect, type Outcome } from '../../../src/session/effects.ts'
 import { type Session } from '../../../src/session/session.ts'
 
 const limited = (...runs: string[]): Caller => ({ ...ANYONE, name: 'ann', runs: new NamePatterns(runs) })

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { goldenOf } from '../../../src/service/sessions/trace/golden.ts'
-import { maskJson, maskSecrets } from '../../../src/service/sessions/trace/mask-secrets.ts'
-import { sessionOfTrace, traceIdOf, traceOf } from '../../../src/service/sessions/trace/trace.ts'
+import { goldenOf } from '../../../src/service/sessions/traces.ts'
+import { maskJson, maskSecrets, sessionOfTrace, traceIdOf, traceOf } from '../../../src/service/sessions/trace.ts'
 import { PlanSession } from '../../engine/plan/plan-session.ts'
 
 const masks: ReadonlyArray<readonly [string, string]> = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { describe, it } from 'node:test'
-import { withSafeEviction } from '../../../src/session/store/redis/safe-eviction.ts'
+import { withSafeEviction } from '../../../src/session/store/redis-session-store.ts'
 import { type RedisConnection } from '../../../src/store/redis/redis-connection.ts'
 import { quietLog } from '../../helpers/quiet-log.ts'
 

@@ -1,5 +1,5 @@
 // Keeps on appending to a session in a folder until it is killed; prints each acknowledged number. argv: folder, id.
-import { createDirectorySessionStore } from '../../../src/session/store/directory/directory-session-store.ts'
+import { createDirectorySessionStore } from '../../../src/session/store/directory-session-store.ts'
 import { type Position } from '../../../src/session/model.ts'
 import { append } from './session-appends.ts'
 import { quietLog } from '../../helpers/quiet-log.ts'

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { stringifyJson } from '../../../src/base/json.ts'
 import { type Head, type Position, type Status, type Transition } from '../../../src/session/model.ts'
-import { readShown } from '../../../src/session/read-log.ts'
-import { type Append, type SessionStore } from '../../../src/session/session-store.ts'
+import { readShown } from '../../../src/session/session-log.ts'
+import { type Append, type SessionStore } from '../../../src/session/store/session-store.ts'
 
 /** What a test wants of an append; the rest does not matter to it. */
 export interface AppendWishes {

@@ -1,5 +1,5 @@
-import { type Pty, type PtyEnd, type PtyOptions } from '../../../src/exec/pty.ts'
-import { MARK, NOTHING } from '../../../src/exec/terminal/shell-lines.ts'
+import { type Pty, type PtyEnd, type PtyOptions } from '../../../src/exec/executor.ts'
+import { MARK, NOTHING } from '../../../src/exec/scripts.ts'
 
 /** The process in which a shell's terminal is. */
 export interface ShellHost {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it, type TestContext } from 'node:test'
-import { createDirectoryStore } from '../../../src/store/directory/directory-store.ts'
-import { type StoreKeys } from '../../../src/store/keys.ts'
+import { createDirectoryStore } from '../../../src/store/directory-store.ts'
+import { type StoreKeys } from '../../../src/store/store.ts'
 import { listAll } from '../../helpers/list-all.ts'
 import { quietLog } from '../../helpers/quiet-log.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -51,7 +51,7 @@ describe('A folder with .prompt files', () => {
 
   it('loads nothing of Dotprompt before there is one', () => {
     const program = `
-      import { createDirectoryStore } from './src/store/directory/directory-store.ts'
+      import { createDirectoryStore } from './src/store/directory-store.ts'
       import { createRequire } from 'node:module'
       import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs'
       const directory = mkdtempSync('/tmp/ai-prompt-shell-')

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { cpuTimeOf } from '../../helpers/cpu-time.ts'
 import { renderText } from '../../helpers/render-text.ts'
-import { dotpromptToJson, readDotprompt } from '../../../src/store/dotprompt/read-dotprompt.ts'
+import { dotpromptToJson, readDotprompt } from '../../../src/store/read-dotprompt.ts'
 
 const HEAD = `---
 # of the front matter

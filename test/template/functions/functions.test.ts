@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { FunctionError, type TemplateFunction } from '../../../src/template/functions/function.ts'
-import { FUNCTIONS } from '../../../src/template/functions/functions.ts'
+import { FunctionError, type TemplateFunction } from '../../../src/template/template-function.ts'
+import { FUNCTIONS } from '../../../src/template/functions.ts'
 import { type Json } from '../../../src/base/json.ts'
 import { isToolResult, markToolResult, NOTHING, type Value } from '../../../src/template/value.ts'
 

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
-import { compareTexts } from '../../../src/template/go/value/bytes.ts'
-import { goInt } from '../../../src/template/go/value/go-value.ts'
+import { compareTexts } from '../../../src/template/go/bytes.ts'
+import { goInt } from '../../../src/template/go/go-value.ts'
 import { type TestTool } from './workbench.ts'
 
 const isInteger = (value: Json | undefined): value is number | bigint => typeof value === 'bigint' || Number.isInteger(value)

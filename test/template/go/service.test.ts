@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isGoDataName } from '../../../src/template/go/value/data-names.ts'
-import { GoByte, GoComplex, GoFloat } from '../../../src/template/go/value/go-value.ts'
+import { GoByte, GoComplex, GoFloat, isGoDataName } from '../../../src/template/go/go-value.ts'
 import { language, render, type World } from './workbench.ts'
 
 const WORLD: World = {

@@ -1,16 +1,12 @@
 import { type Frame, type Link, type Template } from '../../../src/template/language.ts'
-import { renderToFixpoint } from '../../../src/template/run/fixpoint.ts'
-import { createGoLanguage } from '../../../src/template/go/create-go-language.ts'
+import { DEFAULT_LIMITS, type EnvironSource, type Limits, renderToFixpoint, Run, type RunOptions } from '../../../src/template/run.ts'
+import { createGoLanguage } from '../../../src/template/go/go-language.ts'
 import { fakeEnvirons } from '../../helpers/fake-run.ts'
-import { type EnvironSource } from '../../../src/template/run/environ-source.ts'
-import { DEFAULT_LIMITS, type Limits } from '../../../src/template/limits.ts'
-import { Run, type RunOptions } from '../../../src/template/run/run.ts'
-import { type LinkedTool, type ToolCall } from '../../../src/template/run/tool-call.ts'
-import { type Trace } from '../../../src/template/explain/trace.ts'
-import { ScopeRoot } from '../../../src/template/run/scope.ts'
+import { FunctionError, type LinkedTool, type TemplateFunction, type ToolCall } from '../../../src/template/template-function.ts'
+import { type Trace } from '../../../src/template/trace.ts'
+import { ScopeRoot } from '../../../src/template/scope.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../../src/base/json.ts'
 import { markToolResult, NOTHING, type Value } from '../../../src/template/value.ts'
-import { FunctionError, type TemplateFunction } from '../../../src/template/functions/function.ts'
 
 /** A tool of the tests: a function of its arguments by position; `undefined` stands for a failed call. */
 export type TestTool = (...args: readonly Json[]) => Json | undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type SshTarget } from '../../../../src/config/operator.ts'
-import { circumstancesOf } from '../../../../src/service/sessions/offers/circumstances.ts'
+import { circumstancesOf } from '../../../../src/service/sessions/open-sessions.ts'
 import { type Effect } from '../../../../src/session/model.ts'
 import { type Session } from '../../../../src/session/session.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { USUAL_SIZE } from '../../../../src/exec/pty.ts'
+import { USUAL_SIZE } from '../../../../src/exec/executor.ts'
 import { Terminal } from '../../../../src/exec/terminal/terminal.ts'
 import { Terminals } from '../../../../src/exec/terminal/terminals.ts'
-import { keepOpen } from '../../../../src/service/sessions/perform/shell.ts'
+import { keepOpen } from '../../../../src/service/sessions/perform-commands.ts'
 import { type Session } from '../../../../src/session/session.ts'
 import { FakeShell } from '../../../session/terminals/fake-shell.ts'
 

@@ -1,0 +1,205 @@
+import { hash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { Log } from '../runtime/telemetry.ts'
+import { isLabel, LATEST } from '../registry/kinds/release-record.ts'
+import { type Caller, type CallerLimits, impliedRoles, isRole, NamePatterns, type Role, ROLES } from './caller.ts'
+
+/** The pause between two reads of the token file, in ms. A token that is removed from the file is refused within about that time. */
+const INTERVAL = 1000
+
+export interface TokenFileOptions {
+  readonly path: string
+  /** The limits of a caller whose token sets no limits of its own. */
+  readonly defaults: CallerLimits
+  readonly log: Log
+}
+
+/**
+ * The tokens in a file that is read again while the service runs, so that tokens can be given and revoked without a restart. When the file cannot be
+ * parsed, that is logged and the last good tokens stay valid, because a mistake in the file must lock nobody out. The whole file is read each time,
+ * since it is small. A file watcher would miss the symbolic links that Kubernetes swaps behind a mounted Secret, and the modification time does not
+ * show two changes within one tick of the clock.
+ */
+export class TokenFile {
+  readonly #options: TokenFileOptions
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #text: string
+  #holders: TokenHolders
+  #problem: string | undefined
+
+  /**
+   * Reads the token file and begins to watch it.
+   * @throws Error when the file cannot be used; its message gives the reason and quotes no hash
+   */
+  static async open (options: TokenFileOptions): Promise<TokenFile> {
+    const text = await readFile(options.path, 'utf8')
+    return new TokenFile(options, text, parse(text, options.defaults))
+  }
+
+  private constructor (options: TokenFileOptions, text: string, holders: TokenHolders) {
+    this.#options = options
+    this.#text = text
+    this.#holders = holders
+    this.#schedule()
+  }
+
+  /** Finds the caller who holds a token, in the last version of the file that could be parsed; `undefined` for an unknown token. */
+  find (token: string): Caller | undefined {
+    return this.#holders.findCaller(token)
+  }
+
+  /** Finds the caller with a name, in the last version of the file that could be parsed; `undefined` for an unknown name. */
+  named (name: string): Caller | undefined {
+    return this.#holders.callerNamed(name)
+  }
+
+  /** The names of all callers, in the last version of the file that could be parsed. */
+  names (): readonly string[] {
+    return this.#holders.names()
+  }
+
+  /** Reads the token file again; a timer calls this about once a second. */
+  async refresh (): Promise<void> {
+    const { path, defaults, log } = this.#options
+    try {
+      const text = await readFile(path, 'utf8')
+      if (text !== this.#text) {
+        this.#holders = parse(text, defaults)
+        this.#text = text
+        log.info({}, 'API_TOKENS_FILE has changed: its tokens are in force')
+      } else if (this.#problem !== undefined) {
+        log.info({}, 'API_TOKENS_FILE is as it was before')
+      }
+      this.#problem = undefined
+    } catch (error) {
+      const { message } = error as Error
+      if (message !== this.#problem) {
+        log.error({ reason: message }, 'API_TOKENS_FILE cannot be used: the tokens of before stay in force, and those that it should revoke')
+      }
+      this.#problem = message
+    }
+  }
+
+  close (): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+  }
+
+  /** Plans the next read only after the last one has ended, so that reads never overlap on a slow disk. */
+  #schedule (): void {
+    if (!this.#isClosed) this.#timer = setTimeout(() => { void this.refresh().then(() => { this.#schedule() }) }, INTERVAL).unref()
+  }
+}
+
+/** Parses the token file. An empty file is refused: it is more likely half written than meant to lock everybody out. */
+function parse (text: string, defaults: CallerLimits): TokenHolders {
+  if (text.trim() === '') throw new Error('expected at least one token, and the file is empty')
+  return parseTokens(text, defaults)
+}
+
+/** The callers who hold tokens, by token and by name. */
+export interface TokenHolders {
+  /** Finds the caller who holds a token; `undefined` for an unknown token. */
+  findCaller (token: string): Caller | undefined
+  /** Finds the caller with a name; `undefined` for an unknown name. Of several tokens with one name the last one counts. */
+  callerNamed (name: string): Caller | undefined
+  /** The names of all callers. */
+  names (): readonly string[]
+}
+
+/** Finds callers by name. Sessions use it, because a session keeps only the name of its owner, and runs on when no request brings a token. */
+export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
+
+/** The names of the optional parts that follow the hash of the token in a line of `API_TOKENS`. */
+export type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
+
+/**
+ * Matches the plain text of a token, which does not belong in `API_TOKENS`: the line with the token's hash, which `aps token` prints
+ * below the token, does.
+ */
+const TOKEN = /^aps_[\w-]{16,}/
+
+/** The longest name of a caller that error messages quote, in characters. A longer text may be a secret that was put in the wrong place. */
+const LONGEST_SHOWN = 16
+
+export const EXTRAS: readonly Extra[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens']
+
+/**
+ * Reads `API_TOKENS`: one token a line, or several separated by commas. Each is `name:role+role:sha256`, followed, without a space, by
+ * `[:prompts=pattern|pattern][:environs=pattern|pattern][:runs=pattern|pattern]`
+ * `[:targets=pattern|pattern][:labels=label|label][:serve=label][:requests=600][:tokens=100000]`. Two entries may have the same name, so that a token
+ * can be replaced while both are in use.
+ * @param defaults the limits of callers whose tokens name none of their own
+ * @throws Error that names the entry and what was expected, and quotes neither a hash nor a text that may be a token
+ */
+export function parseTokens (text: string, defaults: CallerLimits): TokenHolders {
+  const callers = new Map<string, Caller>()
+  const names = new Map<string, Caller>()
+  for (const [index, line] of text.split(/[\s,]+/).filter(line => line !== '').entries()) {
+    const { digest, caller } = parseLine(line, index + 1, defaults)
+    if (callers.has(digest)) throw new Error(`entry ${index + 1} has the hash of another entry`)
+    callers.set(digest, caller)
+    names.set(caller.name, caller)
+  }
+  // The time of a look-up depends on the hash of the presented token. An attacker cannot choose that hash digit by digit, as he could choose the
+  // token, so the time reveals nothing about the valid tokens.
+  return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name), names: () => [...names.keys()] }
+}
+
+/** The hash that is kept in place of a token. A fast hash is safe here, because tokens are random, have 256 bits, and cannot be guessed. */
+export function hashToken (token: string): string {
+  return hash('sha256', token, 'hex')
+}
+
+function parseLine (line: string, number: number, defaults: CallerLimits): { digest: string, caller: Caller } {
+  const [name = '', roleNames = '', digest = '', ...extras] = line.split(':')
+  const isShown = name.length <= LONGEST_SHOWN && isName(name) && !name.startsWith('aps_')
+  const fail = (reason: string): never => { throw new Error(`entry ${number}${isShown ? ` ("${name}")` : ''}: ${reason}`) }
+  if (TOKEN.test(name)) fail('this is a token, which is for its caller; the line that npx ai-prompt-shell token prints below it is meant')
+  if (!isName(name)) fail('expected a name of letters, digits, ".", "_" and "-" before the first ":"')
+  const roles = roleNames.split('+')
+  if (!roles.every(isRole)) fail(`expected roles out of ${ROLES.join(', ')}, joined by "+"`)
+  if (!/^[0-9a-f]{64}$/i.test(digest)) fail('expected the SHA-256 of the token in 64 hex digits; npx ai-prompt-shell token makes one')
+  const given = parseExtras(extras, fail)
+  const patterns = (extra: 'prompts' | 'environs' | 'runs' | 'targets') => {
+    try {
+      return given[extra] === undefined ? undefined : new NamePatterns(given[extra].split('|'))
+    } catch (error) {
+      return fail((error as Error).message)
+    }
+  }
+  const count = (extra: 'requests' | 'tokens') => {
+    if (given[extra] !== undefined && !/^[1-9]\d{0,11}$/.test(given[extra])) fail(`expected ${extra}= with a number a minute`)
+    return given[extra] === undefined ? defaults[extra] : Number(given[extra])
+  }
+  const label = (text: string) => isLabel(text) ? text : fail(`labels=: "${text}" is no name of a label`)
+  const caller = {
+    name,
+    roles: impliedRoles(roles as Role[]),
+    facts: { name, roles: [...new Set(roles)].sort() },
+    prompts: patterns('prompts'),
+    environs: patterns('environs'),
+    runs: patterns('runs'),
+    targets: patterns('targets'),
+    labels: given.labels === undefined ? undefined : new Set(given.labels.split('|').map(label)),
+    serve: given.serve === undefined || isLabel(given.serve) || given.serve === LATEST ? given.serve : fail(`serve=: "${given.serve}" is no name of a label`),
+    limits: { requests: count('requests'), tokens: count('tokens') }
+  }
+  return { digest: digest.toLowerCase(), caller }
+}
+
+function isName (text: string): boolean {
+  return /^[\w.-]{1,64}$/.test(text)
+}
+
+function parseExtras (extras: readonly string[], fail: (reason: string) => never): Partial<Record<Extra, string>> {
+  const given: Partial<Record<Extra, string>> = {}
+  for (const extra of extras) {
+    const [, key = '', value = ''] = /^([a-z]+)=(.+)$/.exec(extra) ?? []
+    if (!EXTRAS.some(each => each === key)) fail(`expected ${EXTRAS.map(each => `${each}=`).join(', ')} after the hash`)
+    if (Object.hasOwn(given, key)) fail(`${key}= is there twice`)
+    given[key as Extra] = value
+  }
+  return given
+}

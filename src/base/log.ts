@@ -1,7 +1,0 @@
-/** The log of the service: those functions of a pino logger that the code uses. The fields come before the message, so that lines can be searched by field. */
-export interface Log {
-  debug (fields: object, message: string): void
-  info (fields: object, message: string): void
-  warn (fields: object, message: string): void
-  error (fields: object, message: string): void
-}

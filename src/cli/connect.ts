@@ -1,0 +1,218 @@
+import { execSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { addAbortSignal } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { parseEnv } from 'node:util'
+import type { Command } from 'commander'
+import { type JsonObject, parseJson } from '../base/json.ts'
+import { yamlToJson } from '../store/decode-value.ts'
+import { listOf, objectOf, textOf } from './api-client.ts'
+import type { Cli } from './context.ts'
+import { CliError, EXIT, usageError } from './output.ts'
+
+/** A service whose address and token the user has saved with `aps login`. */
+interface Profile {
+  readonly url: string
+  readonly token?: string
+  /** A shell command that prints the token, for users who keep it in a password manager. */
+  readonly tokenCommand?: string
+}
+
+/** The content of the user's file of profiles, which `aps login` writes. */
+interface Profiles {
+  /** The name of the profile that a command uses if the user names none; `undefined` if no profile was saved. */
+  readonly current: string | undefined
+  readonly named: ReadonlyMap<string, Profile>
+}
+
+const NONE: Profiles = { current: undefined, named: new Map() }
+
+/** The path of the user's file of profiles; `undefined` if no home folder is known. */
+function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: Environment): string | undefined {
+  const above = folder || (home || windows ? join(home || windows || '', '.config') : '')
+  return above === '' ? undefined : join(above, 'ai-prompt-shell', 'config.yaml')
+}
+
+/**
+ * Reads the user's file of profiles.
+ * @returns an empty list of profiles if there is no file
+ * @throws CliError if the file is wrong, or if its permissions let other users of the machine read it
+ */
+function readProfiles (environment: Environment): Profiles {
+  const file = profilesFile(environment)
+  if (file === undefined) return NONE
+  const text = readPrivate(file)
+  if (text === undefined || text.trim() === '') return NONE
+  const read = yamlToJson(text)
+  if (read.kind !== 'text') throw usageError(`${file} ${read.kind === 'bad' ? read.reason : 'is gone'}`)
+  const { profile, profiles } = objectOf(parseJson(read.text))
+  return {
+    current: textOf(profile) === '' ? undefined : textOf(profile),
+    named: new Map(Object.entries(objectOf(profiles)).map(([name, value]) => [name, profileIn(objectOf(value))]))
+  }
+}
+
+/** Saves a profile, and makes it the current one. @returns the path of the file */
+async function writeProfile (environment: Environment, name: string, profile: Profile): Promise<string> {
+  const file = profilesFile(environment)
+  if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')
+  const { named } = readProfiles(environment)
+  const { stringify } = await import('yaml')
+  const content = stringify({ profile: name, profiles: Object.fromEntries(new Map([...named, [name, profile]])) })
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 })
+  const temporary = `${file}.${process.pid}`
+  await writeFile(temporary, content, { mode: 0o600 })
+  await chmod(temporary, 0o600)
+  await rename(temporary, file)
+  return file
+}
+
+function readPrivate (file: string): string | undefined {
+  try {
+    const isOpen = process.platform !== 'win32' && (statSync(file).mode & 0o077) !== 0
+    if (isOpen) throw usageError(`${file} may be read by others, and tokens are in it: chmod 600 ${file}`)
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw (error as NodeJS.ErrnoException).code === undefined ? error : usageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+function profileIn ({ url, token, tokenCommand }: JsonObject): Profile {
+  return {
+    url: textOf(url),
+    ...(textOf(token) === '' ? {} : { token: textOf(token) }),
+    ...(textOf(tokenCommand) === '' ? {} : { tokenCommand: textOf(tokenCommand) })
+  }
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** The address of the service when no option, variable or profile gives one. */
+export const DEFAULT_URL = 'http://127.0.0.1:8080'
+
+/** The longest time, in ms, that the `tokenCommand` of a profile can take to print a token: some such commands ask a person first. */
+const TOKEN_PATIENCE = 60_000
+
+/** The options that say which service a command talks to. */
+export interface AddressOptions {
+  readonly url?: string
+  /** The name of a profile: an address and a token that `aps login` has saved. */
+  readonly at?: string
+}
+
+/** The address of a service, and the token for it. */
+interface Address {
+  readonly url: string
+  /** The profile that gave the address; left out where none did. */
+  readonly profile?: Profile
+  /** Finds the token; `''` for none. @throws CliError */
+  token (): string
+}
+
+/**
+ * Finds the address of the service. Options come before environment variables, these before profiles (what `aps login` has saved), and these
+ * before the file `.env` of the folder, which also configures the service there. The token of a profile is sent only to the address of that
+ * profile.
+ * @throws CliError for the name of a profile that does not exist
+ */
+export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
+  if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
+  const ofVariable = () => environment['APS_TOKEN'] ?? ''
+  const said = url ?? (profile === undefined ? environment['APS_URL'] || undefined : undefined)
+  if (said !== undefined) return { url: said, token: ofVariable }
+  const profiles = readProfiles(environment)
+  const name = profile ?? (environment['APS_PROFILE'] || profiles.current)
+  if (name === undefined) return addressHere(environment)
+  const chosen = profiles.named.get(name)
+  if (chosen === undefined) {
+    const known = [...profiles.named.keys()]
+    throw usageError(`there is no profile "${name}"${known.length === 0 ? '; aps login makes one' : `: expected one of ${known.join(', ')}`}`)
+  }
+  // The token of a profile that an option names comes before `APS_TOKEN`, which may be for another service.
+  const token = profile === undefined ? () => ofVariable() || tokenOf(chosen, environment) : () => tokenOf(chosen, environment) || ofVariable()
+  return { url: chosen.url || DEFAULT_URL, profile: chosen, token }
+}
+
+/**
+ * The address by the file `.env` of the folder: its `APS_URL`, or this machine with the `PORT` of the service. Anybody can have written a folder's
+ * file, so the user's own token goes to this machine only, and to another one only the token that stands in the file.
+ */
+function addressHere (environment: Environment): Address {
+  const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = parseEnv(readHere('.env'))
+  if (url) return { url, token: () => token ?? '' }
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0
+  return { url: isPort ? `http://127.0.0.1:${port}` : DEFAULT_URL, token: () => environment['APS_TOKEN'] ?? token ?? '' }
+}
+
+function readHere (file: string): string {
+  try {
+    return existsSync(file) ? readFileSync(file, 'utf8') : ''
+  } catch (error) {
+    throw usageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */
+function tokenOf ({ token = '', tokenCommand }: Profile, environment: Environment): string {
+  if (tokenCommand === undefined) return token
+  try {
+    return execSync(tokenCommand, { encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'inherit'], timeout: TOKEN_PATIENCE }).trim()
+  } catch {
+    throw new CliError(EXIT.TOKEN, 'the profile\'s tokenCommand has failed')
+  }
+}
+
+interface LoginOptions extends AddressOptions { readonly tokenStdin?: true, readonly tokenCommand?: string }
+
+/**
+ * Adds `aps login`: saves the address of a service, and its token or the command that prints one, as a profile, once the service has
+ * accepted the token.
+ */
+export function addLoginCommand (program: Command, cli: Cli): void {
+  program.command('login').description('keep the address and the token of a service as a profile, which is asked from then on')
+    .option('--token-stdin', 'the token is what stdin has')
+    .option('--token-command <command>', 'in place of the token, a command of the shell that prints it')
+    .action(async (_options: object, command: Command) => {
+      const { output } = cli.open(command)
+      const { url: given, at: name = cli.environment['APS_PROFILE'] || 'default', tokenStdin, tokenCommand } = command.optsWithGlobals<LoginOptions>()
+      if (tokenStdin === true && tokenCommand !== undefined) throw usageError('--token-stdin and --token-command both say what the token is: give one of them')
+      const url = given ?? (cli.environment['APS_URL'] || readProfiles(cli.environment).named.get(name)?.url || DEFAULT_URL)
+      const token = tokenStdin === true ? (await text(addAbortSignal(cli.signal, cli.stdin))).trim() : undefined
+      if (token === '') throw usageError('--token-stdin: expected a token, and stdin was empty')
+      const profile = { url, ...(token === undefined ? {} : { token }), ...(tokenCommand === undefined ? {} : { tokenCommand }) }
+      const caller = objectOf(await cli.connect(url, tokenOf(profile, cli.environment)).get('/api/caller'))
+      const file = await writeProfile(cli.environment, name, profile)
+      if (output.wantsJson) return await output.json(caller)
+      const roles = listOf(caller['roles']).map(textOf).join(', ')
+      const who = textOf(caller['mode']) === 'open' ? 'which asks for no token' : `as ${textOf(caller['name'])} (${roles})`
+      await output.words(`${url} is asked from now on, ${who}; profile "${name}" in ${file}`)
+    })
+}
+
+/** Adds `aps status`, which prints how many entries of each kind a service has, and what is wrong with them. */
+export function addStatusCommand (program: Command, cli: Cli): void {
+  program.command('status').description('show what a service serves, and what is wrong with what is registered')
+    .action(async (_options: object, command: Command) => {
+      const { api, output } = cli.open(command)
+      const ready = objectOf(await api.get('/readyz'))
+      // The list of problems needs the role `read`: the command ends here with an error if the token does not have that role.
+      const problems = await api.list('/api/status/entries', { limit: '200' })
+      if (output.wantsJson) return await output.json({ ...ready, problems })
+      const store = objectOf(ready['store'])
+      await output.words(`${textOf(ready['status'])}: ${textOf(store['variant'])}, changes are ${textOf(store['changes'])}`)
+      const kinds = Object.entries(objectOf(ready['kinds'])).map(([name, kind]) => {
+        const { entries, revision, held } = objectOf(kind)
+        return [name, String(entries ?? ''), textOf(revision), held === true ? 'held' : '']
+      })
+      await output.rows(['kind', 'entries', 'revision', 'state'], kinds)
+      for (const problem of problems.map(objectOf)) {
+        const name = textOf(problem['key']) || textOf(problem['cursor'])
+        for (const { severity, code, message, line, column } of listOf(problem['diagnostics']).map(objectOf)) {
+          await output.words(`${name}:${String(line)}:${String(column)}: ${textOf(severity)}: ${textOf(message)} (${textOf(code)})`)
+        }
+      }
+    })
+}

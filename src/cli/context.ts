@@ -1,0 +1,218 @@
+import { readFile } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts'
+import { revealHidden } from '../base/text.ts'
+import type { ApiClient } from './api-client.ts'
+import { type Output, usageError } from './output.ts'
+
+/** The decision of a person about a proposed command. */
+export type CommandChoice =
+  /** The command to run, which the person may have edited. */
+  | { readonly kind: 'run', readonly command: string }
+  | { readonly kind: 'skip' | 'cancel' | 'paste' }
+
+const KEYS: Readonly<Record<string, 'run' | 'edit' | 'skip' | 'cancel' | 'paste'>> = {
+  y: 'run',
+  yes: 'run',
+  да: 'run',
+  e: 'edit',
+  edit: 'edit',
+  s: 'skip',
+  skip: 'skip',
+  n: 'skip',
+  no: 'skip',
+  нет: 'skip',
+  'skill:skip': 'skip',
+  c: 'cancel',
+  cancel: 'cancel',
+  'skill:cancel': 'cancel',
+  p: 'paste',
+  paste: 'paste'
+}
+
+const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (cancel)', paste: 'p (paste what it printed elsewhere)' } as const
+
+type Offer = keyof typeof WORDS
+
+/**
+ * Asks the user what to do with a command that an agent or a skill proposes, until the answer is one of those offered.
+ * @param question the text before the list of answers
+ * @param offers the answers that are possible
+ * @returns `undefined` when the input has ended
+ */
+export async function chooseCommand (
+  command: string,
+  question: string,
+  offers: readonly Offer[],
+  { lines, output }: { readonly lines: Lines, readonly output: Output }
+): Promise<CommandChoice | undefined> {
+  for (;;) {
+    await output.words(`${question} ${offers.map(offer => WORDS[offer]).join(', ')}`)
+    const line = await lines.next()
+    if (line === undefined) return undefined
+    const word = line.trim().toLowerCase()
+    const kind = Object.hasOwn(KEYS, word) ? KEYS[word] : undefined
+    if (kind === undefined || !offers.includes(kind)) continue
+    if (kind === 'run') return { kind, command }
+    if (kind !== 'edit') return { kind }
+    const edited = await lines.next('$ ', draftOf(command))
+    if (edited === undefined) return undefined
+    if (edited.trim() !== '') return { kind: 'run', command: edited.trim() }
+  }
+}
+
+/**
+ * The command as the text that the user edits; empty for a command with control or invisible characters: the line editor would take the
+ * former for keys, and the user would not see the latter.
+ */
+function draftOf (command: string): string {
+  return revealHidden(command) === command && !/[\n\t]/.test(command) ? command : ''
+}
+
+/** The input of the user, line by line. */
+export interface Lines {
+  /**
+   * Asks the user for the next line.
+   * @param draft a text that a user at a terminal may edit
+   * @returns the line; `undefined` when the input has ended
+   */
+  next (prompt?: string, draft?: string): Promise<string | undefined>
+  close (): void
+}
+
+/** Reads lines from a terminal, where the user can edit them, or from a pipe. */
+export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
+  const terminal = (stdin as { readonly isTTY?: boolean }).isTTY === true ? output.terminal : undefined
+  const lines = createInterface({ input: stdin, signal, ...(terminal === undefined ? { terminal: false } : { output: terminal, terminal: true }) })
+  // While a line is edited, Ctrl-C reaches this process as a key, not as a signal.
+  lines.on('SIGINT', () => { process.kill(process.pid, 'SIGINT') })
+  const iterator = lines[Symbol.asyncIterator]()
+  let isOver = false
+  return {
+    async next (prompt = '> ', draft = '') {
+      if (terminal === undefined) await output.prompt(prompt)
+      else {
+        lines.setPrompt(prompt)
+        lines.prompt()
+        lines.write(draft)
+      }
+      const { value, done } = await iterator.next()
+      if (done !== true) return value
+      // After the end of the input, further output begins on a new line, and not on the line of the input prompt.
+      if (!isOver) await output.prompt('\n')
+      isOver = true
+      return undefined
+    },
+    close () { lines.close() }
+  }
+}
+
+/** Asks the user until the answer is a clear one. @returns `undefined` when the input has ended */
+export async function askYesOrNo (lines: Lines, output: Output, prompt?: string): Promise<boolean | undefined> {
+  for (;;) {
+    const line = await lines.next(prompt)
+    if (line === undefined) return undefined
+    const word = line.trim().toLowerCase()
+    if (['y', 'yes', 'да', 'д'].includes(word)) return true
+    if (['n', 'no', 'нет', 'н'].includes(word)) return false
+    await output.words(`expected y or n, got ${JSON.stringify(line)}`)
+  }
+}
+
+/** What every command works with: the input, the environment variables, and access to the service. */
+export interface Cli {
+  readonly stdin: Readable
+  readonly environment: Readonly<Record<string, string | undefined>>
+  /** Aborts when the user presses Ctrl-C. All calls of the ApiClient end then. */
+  readonly signal: AbortSignal
+  /** A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError */
+  connect (url: string, token: string): ApiClient
+  /** The client and the output that the options of a command ask for. @throws CliError */
+  open (command: Command): { readonly api: ApiClient, readonly output: Output }
+}
+
+/** The options of a command that give values to a prompt's variables. */
+export interface GivenParameters {
+  /** The values of single variables, each as `name=value`, `name=@file` (the content of a file) or `name=@-` (stdin). */
+  readonly param?: readonly string[] | undefined
+  /** The values of several variables: an object as JSON or YAML, `@file` for a file that has it, or `@-` for stdin. */
+  readonly args?: string | undefined
+}
+
+/** Adds the options that give variables to a command. */
+export function withParameters (command: Command): Command {
+  const collect = (value: string, before: readonly string[] = []) => [...before, value]
+  return command
+    .option('-p, --param <name=value>', 'a variable: its text, @file or @- for stdin; may be there several times', collect)
+    .option('-v, --args <object>', 'variables as JSON or YAML, @file or @- for stdin')
+}
+
+/**
+ * Reads the variables for a prompt: those of `--args`, and each `-p name=value`, which replaces a variable of that name and is always a
+ * text.
+ * @param stdin read only for `@-`
+ * @param signal ends the wait for stdin
+ * @throws CliError
+ */
+export async function readParameters ({ param = [], args }: GivenParameters, stdin: Readable, signal: AbortSignal): Promise<JsonObject> {
+  const read = createReader(stdin, signal)
+  const given = args === undefined ? {} : await readObject('--args', args, read)
+  const texts: Array<[string, Json]> = []
+  for (const parameter of param) {
+    const equals = parameter.indexOf('=')
+    if (equals < 1) throw usageError(`-p: expected name=value, name=@file or name=@-, got "${parameter}"`)
+    const name = parameter.slice(0, equals)
+    texts.push([name, await read(`-p ${name}`, parameter.slice(equals + 1))])
+  }
+  // An object made from entries may have the name `__proto__`; by assignment that name would change the object's prototype.
+  return Object.fromEntries([...Object.entries(given), ...texts])
+}
+
+/** Reads the value of an option: the value itself, or the content of the file (`@file`) or of stdin (`@-`) that it names. */
+type Read = (what: string, value: string) => Promise<string>
+
+function createReader (stdin: Readable, signal: AbortSignal): Read {
+  let user: string | undefined
+  return async (what, value) => {
+    if (!value.startsWith('@')) return value
+    const path = value.slice(1)
+    if (path !== '-') {
+      const bytes = await readFile(path).catch((error: NodeJS.ErrnoException) => {
+        throw usageError(`${what}: ${path} cannot be read: ${error.code ?? error.message}`)
+      })
+      return decode(what, bytes)
+    }
+    if (user !== undefined) throw usageError(`${what}: stdin can be read once, and ${user} has it`)
+    user = what
+    return decode(what, await buffer(addAbortSignal(signal, stdin)))
+  }
+}
+
+function decode (what: string, bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    throw usageError(`${what}: expected UTF-8`)
+  }
+}
+
+async function readObject (what: string, given: string, read: Read): Promise<JsonObject> {
+  const value = await parseText(what, await read(what, given))
+  if (!isJsonObject(value)) throw usageError(`${what}: expected an object of variables, as JSON or YAML`)
+  return value
+}
+
+/** Parses a text as JSON, or else as YAML, whose parser is loaded only if it is needed. */
+async function parseText (what: string, text: string): Promise<Json> {
+  try {
+    return parseJson(text)
+  } catch {
+    const { yamlToJson } = await import('../store/decode-value.ts')
+    const value = yamlToJson(text)
+    if (value.kind === 'text') return parseJson(value.text)
+    throw usageError(`${what}: expected JSON or YAML: ${value.kind === 'bad' ? value.reason : 'there is nothing'}`)
+  }
+}

@@ -1,0 +1,200 @@
+import { type Command, Option } from 'commander'
+import { type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { pluralOf, withArticle } from '../base/text.ts'
+import { listOf, objectOf, textOf } from './api-client.ts'
+import { type Cli, readParameters } from './context.ts'
+import {
+  ENTRY_KINDS, type EntryKind, type EntryText, idOf, type IdOptions, pathOf, publish, readEntryText, tellDiagnostics, valueTextOf, withId
+} from './entries.ts'
+import { CliError, EXIT, type Output, usageError } from './output.ts'
+
+interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
+
+/**
+ * Adds a group of commands for each kind of entries, such as `aps prompt …` and `aps agents …`. @returns the groups, to which other modules
+ * add commands
+ */
+export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
+  const promptsFirst = ENTRY_KINDS.toSorted((one, other) => Number(other.command === 'prompt') - Number(one.command === 'prompt'))
+  return new Map(promptsFirst.map(kind => [kind, addEntryGroup(program, kind, cli)]))
+}
+
+function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
+  const group = program.command(kind.command).description(`list, read and publish ${pluralOf(kind.noun)}`)
+  if (kind.alias !== undefined) group.alias(kind.alias)
+
+  group.command('list').description(`list ${pluralOf(kind.noun)}`)
+    .option('--prefix <text>', 'only ids that begin with this')
+    .action(async ({ prefix }: { readonly prefix?: string }, command: Command) => { await list(kind, prefix, command, cli) })
+
+  withId(group.command('get').description(`print ${withArticle(kind.noun)} as it is registered`), kind)
+    .addOption(new Option('-o, --output <form>', 'raw: a text as it is').choices(['yaml', 'json', 'raw']).default('yaml'))
+    .action(async (id: string | undefined, options: GetOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const reply = await api.get(pathOf(kind, idOf(kind, id, options)))
+      if (output.wantsJson) return await output.json(reply)
+      await output.text(await inForm(kind.registeredIn(reply), options.output))
+      if (kind.key !== 'environs') await tellDiagnostics(output, objectOf(reply)['diagnostics'])
+    })
+
+  const adding = withId(group.command('add').description(`publish ${withArticle(kind.noun)}, in place of what is there`), kind)
+    .requiredOption('-d, --data <file>', kind.takesText ? 'JSON, YAML or a text; - for stdin' : 'JSON or YAML; - for stdin')
+  if (kind.key === 'templates') adding.option('--note <text>', 'what has changed, kept with its version')
+  adding.action(async (id: string | undefined, options: IdOptions & { readonly data: string, readonly note?: string }, command: Command) => {
+    await add(kind, idOf(kind, id, options), await readEntryText(kind, options.data, cli.stdin, cli.signal), command, cli, options.note)
+  })
+
+  withId(group.command('edit').description(`change ${withArticle(kind.noun)} in $EDITOR; what somebody else has changed meanwhile is not overwritten`), kind)
+    .action(async (id: string | undefined, options: IdOptions, command: Command) => {
+      const { editEntry } = await import('./edit.ts')
+      await editEntry(kind, idOf(kind, id, options), cli, command)
+    })
+
+  withId(group.command('remove').description(`withdraw ${withArticle(kind.noun)}`), kind)
+    .action(async (id: string | undefined, options: IdOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const named = idOf(kind, id, options)
+      await api.delete(pathOf(kind, named))
+      await output.words(`removed ${kind.noun} ${named}`)
+    })
+
+  if (kind.key === 'environs') {
+    group.command('set').description('publish a shared variable: JSON if it is that, else a text')
+      .argument('<id>', 'the shared variable')
+      .argument('<value>', 'its value')
+      .action(async (id: string, value: string, _options: object, command: Command) => { await add(kind, id, valueTextOf(value), command, cli) })
+  }
+  return group
+}
+
+async function list (kind: EntryKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
+  const { api, output } = cli.open(command)
+  // There may be millions of shared variables, and the service reads details of each one by one: their ids are enough.
+  const hasDetail = kind.key !== 'environs' || output.wantsJson
+  const query = {
+    limit: '1000',
+    ...(kind.key === 'extensions' ? { type: 'all' } : {}),
+    ...(hasDetail ? { detail: 'true' } : {}),
+    ...(prefix === undefined ? {} : { prefix })
+  }
+  const rows = await api.list(`/api/${kind.name}`, query)
+  if (output.wantsJson) return await output.json(rows)
+  await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => cellOf(objectOf(row)[column]))))
+}
+
+async function add (kind: EntryKind, id: string, entry: EntryText, command: Command, cli: Cli, note?: string): Promise<void> {
+  const { api, output } = cli.open(command)
+  const { json, isNew } = await publish(api, kind, id, entry, { about: note === undefined ? {} : { note } })
+  if (output.wantsJson) return await output.json(json)
+  if (note !== undefined && objectOf(json)['version'] === undefined) await output.words('the note is not kept: the service records no versions')
+  await tellPublished(output, kind, objectOf(json), isNew)
+}
+
+/** Tells the user that an entry was created or replaced, and prints the diagnostics (errors, warnings and hints) of the entry. */
+async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
+  await tellDiagnostics(output, diagnostics)
+  await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
+}
+
+/**
+ * The value of an entry in the form that the user wants. The form `raw` gives a plain text without quotes, if the value is a text or a
+ * prompt that is only one text; for other values it gives JSON.
+ */
+async function inForm (value: Json, form: GetOptions['output']): Promise<string> {
+  if (form === 'raw') {
+    const { userPrompt } = objectOf(value)
+    const text = typeof value === 'string' ? value : userPrompt
+    if (typeof text === 'string') return text
+  }
+  if (form !== 'yaml') return stringifyJson(value, 2)
+  const { stringify } = await import('yaml')
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false })
+}
+
+function cellOf (value: Json | undefined): string {
+  return typeof value === 'number' ? String(value) : textOf(value)
+}
+
+/** Adds `aps prompt needs`, which prints what a prompt reads: variables, shared variables, tools and partials. */
+export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): void {
+  withId(group.command('needs').description('print the variables, shared variables, tools and partials that a prompt needs'), kind)
+    .action(async (id: string | undefined, options: IdOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const needs = objectOf(await api.get(`${pathOf(kind, idOf(kind, id, options))}/needs`))
+      if (output.wantsJson) return await output.json(needs)
+      await output.rows(['what', 'name', 'state', 'place'], rowsOf(needs))
+      if (needs['complete'] === false) await output.words('there is more in it than was looked at')
+    })
+}
+
+/** Adds `used-by` to the commands of a kind: it lists the prompts that use an entry. */
+export function addUsedByCommand (group: Command, kind: EntryKind, cli: Cli): void {
+  withId(group.command('used-by').description(`list the prompts that a change of ${withArticle(kind.noun)} would reach`), kind)
+    .action(async (id: string | undefined, options: IdOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const users = await api.list(`${pathOf(kind, idOf(kind, id, options))}/used-by`, { limit: '500' })
+      if (output.wantsJson) return await output.json(users)
+      await output.rows(['id', 'how', 'through'], users.map(objectOf).map(({ id: user, direct, through }) => [
+        textOf(user),
+        direct === true ? 'direct' : 'through',
+        listOf(through).map(textOf).join(', ')
+      ]))
+    })
+}
+
+type NeedPart<Part> = (need: JsonObject) => Part
+
+function rowsOf (needs: JsonObject): string[][] {
+  const rows = (field: string, what: string, nameOf: NeedPart<Json | undefined>, stateOf: NeedPart<string>): string[][] =>
+    listOf(needs[field]).map(objectOf).map(need => [what, textOf(nameOf(need)), stateOf(need), placeOf(need)])
+  const path = (need: JsonObject) => need['path']
+  const idOrName = (need: JsonObject) => need['id'] ?? need['name']
+  const linkState = (need: JsonObject) => need['id'] === undefined ? 'missing' : 'registered'
+  return [
+    ...rows('variables', 'variable', path, variableState),
+    ...rows('environs', 'environ', path, need => need['registered'] === true ? 'registered' : 'missing'),
+    ...rows('caller', 'caller', path, need => textOf(need['use'])),
+    ...rows('tools', 'tool', idOrName, linkState),
+    ...rows('partials', 'partial', idOrName, linkState)
+  ]
+}
+
+function variableState ({ required, default: standard }: JsonObject): string {
+  if (required === true) return 'required'
+  return standard === undefined ? 'optional' : `default ${stringifyJson(standard)}`
+}
+
+function placeOf ({ in: partial, messageIndex, part, line, column }: JsonObject): string {
+  if (line === undefined) return ''
+  const ofPartial = partial === undefined ? '' : `${textOf(partial)}:`
+  const ofMessage = messageIndex === undefined ? '' : `[${String(messageIndex)}]:`
+  const ofPart = part === undefined ? '' : `[${String(part)}]:`
+  return `${ofPartial}${ofMessage}${ofPart}${String(line)}:${String(column)}`
+}
+
+/** Adds `aps tool call`, which calls one registered tool by hand and prints its result. */
+export function addCallCommand (group: Command, kind: EntryKind, cli: Cli): void {
+  group.command('call').description('call a tool by hand, and print what it gives').argument('<id>', 'the tool')
+    .argument('[arguments...]', 'name=value: JSON if it is that, else a text; name=@file or name=@- for stdin')
+    .option('-v, --args <object>', 'arguments as JSON or YAML, @file or @- for stdin')
+    .action(async (id: string, given: readonly string[], { args }: { readonly args?: string }, command: Command) => {
+      const { api, output } = cli.open(command)
+      const typed = given.filter(each => /^[^=]+=(?!@)/.test(each)).map(typedArgument)
+      const read = await readParameters({ param: given.filter(each => !/^[^=]+=(?!@)/.test(each)), args }, cli.stdin, cli.signal)
+      const reply = objectOf(await api.post(`${pathOf(kind, id)}/call`, { arguments: Object.fromEntries([...Object.entries(read), ...typed]) }))
+      if (output.wantsJson) return await output.json(reply)
+      const { value = null, outcome, durationMs, error } = reply
+      await output.text(typeof value === 'string' ? value : stringifyJson(value, 2))
+      await output.words(`${textOf(outcome)}, ${String(durationMs)} ms`)
+      if (outcome !== 'failed') return
+      const { message, code } = objectOf(error)
+      throw new CliError(EXIT.NO, `${textOf(message)} (${textOf(code)}); what is printed stands in for it`)
+    })
+}
+
+function typedArgument (given: string): [name: string, value: Json] {
+  const equals = given.indexOf('=')
+  if (equals < 1) throw usageError(`expected name=value, got "${given}"`)
+  const { text, type } = valueTextOf(given.slice(equals + 1))
+  return [given.slice(0, equals), type === 'text/plain' ? text : parseJson(text)]
+}

@@ -1,0 +1,60 @@
+import { access, mkdir, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type Json, stringifyJson } from '../base/json.ts'
+import { wholeSkillText } from '../registry/kinds/skill-definition.ts'
+import { keyToFiles } from '../store/directory-paths.ts'
+import { jsonToYaml } from '../store/json-to-yaml.ts'
+import { pathToKey, type StoreKeys } from '../store/store.ts'
+import { objectOf } from './api-client.ts'
+import type { EntryKind } from './entries.ts'
+import { CliError, EXIT } from './output.ts'
+
+/** An entry that is to be written as a file. */
+export interface FolderEntry {
+  /** The folder of the entry's kind: `templates`, `versions` or `releases`. */
+  readonly kind: string
+  /** The id of the entry, with dots between its parts. */
+  readonly id: string
+  readonly value: Json
+}
+
+const KEYS: StoreKeys = { prefix: 'shenma:', kinds: ['templates', 'versions', 'releases'].map(key => ({ key })) }
+
+/**
+ * Writes entries as YAML files of a folder.
+ * @param overwrites whether existing files are replaced; if not, and one exists, nothing is written
+ * @returns the paths of the files, relative to the folder
+ * @throws CliError that names the existing files, or an id that cannot be a file name
+ */
+export async function writeEntries (folder: string, entries: readonly FolderEntry[], overwrites: boolean): Promise<readonly string[]> {
+  const files = entries.map(({ kind, id, value }) => {
+    const [json, yaml] = keyToFiles(pathToKey(id, `${KEYS.prefix}${kind}:`), KEYS)
+    if (json === undefined || yaml === undefined) throw new CliError(EXIT.NO, `nothing was written: no file can have the id "${id}"`)
+    const text = jsonToYaml(stringifyJson(value))
+    return text === undefined ? { file: json, text: `${stringifyJson(value, 2)}\n` } : { file: yaml, text }
+  })
+  const present = overwrites ? [] : (await Promise.all(files.map(async ({ file }) => await access(join(folder, file)).then(() => [file], () => [])))).flat()
+  if (present.length > 0) throw new CliError(EXIT.NO, `nothing was written: ${folder} has ${present.join(', ')} already; --overwrite replaces them`)
+  for (const { file, text } of files) {
+    await mkdir(dirname(join(folder, file)), { recursive: true })
+    await writeFile(join(folder, file), text)
+  }
+  return files.map(({ file }) => file)
+}
+
+/** The text of an entry as a person edits it, and the extension of the file that the person edits. */
+interface Draft {
+  readonly text: string
+  readonly extension: '.yaml' | '.json' | '.md'
+}
+
+/**
+ * The text of an entry for the user's editor: SKILL.md for a skill, YAML for any other entry, or JSON for a value that would not be the
+ * same after it was written and read as YAML.
+ */
+export function draftOf (kind: EntryKind, value: Json): Draft {
+  if (kind.file !== undefined && typeof objectOf(value)['body'] === 'string') return { text: wholeSkillText('', objectOf(value)), extension: '.md' }
+  const json = stringifyJson(value, 2)
+  const yaml = jsonToYaml(json)
+  return yaml === undefined ? { text: `${json}\n`, extension: '.json' } : { text: yaml, extension: '.yaml' }
+}

@@ -1,0 +1,288 @@
+import { access, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
+import { basename, dirname, extname, join, resolve } from 'node:path'
+import pLimit from 'p-limit'
+import { type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { RejectedEntry } from '../registry/diagnostic.ts'
+import { createTrueFolders, listDirectory, readKey } from '../store/directory-read.ts'
+import { isDotpromptFile, isValueFile, keyToFiles } from '../store/directory-paths.ts'
+import { keyToPath, kindPrefix, StoreError, type StoreKeys } from '../store/store.ts'
+import { type ApiClient, objectOf, textOf } from './api-client.ts'
+import { ENTRY_KINDS, type EntryKind, type EntryText, entryTextOf, publish, tagOf, tellDiagnostics } from './entries.ts'
+import { CliError, EXIT, type Output, usageError } from './output.ts'
+
+/**
+ * Publishes all entries of one kind in a file or a folder. If the service refuses an entry, the others are still published.
+ * @param id the id of the entry, for a file whose path does not show the id
+ * @throws CliError at the end, if any entry was refused
+ */
+export async function applyEntries (
+  kind: EntryKind,
+  path: string,
+  id: string | undefined,
+  { api, output }: { readonly api: ApiClient, readonly output: Output }
+): Promise<void> {
+  const replies: Json[] = []
+  let refused = 0
+  for (const [each, entry] of await entriesOf(kind, path, id, output)) {
+    try {
+      const { json, isNew } = await publish(api, kind, each, entry)
+      replies.push({ ...objectOf(json), outcome: isNew ? 'created' : 'replaced' })
+      if (output.wantsJson) continue
+      await tellDiagnostics(output, objectOf(json)['diagnostics'])
+      await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(objectOf(json)['id'])}`)
+    } catch (error) {
+      // An error that is not about this entry, such as a missing right or an unreachable service, would make every entry fail: it ends the command.
+      if (!(error instanceof CliError) || error.exitCode !== EXIT.NO) throw error
+      refused++
+      await output.words(`not ${each}: ${error.message}`)
+    }
+  }
+  if (output.wantsJson) await output.json(replies)
+  if (refused > 0) throw new CliError(EXIT.NO, `${refused} of them were refused`)
+}
+
+async function entriesOf (
+  kind: EntryKind,
+  path: string,
+  id: string | undefined,
+  output: Output
+): Promise<ReadonlyArray<readonly [id: string, entry: EntryText]>> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
+  if (found.isFile()) return [[id ?? idIn(kind, resolve(path)), entryTextOf(kind, await readFile(path, 'utf8'), extname(path))]]
+  if (id !== undefined) throw usageError('--id is for a file: a folder has several')
+  const whole = resolve(path)
+  const hasOne = await stat(join(whole, kind.key)).then(stats => stats.isDirectory(), () => false)
+  if (!hasOne && basename(whole) !== kind.key) throw usageError(`${path}: expected a folder called ${kind.key}, or with one`)
+  const { entries, problems } = await readFolder(hasOne ? whole : dirname(whole), message => { void output.words(`warning: ${message}`) }, [kind])
+  if (problems.length > 0) throw usageError(problems.join('; '))
+  return [...entries.values()].map(({ id: each, entry }) => [each, entry])
+}
+
+/**
+ * The id of the entry in a file, from the file's path below the folder of a kind: `agents/team/desk.yaml` is `team.desk`. For a file that is
+ * not below such a folder, the name of the file is the id, and for a SKILL.md the name of its folder.
+ */
+function idIn ({ key, file }: EntryKind, path: string): string {
+  const place = basename(path) === file ? dirname(path) : path.slice(0, path.length - extname(path).length)
+  const segments = place.split(/[/\\]/)
+  const start = segments.lastIndexOf(key)
+  return start === -1 || start === segments.length - 1 ? segments.at(-1) as string : segments.slice(start + 1).join('.')
+}
+
+/** An entry that the service stores under a key of its own. A prompt that is a part of an extension (another kind of entry) has no such key. */
+export interface RemoteEntry {
+  readonly kind: EntryKind
+  readonly id: string
+  /**
+   * The entity tag (a hash of the value) without quotes; `''` for a value that the service does not show as a whole, because other entries
+   * are stored below its key, and, for a push, where what is stored cannot be used.
+   */
+  readonly tag: string
+  /** `missing`: the store has lost it, and the service holds it; `broken`: what is stored cannot be used, and an earlier version is served. */
+  readonly stored: string
+}
+
+/** An entry whose value differs between a folder and a service, or that only one of them has. */
+export interface Difference {
+  readonly name: string
+  readonly kind: EntryKind
+  readonly id: string
+  readonly local: LocalEntry | undefined
+  readonly remote: RemoteEntry | undefined
+  /** Whether the service holds the entry: it is served, although the store has lost it. For a push, an entry that is held is not there. */
+  readonly isHeld: boolean
+  /**
+   * The entity tag that the entry had when it was last equal in the folder and at the service; `undefined` if it never was. If the folder or
+   * the service has another tag for the entry now, the entry has been edited there since.
+   */
+  readonly known: string | undefined
+}
+
+/** The result of comparing a folder with a service. */
+export interface Comparison {
+  readonly folder: Folder
+  readonly differences: readonly Difference[]
+  /** The entity tags of the entries that are equal in the folder and at the service, by the names of the entries. */
+  readonly same: KnownTags
+  readonly known: KnownTags
+  /**
+   * How many entries only the service has, in modules (first parts of ids) of which the folder has no entry. They belong to other people,
+   * and are not touched.
+   */
+  readonly others: number
+}
+
+/**
+ * Compares a folder with a service by the entity tags of their entries, which takes one listing for each kind.
+ * @param direction a pull takes every entry of the service, also those of modules (first parts of ids) that the folder does not have
+ * @throws CliError
+ */
+export async function compareFolder (
+  path: string,
+  url: string,
+  { api, output }: { readonly api: ApiClient, readonly output: Output },
+  direction: 'push' | 'pull'
+): Promise<Comparison> {
+  const warnings: string[] = []
+  const [folder, remote] = await Promise.all([readFolder(path, message => { warnings.push(message) }), listRemote(api)])
+  for (const warning of warnings) await output.words(`warning: ${warning}`)
+  if (folder.problems.length > 0) throw usageError(`aps lint says more of what cannot be read:\n${folder.problems.join('\n')}`)
+  const known = await readKnownTags(folder.root, url)
+  const modules = modulesOf(folder)
+  const differences: Difference[] = []
+  const same = new Map<string, string>()
+  let others = 0
+  for (const name of [...new Set([...folder.entries.keys(), ...remote.keys()])].sort()) {
+    const [local, listed] = [folder.entries.get(name), remote.get(name)]
+    const { kind, id } = (local ?? listed) as LocalEntry | RemoteEntry
+    const isHeld = listed?.stored === 'missing'
+    const there = direction === 'push' ? asStored(listed) : listed
+    if (local === undefined && there === undefined) continue
+    if (local !== undefined && local.tag === there?.tag) same.set(name, local.tag)
+    else if (local === undefined && direction === 'push' && !known.has(name) && !modules.has(moduleName(kind, id))) others++
+    else differences.push({ name, kind, id, local, remote: there, isHeld, known: known.get(name) })
+  }
+  return { folder, differences, same, known, others }
+}
+
+/** What a push replaces. What the store has lost is not there, and what is broken there differs from everything. */
+function asStored (entry: RemoteEntry | undefined): RemoteEntry | undefined {
+  if (entry?.stored === 'missing') return undefined
+  return entry?.stored === 'broken' ? { ...entry, tag: '' } : entry
+}
+
+/** Lists, by their names, all entries that a service stores under keys of their own: all but the prompts that are parts of extensions. */
+export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
+  const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
+    const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
+    const owned = rows.map(objectOf).filter(({ etag }) => etag !== undefined || kind.key === 'environs')
+    return owned.map(({ id, etag, stored }): RemoteEntry => ({ kind, id: textOf(id), tag: textOf(etag).replaceAll('"', ''), stored: textOf(stored) }))
+  }))
+  return new Map(listings.flat().map(entry => [nameOf(entry.kind, entry.id), entry]))
+}
+
+/** The modules of which a folder has entries. */
+export function modulesOf ({ entries }: Folder): ReadonlySet<string> {
+  return new Set([...entries.values()].map(({ kind, id }) => moduleName(kind, id)))
+}
+
+/** The module of an entry: its kind and the first part of its id, as `prompts/review`. */
+export function moduleName (kind: EntryKind, id: string): string {
+  return nameOf(kind, id.split('.', 1)[0] as string)
+}
+
+/**
+ * The file in a folder that records, for each service, the entity tags that entries had when they were last equal in the folder and at the
+ * service. Its name begins with a dot, so that no service takes it for an entry.
+ */
+const FILE = '.aps.json'
+
+/**
+ * The entity tags of entries, by the entries' names, at the time when each was last equal in a folder and at a service. If the folder or the
+ * service has another tag now, the entry has been edited there since.
+ */
+type KnownTags = ReadonlyMap<string, string>
+
+/** Reads the recorded entity tags of a folder for one service. @param url address of the service: one folder can be pushed to several services */
+async function readKnownTags (root: string, url: string): Promise<KnownTags> {
+  return new Map(Object.entries(objectOf((await readAll(root))[url])).map(([name, tag]) => [name, textOf(tag)]))
+}
+
+/** Records the entity tags of the entries that are equal in a folder and at a service. `.aps.json` is not written if it has the same tags already. */
+export async function writeKnownTags (root: string, url: string, known: KnownTags): Promise<void> {
+  const all = await readAll(root)
+  const sorted = Object.fromEntries([...known].sort(([one], [other]) => one < other ? -1 : 1))
+  if (stringifyJson(sorted) === stringifyJson(all[url] ?? {})) return
+  const file = join(root, FILE)
+  await writeFile(`${file}.${process.pid}`, `${stringifyJson({ ...all, [url]: sorted }, 2)}\n`)
+  await rename(`${file}.${process.pid}`, file)
+}
+
+async function readAll (root: string): Promise<JsonObject> {
+  const text = await readFile(join(root, FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}'
+    throw error
+  })
+  try {
+    return objectOf(parseJson(text))
+  } catch {
+    throw usageError(`${join(root, FILE)} is no JSON: remove it, and what differs is taken for somebody's edit`)
+  }
+}
+
+/** The most files that are read at the same time. */
+const OPEN_FILES = 32
+
+/** How the paths of a folder's files become keys, as in a store. The prefix of the keys does not matter, since the keys never leave the process. */
+export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
+
+/** An entry of a folder. */
+export interface LocalEntry {
+  readonly kind: EntryKind
+  readonly id: string
+  /** The path of the file, relative to the folder. */
+  readonly file: string
+  readonly entry: EntryText
+  /** The entity tag that the service gives an entry with this content. */
+  readonly tag: string
+}
+
+/** The entries of a folder. */
+export interface Folder {
+  /** The path of the folder, with symbolic links resolved. */
+  readonly root: string
+  /** The entries by the names that `nameOf` gives them. */
+  readonly entries: ReadonlyMap<string, LocalEntry>
+  /** The files that cannot be read, as `file: reason`. */
+  readonly problems: readonly string[]
+}
+
+/** The name of an entry among entries of all kinds, such as `prompts/review.short`. */
+function nameOf ({ name }: Pick<EntryKind, 'name'>, id: string): string {
+  return `${name}/${id}`
+}
+
+/**
+ * Reads all entries of a folder, as a service does that serves the folder.
+ * @param warn called about files that are not read
+ * @throws CliError when the folder cannot be read
+ */
+export async function readFolder (path: string, warn: (message: string) => void, kinds: readonly EntryKind[] = ENTRY_KINDS): Promise<Folder> {
+  const root = await realpath(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
+  const listing = await listDirectory(root, FOLDER_KEYS.prefix, { ...FOLDER_KEYS, kinds }, warn).catch((error: unknown) => {
+    throw error instanceof StoreError ? usageError(error.message) : error
+  })
+  const folders = createTrueFolders(root)
+  const limit = pLimit(OPEN_FILES)
+  const entries: LocalEntry[] = []
+  const problems: string[] = []
+  await Promise.all(listing.keys.toSorted().map(key => limit(async () => {
+    const kind = kinds.find(each => key.startsWith(kindPrefix(FOLDER_KEYS.prefix, each.key))) as EntryKind
+    const [file, value] = await Promise.all([fileOf(root, key), readKey(folders, key, FOLDER_KEYS)])
+    if (value.kind === 'bad') problems.push(`${file}: the value ${value.reason}`)
+    if (value.kind !== 'text') return
+    try {
+      entries.push({ kind, id: keyToPath(key, kindPrefix(FOLDER_KEYS.prefix, kind.key)), file, entry: sentAs(file, value.text), tag: tagOf(kind, value.text) })
+    } catch (error) {
+      if (!(error instanceof RejectedEntry)) throw error
+      problems.push(`${file}: ${error.message}`)
+    }
+  })))
+  const named = entries.map(entry => [nameOf(entry.kind, entry.id), entry] as const)
+  return { root, entries: new Map(named.sort(([one], [other]) => one < other ? -1 : 1)), problems: problems.sort() }
+}
+
+/** Finds the file that holds the entry with this key. @returns the path, relative to the folder */
+async function fileOf (root: string, key: string): Promise<string> {
+  const files = keyToFiles(key, FOLDER_KEYS)
+  for (const file of files) if (await access(join(root, file)).then(() => true, () => false)) return file
+  return files[0] as string
+}
+
+/**
+ * The content of a file as the body of a PUT. A SKILL.md is sent as a text, whatever it contains. YAML and Dotprompt were converted into
+ * JSON when the file was read.
+ */
+function sentAs (file: string, text: string): EntryText {
+  return isValueFile(file.slice(file.lastIndexOf('/') + 1)) || isDotpromptFile(file) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
+}

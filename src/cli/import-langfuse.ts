@@ -1,0 +1,171 @@
+import { contentHash, type JsonObject, stringifyJson } from '../base/json.ts'
+import { asPromptObject } from '../registry/kinds/entry-kind.ts'
+import { type ApiClient, ApiError, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { ENTRY_KINDS, type EntryKind, publish } from './entries.ts'
+import { CliError, EXIT } from './output.ts'
+import { type ImportedPrompt, type ImportedVersion } from './langfuse-prompts.ts'
+import { type FolderEntry } from './entry-files.ts'
+
+const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as EntryKind
+
+/** An imported prompt with the numbers that its versions and labels have at the service. */
+export interface PublishedPrompt {
+  readonly id: string
+  readonly versions: number[]
+  readonly labels: Map<string, number>
+}
+
+/** One version of a prompt that is to be published. */
+interface Step { readonly prompt: ImportedPrompt, readonly version: ImportedVersion }
+
+/** The files of an imported prompt: its latest version, every version under its number, and the record of its labels. */
+export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly FolderEntry[] {
+  const latest = versions.at(-1)
+  if (latest === undefined) return []
+  const record = {
+    next: latest.n + 1,
+    labels: Object.fromEntries(labels),
+    versions: versions.map(recordedVersion).toReversed(),
+    moves: []
+  }
+  return [
+    { kind: 'templates', id, value: latest.entry },
+    ...versions.map(({ n, entry }) => ({ kind: 'versions', id: `${id}.${n}`, value: { entry } })),
+    { kind: 'releases', id, value: record }
+  ]
+}
+
+function recordedVersion ({ n, entry, at, by, note }: ImportedVersion): JsonObject {
+  return { n, tag: contentHash(asPromptObject(entry)), at, by, ...(note === undefined ? {} : { note }), source: sourceOf(n) }
+}
+
+/**
+ * Publishes the versions of prompts, each behind those that it refers to, and moves their labels. The service gives the versions new numbers, which
+ * references to versions get, too. What an earlier import has published is not published again: the service keeps the source of each version.
+ * @throws CliError when a reference cannot be followed, before anything is published; or when the service refuses anything
+ */
+export async function publishImported (api: ApiClient, prompts: readonly ImportedPrompt[]): Promise<readonly PublishedPrompt[]> {
+  const steps = inOrder(prompts)
+  const records = new Map<string, ServiceRecord>()
+  for (const id of new Set(steps.flatMap(({ prompt, version }) => [prompt.id, ...version.references.map(reference => reference.id)]))) {
+    records.set(id, await recordOf(api, id))
+  }
+  checkReferences(steps, records)
+  const published = new Map(prompts.map(({ id }): [string, PublishedPrompt] => [id, { id, versions: [], labels: new Map() }]))
+  let count = 0
+  for (const { prompt, version } of steps) {
+    try {
+      const { isNew, number } = await publishVersion(api, prompt, version, records)
+      if (isNew) count++
+      const { versions, labels } = published.get(prompt.id) as PublishedPrompt
+      if (number !== undefined && versions.at(-1) !== number) versions.push(number)
+      for (const label of await moveLabels(api, prompt, version, number, records)) labels.set(label, number as number)
+    } catch (error) {
+      if (!(error instanceof CliError)) throw error
+      const state = count === 0 ? 'nothing was published' : `${count} of ${steps.length} versions were published; the same command goes on from there`
+      throw new CliError(error.exitCode, `${prompt.id} version ${version.n}: ${error.message}; ${state}`)
+    }
+  }
+  return [...published.values()]
+}
+
+/**
+ * Publishes a version, unless the service has it. Langfuse makes versions of equal texts, to move labels; a service keeps one.
+ * @returns the number of the version at the service; `undefined` for one that the service has had, and has dropped from its record
+ */
+async function publishVersion (
+  api: ApiClient,
+  { id, versions }: ImportedPrompt,
+  version: ImportedVersion,
+  records: ReadonlyMap<string, ServiceRecord>
+): Promise<{ readonly isNew: boolean, readonly number: number | undefined }> {
+  const { numbers, newest } = records.get(id) as ServiceRecord
+  const before = versions[versions.indexOf(version) - 1]
+  const isEqual = before !== undefined && contentHash(before.entry) === contentHash(version.entry)
+  const known = numbers.get(version.n) ?? (isEqual ? numbers.get(before.n) : undefined)
+  if (known !== undefined) numbers.set(version.n, known)
+  if (known !== undefined || version.n <= newest) return { isNew: false, number: known }
+  const text = stringifyJson(version.renumbered((of, n) => records.get(of)?.numbers.get(n) ?? n))
+  const about = { source: sourceOf(version.n), ...(version.note === undefined ? {} : { note: version.note }) }
+  const { json } = await publish(api, PROMPTS, id, { text, type: 'application/json' }, { about })
+  const number = objectOf(json)['version']
+  if (typeof number !== 'number') throw new CliError(EXIT.NO, 'it was published, and the service records no versions; it does with VERSIONS=http')
+  numbers.set(version.n, number)
+  return { isNew: true, number }
+}
+
+/** Lets the labels that mean a version in Langfuse mean it at the service, too. @returns the labels */
+async function moveLabels (
+  api: ApiClient,
+  { id, labels }: ImportedPrompt,
+  { n }: ImportedVersion,
+  number: number | undefined,
+  records: ReadonlyMap<string, ServiceRecord>
+): Promise<readonly string[]> {
+  const names = [...labels].filter(([, meant]) => meant === n).map(([label]) => label)
+  for (const label of names) {
+    if (number === undefined) throw new CliError(EXIT.NO, `the label ${label} means it, and the service has dropped that version`)
+    if (records.get(id)?.labels[label] === number) continue
+    const body = stringifyJson({ version: number, note: 'imported from Langfuse' })
+    await api.put(apiPath('api', 'prompts', id, 'labels', label), body, { 'content-type': 'application/json' })
+  }
+  return names
+}
+
+/** All versions, each behind the version before it, and behind those that it refers to. A circle of references by labels is cut where it closes. */
+function inOrder (prompts: readonly ImportedPrompt[]): readonly Step[] {
+  const byId = new Map(prompts.map(prompt => [prompt.id, prompt]))
+  const seen = new Set<ImportedVersion>()
+  const steps: Step[] = []
+  const visit = (prompt: ImportedPrompt, index: number) => {
+    const version = prompt.versions[index]
+    if (version === undefined || seen.has(version)) return
+    seen.add(version)
+    visit(prompt, index - 1)
+    for (const { id, label, version: n } of version.references) {
+      const target = byId.get(id)
+      const wanted = n ?? target?.labels.get(label ?? '')
+      if (target !== undefined) visit(target, wanted === undefined ? target.versions.length - 1 : target.versions.findIndex(each => each.n === wanted))
+    }
+    steps.push({ prompt, version })
+  }
+  for (const prompt of prompts) visit(prompt, prompt.versions.length - 1)
+  return steps
+}
+
+/** Checks that each version that is referred to by its number is at the service, or is published before. @throws CliError */
+function checkReferences (steps: readonly Step[], records: ReadonlyMap<string, ServiceRecord>): void {
+  const earlier = new Set<string>()
+  const lost: string[] = []
+  for (const { prompt, version: { n, references } } of steps) {
+    for (const { id, version } of references) {
+      if (version === undefined || earlier.has(`${id}@${version}`) || records.get(id)?.numbers.has(version) === true) continue
+      lost.push(`${prompt.id} version ${n} refers to version ${version} of ${id}`)
+    }
+    earlier.add(`${prompt.id}@${n}`)
+  }
+  if (lost.length > 0) throw new CliError(EXIT.NO, `nothing was published: ${lost.join('; ')}: expected it in the export, or imported before, and no circle`)
+}
+
+/** What a service has recorded of a prompt: the numbers of the versions of Langfuse, the newest of them, and its labels. */
+interface ServiceRecord {
+  readonly numbers: Map<number, number>
+  readonly newest: number
+  readonly labels: JsonObject
+}
+
+async function recordOf (api: ApiClient, id: string): Promise<ServiceRecord> {
+  const { versions, labels } = objectOf(await api.get(apiPath('api', 'prompts', id, 'versions')).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return {}
+    throw error
+  }))
+  const numbers = new Map(listOf(versions).map(objectOf).toReversed().flatMap(({ n, source }) => {
+    const [, given] = /^langfuse:(\d+)$/.exec(textOf(source)) ?? []
+    return given === undefined ? [] : [[Number(given), Number(n)] as const]
+  }))
+  return { numbers, newest: Math.max(0, ...numbers.keys()), labels: objectOf(labels) }
+}
+
+function sourceOf (n: number): string {
+  return `langfuse:${n}`
+}

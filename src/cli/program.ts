@@ -1,0 +1,156 @@
+import { type Readable } from 'node:stream'
+import { Command, CommanderError } from 'commander'
+import { revealHidden } from '../base/text.ts'
+import { ENGINE_VERSION } from '../base/version.ts'
+import { addAgentCommand } from './agent.ts'
+import { ApiClient } from './api-client.ts'
+import { type Cli } from './context.ts'
+import { CliError, EXIT, Output, type OutputStream } from './output.ts'
+import { addLoginCommand, addressOf, type AddressOptions, addStatusCommand, DEFAULT_URL } from './connect.ts'
+import { addApprovalCommands, addSessionCommands } from './session.ts'
+import { addCallCommand, addEntryGroups, addNeedsCommand, addUsedByCommand } from './entry-commands.ts'
+import { addPromptCommands } from './prompt.ts'
+import { addApplyCommand, addDevCommand, addServeCommand, addSyncCommands } from './folder-commands.ts'
+import { addLintCommand } from './lint.ts'
+import { addReleaseCommands } from './release.ts'
+import { addTestCommand } from './test.ts'
+import { addCompletionCommands } from './completion.ts'
+import { addExportCommands } from './export.ts'
+import { addImportCommands } from './import.ts'
+import { addInitCommand } from './init.ts'
+import { addPlanCommand } from './plan.ts'
+import { addSkillCommands } from './skill.ts'
+import { addTokenCommand } from './token.ts'
+import { addTerminalCommand } from './terminal.ts'
+import { addTypesCommand } from './prompt-types.ts'
+
+/** The parts of Node's `process` that the program uses, so that it can run within another process. */
+export interface ProgramHost {
+  readonly argv: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly stdin: Readable
+  readonly stdout: OutputStream
+  readonly stderr: OutputStream
+  on (signal: 'SIGINT', listener: () => void): unknown
+  off (signal: 'SIGINT', listener: () => void): unknown
+  exit (code: number): void
+}
+
+/** Options that every command has. */
+interface CommonOptions extends AddressOptions { readonly json?: string }
+
+/** Runs the command that the arguments name. @returns the exit code; rejects only for faults of the program itself */
+export async function runProgram (host: ProgramHost): Promise<number> {
+  const { argv, stdout, stderr } = host
+  const interrupt = new AbortController()
+  // The listener stays after the first Ctrl-C, since a package of locks ends the process where it finds no other one. A second Ctrl-C ends it at once.
+  const onInterrupt = () => {
+    if (interrupt.signal.aborted) host.exit(EXIT.INTERRUPTED)
+    interrupt.abort()
+  }
+  host.on('SIGINT', onInterrupt)
+  try {
+    await createProgram(host, interrupt.signal).parseAsync(argv.slice(2).map(separateJson), { from: 'user' })
+    return interrupt.signal.aborted ? EXIT.INTERRUPTED : EXIT.OK
+  } catch (error) {
+    if (interrupt.signal.aborted) return EXIT.INTERRUPTED
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE
+    if (!(error instanceof CliError)) throw error
+    await new Output(stdout, stderr).words(`aps: ${error.message}`)
+    return error.exitCode
+  } finally {
+    host.off('SIGINT', onInterrupt)
+  }
+}
+
+function createProgram ({ env, stdin, stdout, stderr }: ProgramHost, signal: AbortSignal): Command {
+  const program = new Command('aps')
+    .description('Serves prompts, and asks a service for them.')
+    .version(ENGINE_VERSION)
+    .option('--url <url>', `where the service is (APS_URL, else that of a profile, else of .env here, else ${DEFAULT_URL})`)
+    .option('--at <name>', 'a service that aps login has kept (APS_PROFILE)')
+    .option('--json [=fields]', 'print JSON: everything, or the fields that are named with commas between them')
+    .addHelpText('after', [
+      '',
+      'The token of the service is read from APS_TOKEN, or is the profile\'s. Exit codes: 0; 1 the answer is no; 2 wrong usage; 4 token missing or',
+      'refused; 5 the service does not answer, or fails; 130 interrupted.'
+    ].join('\n'))
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      writeOut: text => { stdout.write(text) },
+      writeErr: text => { stderr.write(revealHidden(text)) },
+      outputError: (text, write) => { write(text.replace(/^error:/, 'aps:')) }
+    })
+    .exitOverride()
+  const cli: Cli = {
+    stdin,
+    environment: env,
+    signal,
+    connect: (url, token) => new ApiClient({ url, token, signal }),
+    open (command) {
+      const { json, ...options } = command.optsWithGlobals<CommonOptions>()
+      let api: ApiClient | undefined
+      return {
+        // The client is made when the command asks for it: a command that asks no service needs neither an address nor a token.
+        get api () {
+          if (api === undefined) {
+            const { url, token } = addressOf(options, env)
+            api = new ApiClient({ url, token: token(), signal })
+          }
+          return api
+        },
+        output: new Output(stdout, stderr, { json, hasColour: (env['NO_COLOR'] ?? '') === '' })
+      }
+    }
+  }
+  addCommands(program, cli)
+  return program
+}
+
+/** Adds all commands. The help shows them in groups, and in the order in which a new user needs them. */
+function addCommands (program: Command, cli: Cli): void {
+  program.commandsGroup('Write and try prompts:')
+  addInitCommand(program, cli)
+  addServeCommand(program, cli)
+  addDevCommand(program, cli)
+  addLintCommand(program, cli)
+  addTestCommand(program, cli)
+  addTypesCommand(program, cli)
+
+  program.commandsGroup('Ask a service:')
+  addStatusCommand(program, cli)
+  addLoginCommand(program, cli)
+  addTokenCommand(program, cli)
+  for (const [kind, group] of addEntryGroups(program, cli)) {
+    addApplyCommand(group, kind, cli)
+    if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)
+    if (kind.command === 'tool') addCallCommand(group, kind, cli)
+    if (kind.command !== 'prompt') continue
+    addPromptCommands(group, cli)
+    addNeedsCommand(group, kind, cli)
+    addReleaseCommands(group, cli)
+  }
+
+  program.commandsGroup('Move prompts between folders, services and other tools:')
+  addSyncCommands(program, cli)
+  addImportCommands(program, cli)
+  addExportCommands(program, cli)
+
+  program.commandsGroup('Talk to agents, carry out skills, change files:')
+  addAgentCommand(program, cli)
+  addSkillCommands(program, cli)
+  addPlanCommand(program, cli)
+  addSessionCommands(program, cli)
+  addApprovalCommands(program, cli)
+  addTerminalCommand(program, cli)
+
+  program.commandsGroup('About this command:').helpCommand(true)
+  addCompletionCommands(program, cli)
+}
+
+/**
+ * Lets `--json` take a value only as `--json=id,state`: otherwise the id in `aps prompt get --json greet` would be taken for the option's value.
+ */
+function separateJson (argument: string): string {
+  return argument === '--json' ? '--json=' : argument
+}

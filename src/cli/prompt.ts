@@ -1,0 +1,225 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { type Command, Option } from 'commander'
+import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
+import { type Answer, AnswerReader, errorIn } from '../llm/answer.ts'
+import { readReply } from '../llm/history.ts'
+import type { ServerSentEvent } from '../runtime/server-sent-events.ts'
+import { apiError, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type Cli, readParameters, withParameters } from './context.ts'
+import { CliError, EXIT, type Output, type Style, usageError } from './output.ts'
+import { idOf, type IdOptions, withId } from './entries.ts'
+
+const PROMPT = { noun: 'prompt', command: 'prompt' }
+
+interface RunOptions extends IdOptions { readonly param?: readonly string[], readonly args?: string }
+
+interface RenderOptions extends RunOptions { readonly explain?: true, readonly label?: string, readonly record?: string, readonly replay?: string }
+
+interface ChatOptions extends RunOptions { readonly model?: string, readonly stream: boolean }
+
+/** Adds the commands that use a prompt, `aps prompt render` and `aps prompt chat`, beside those that publish it. */
+export function addPromptCommands (prompt: Command, cli: Cli): void {
+  withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
+    .option('--label <label>', 'the version that a label means')
+    .option('--explain', 'print where each piece comes from, in colour on a terminal')
+    .option('--record <file>', 'write all that it depended on to a file, too')
+    .addOption(new Option('--replay <file>', 'render again what was recorded, without a call').conflicts('record'))
+    // Scripts written for the former program in Go pass a model to `render`, too; the option is accepted and ignored.
+    .addOption(new Option('-m, --model <model>').hideHelp())
+    .action(async (id: string | undefined, options: RenderOptions, command: Command) => { await render(idOf(PROMPT, id, options), options, command, cli) })
+
+  withParameters(withId(prompt.command('chat').description('ask the model with a prompt; its text is printed as it comes'), PROMPT))
+    .option('-m, --model <model>', 'the model to ask')
+    .option('--no-stream', 'print the answer when it is whole')
+    .action(async (id: string | undefined, options: ChatOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
+      const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
+      // With `--json` (output for programs) the whole completion is printed at once, never a stream.
+      if (output.wantsJson) return await output.json(await api.post(path, body))
+      if (!options.stream) return await printAnswer(output, objectOf(await api.post(path, body)))
+      await printStream(output, api.events(path, { ...body, stream: true, stream_options: { include_usage: true } }))
+    })
+}
+
+async function render (id: string, options: RenderOptions, command: Command, cli: Cli): Promise<void> {
+  const { api, output } = cli.open(command)
+  const { explain, label, record, replay } = options
+  const search = new URLSearchParams({
+    ...(label === undefined ? {} : { label }),
+    ...(explain === true ? { explain: 'true' } : {}),
+    ...(record === undefined ? {} : { tools: 'record' })
+  }).toString()
+  const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
+  const hasVariables = options.args !== undefined || options.param !== undefined
+  // A bundle (a recorded render) contains the variables of that render; they are replaced only if the user gives others.
+  const body = replay === undefined
+    ? { variables: await readVariables() }
+    : { bundle: await readBundle(replay), ...(hasVariables ? { variables: await readVariables() } : {}) }
+  const reply = objectOf(await api.post(`${apiPath('api', 'render', 'prompts', id)}${search === '' ? '' : `?${search}`}`, body))
+  if (record !== undefined) await writeBundle(record, reply['bundle'] ?? null)
+  if (output.wantsJson) return await output.json(reply)
+  if (explain === true) return await printExplanation(output, objectOf(reply['explain']))
+  await printRendered(output, reply['rendered_prompt'] ?? '')
+}
+
+async function readBundle (file: string): Promise<Json> {
+  try {
+    return parseJson(await readFile(file, 'utf8'))
+  } catch (error) {
+    throw usageError(`--replay: ${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+async function writeBundle (file: string, bundle: Json): Promise<void> {
+  // The file is private to the user, as results of tools may be confidential.
+  await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
+    throw usageError(`--record: ${(error as Error).message}`)
+  })
+}
+
+/** The most characters that are printed of the address or the data of a picture or file in a prompt. */
+const MAX_SHOWN = 200
+
+/** Prints a rendered prompt: a text as it is, messages below the names of their roles. */
+async function printRendered (output: Output, rendered: Json): Promise<void> {
+  if (typeof rendered === 'string') return await output.text(rendered)
+  for (const { role, content } of listOf(rendered).map(objectOf)) {
+    await output.heading(`[${textOf(role)}]`)
+    await output.text(typeof content === 'string' ? content : listOf(content).map(objectOf).map(partInWords).join('\n'))
+  }
+}
+
+/**
+ * One part of a message in words: the text of a text part; for a picture, sound or file its type, its name, and the beginning of its
+ * address or data.
+ */
+function partInWords (part: JsonObject): string {
+  if (part['type'] === 'text') return textOf(part['text'])
+  const { type = '' } = part
+  const { url, data, file_data: fileData, file_id: id, filename } = objectOf(part[textOf(type)])
+  return `[${textOf(type)}${filename === undefined ? '' : ` ${textOf(filename)}`}] ${beginningOf(textOf(url ?? data ?? fileData ?? id), MAX_SHOWN)}`
+}
+
+/** The style of a piece of a rendered prompt, by the kind of its source. A piece of the prompt's own text has no style. */
+const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
+
+/**
+ * Prints a rendered prompt so that one sees where each piece comes from: in colours on a terminal, else as a table with a row for each
+ * piece.
+ */
+async function printExplanation (output: Output, explain: JsonObject): Promise<void> {
+  const messages = listOf(explain['messages']).map(objectOf)
+  if (output.hasColour) {
+    for (const message of messages) await printMessage(output, message, messages.length > 1)
+    await output.words('blue: variable, green: shared variable, yellow: tool, dim: default')
+  } else {
+    await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(rowsOf))
+  }
+  for (const { tool, outcome, durationMs } of listOf(explain['calls']).map(objectOf)) {
+    await output.words(`${textOf(tool)}: ${textOf(outcome)}, ${String(durationMs)} ms`)
+  }
+}
+
+function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
+  return listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])
+}
+
+async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
+  if (hasHeading) await output.heading(`[${textOf(role)}]`)
+  for (const { text = '', sources } of listOf(spans).map(objectOf)) {
+    // A piece of the prompt can have several sources: a piece that a tool has made from a variable gets the style of tools.
+    const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
+    await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
+  }
+  await output.piece('\n')
+}
+
+function placeOf ({ partial, part, line, column }: JsonObject): string {
+  return `${part === undefined ? '' : `[${String(part)}]:`}${partial === undefined ? '' : `${textOf(partial)}:`}${String(line)}:${String(column)}`
+}
+
+function originOf ({ sources }: JsonObject): string {
+  return listOf(sources).map(objectOf).map(({ kind = '', path, tool }) => {
+    const name = path === undefined && tool === undefined ? '' : ` ${textOf(path) || textOf(tool)}`
+    return `${textOf(kind)}${name}`
+  }).join(', ')
+}
+
+/** Prints a chat completion: its text to stdout; the tools that the model calls and its use of tokens to stderr. */
+async function printAnswer (output: Output, completion: JsonObject): Promise<void> {
+  const answer = readReply(completion, {})
+  await output.text(answer.text)
+  await printEnd(output, answer)
+  await printUsage(output, completion)
+}
+
+/**
+ * Prints the text of a streamed chat completion while it comes, and at the end the calls of tools and the use of tokens.
+ * @throws CliError if the stream carries an error, or breaks off
+ */
+export async function printStream (output: Output, events: AsyncIterable<ServerSentEvent>): Promise<void> {
+  const reader = new AnswerReader()
+  let said = ''
+  let usageChunk: JsonObject = {}
+  for await (const { data } of events) {
+    if (data === undefined) continue
+    if (data === '[DONE]') return await finish()
+    const chunk = parse(data)
+    if (errorIn(chunk) !== undefined) {
+      await endLine()
+      throw apiError(502, data, undefined)
+    }
+    await print(read(chunk))
+    if (isJsonObject(chunk['usage'])) usageChunk = chunk
+  }
+  throw new CliError(EXIT.UNREACHABLE, 'the answer was cut short')
+
+  function read (chunk: JsonObject): string {
+    try {
+      return reader.add(chunk).text
+    } catch (error) {
+      throw new CliError(EXIT.UNREACHABLE, (error as Error).message)
+    }
+  }
+
+  async function print (text: string): Promise<void> {
+    said += text
+    await output.piece(text)
+  }
+
+  async function endLine (): Promise<void> {
+    if (said !== '' && !said.endsWith('\n')) await output.piece('\n')
+  }
+
+  async function finish () {
+    const answer = reader.answer()
+    // The reader holds back what may be the beginning of thoughts.
+    if (answer.text.startsWith(said)) await print(answer.text.slice(said.length))
+    await endLine()
+    await printEnd(output, answer)
+    await printUsage(output, usageChunk)
+  }
+}
+
+/** Prints what stands beside the text of an answer: calls, a refusal, and that it was cut. */
+async function printEnd (output: Output, { calls, refusal, cut, finishReason }: Answer): Promise<void> {
+  for (const { name, arguments: given } of calls) await output.words(`calls ${name} ${given}`)
+  if (refusal !== '') await output.words(`the model refuses: ${refusal}`)
+  if (cut) await output.words(`the answer was cut: ${String(finishReason)}`)
+}
+
+async function printUsage (output: Output, { usage, model }: JsonObject): Promise<void> {
+  if (!isJsonObject(usage)) return
+  const { prompt_tokens: input, completion_tokens: written } = usage
+  await output.words(`${String(input)} tokens in, ${String(written)} out${typeof model === 'string' ? ` (${model})` : ''}`)
+}
+
+function parse (data: string): JsonObject {
+  try {
+    return objectOf(JSON.parse(data) as Json)
+  } catch {
+    throw new CliError(EXIT.UNREACHABLE, 'the answer is no stream of chat completions')
+  }
+}

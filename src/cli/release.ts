@@ -1,0 +1,153 @@
+import type { Command } from 'commander'
+import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import type { Cli } from './context.ts'
+import { tellDiagnostics } from './entries.ts'
+import { CliError, EXIT, usageError } from './output.ts'
+
+interface LabelOptions { readonly remove?: true, readonly note?: string }
+
+interface NoteOption { readonly note?: string }
+
+/** Adds `aps prompt versions`, `label`, `rollback` and `restore`, which list and choose the versions of a prompt. */
+export function addReleaseCommands (group: Command, cli: Cli): void {
+  group.command('versions').description('list the versions of a prompt, and what its labels mean').argument('<id>', 'the prompt')
+    .action(async (id: string, _options: object, command: Command) => {
+      const { api, output } = cli.open(command)
+      const history = objectOf(await api.get(versionsPath(id)))
+      if (output.wantsJson) return await output.json(history)
+      await output.table(['version', 'labels', 'at', 'by', 'note'], listOf(history['versions']).map(objectOf).map(version => rowOf(version, history)))
+      for (const move of listOf(history['moves']).map(objectOf)) await output.words(inWords(move))
+    })
+
+  group.command('label').description('let a label mean a version of a prompt')
+    .argument('<id>', 'the prompt')
+    .argument('<label>', 'the label, such as production')
+    .argument('[version]', 'a number; latest, which is made a version first; or 9=5,7=95: several with weights')
+    .option('--remove', 'remove the label in place of moving it')
+    .option('--note <text>', 'what for, kept with the move')
+    .action(async (id: string, label: string, version: string | undefined, { remove, note }: LabelOptions, command: Command) => {
+      const { api, output } = cli.open(command)
+      if ((remove === true) === (version !== undefined)) throw usageError('expected a version, or --remove')
+      if (version === undefined) {
+        await api.delete(apiPath('api', 'prompts', id, 'labels', label))
+        return await output.words(`prompt ${id} has no label ${label} now`)
+      }
+      const history = await moveLabel(api, id, label, targetOf(version), note)
+      if (output.wantsJson) return await output.json(history)
+      await output.words(`${label} of prompt ${id} means version ${wordsOf(objectOf(history['labels'])[label])} now`)
+    })
+
+  group.command('rollback').description('let a label mean what it meant before it was last moved, once; a repeated call changes nothing')
+    .argument('<id>', 'the prompt')
+    .argument('<label>', 'the label')
+    .option('--again', 'go back further, although the label was rolled back already')
+    .option('--note <text>', 'what for, kept with the move')
+    .action(async (id: string, label: string, { again, note }: NoteOption & { readonly again?: true }, command: Command) => {
+      const { api, output } = cli.open(command)
+      const { json, etag } = await api.getTagged(versionsPath(id))
+      const { version, undone } = meantBefore(objectOf(json), id, label)
+      if (undone !== undefined && again !== true) {
+        if (output.wantsJson) return await output.json(json)
+        const further = version === null ? 'before that it meant nothing' : `--again goes back to version ${wordsOf(version)}`
+        const done = `${label} of prompt ${id} was rolled back at ${textOf(undone['at'])} already`
+        return await output.words(`${done}, and means version ${wordsOf(undone['to'])}; ${further}`)
+      }
+      if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
+      // The condition makes the service refuse a rollback if somebody has moved the label meanwhile.
+      const history = await moveLabel(api, id, label, version, note, { 'if-match': etag })
+      if (output.wantsJson) return await output.json(history)
+      await output.words(`${label} of prompt ${id} means version ${wordsOf(version)} again`)
+    })
+
+  group.command('restore').description('publish a version of a prompt again, as a new one').argument('<id>', 'the prompt').argument('<version>', 'its number')
+    .option('--note <text>', 'what for, kept with the new version')
+    .action(async (id: string, version: string, { note }: NoteOption, command: Command) => {
+      const { api, output } = cli.open(command)
+      const path = apiPath('api', 'prompts', id, 'versions', String(numberOf(version)), 'restore')
+      const reply = objectOf(await api.post(path, note === undefined ? {} : { note }))
+      if (output.wantsJson) return await output.json(reply)
+      await tellDiagnostics(output, reply['diagnostics'])
+      await output.words(`prompt ${id} is what version ${version} was${reply['version'] === undefined ? '' : `, as version ${String(reply['version'])}`}`)
+    })
+}
+
+function versionsPath (id: string): string {
+  return apiPath('api', 'prompts', id, 'versions')
+}
+
+function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, latest }: JsonObject): string[] {
+  const shares = Object.entries(objectOf(labels)).flatMap(([label, target]) => {
+    if (target === n) return [label]
+    const share = listOf(target).map(objectOf).find(({ version }) => version === n)
+    return share === undefined ? [] : [`${label} ${String(share['weight'])} %`]
+  })
+  const words = [textOf(note), from === undefined ? '' : `restores ${String(from)}`, textOf(source)].filter(word => word !== '')
+  return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words.join('; ')]
+}
+
+/** A move of a label in words: `production: 2 → 1, at 2026-11-27T22:10:00.000Z by ana: too long`. */
+function inWords ({ label, from, to, at, by, note }: JsonObject): string {
+  const [before, after] = [from, to].map(target => target === null ? 'none' : wordsOf(target))
+  return `${textOf(label)}: ${before ?? ''} → ${after ?? ''}, at ${textOf(at)} by ${textOf(by)}${textOf(note) === '' ? '' : `: ${textOf(note)}`}`
+}
+
+/**
+ * Finds what a label meant before. A move back to what the label meant before its last move takes that one back, so that a rollback goes back by one
+ * move, and the next one by one more.
+ * @returns `version`: what a rollback moves the label to, `null` for none; `undone`: the last move, if it took back the one before it
+ * @throws CliError
+ */
+function meantBefore ({ moves: recorded }: JsonObject, id: string, label: string): { readonly version: Json, readonly undone: JsonObject | undefined } {
+  const moves = listOf(recorded).map(objectOf).filter(move => move['label'] === label).reverse()
+  if (moves.length === 0) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
+  const meanings: Json[] = [moves[0]?.['from'] ?? null]
+  let undone: JsonObject | undefined
+  for (const move of moves) {
+    const to = move['to'] ?? null
+    undone = to !== null && stringifyJson(to) === stringifyJson(meanings.at(-2) ?? null) ? move : undefined
+    if (undone === undefined) meanings.push(to)
+    else meanings.pop()
+  }
+  return { version: meanings.at(-2) ?? null, undone }
+}
+
+/** Reads the version for a label as the user wrote it: a number, `latest`, or weights as `9=5,7=95`. @throws CliError */
+function targetOf (given: string): Json {
+  if (given === 'latest') return given
+  if (!given.includes('=')) return numberOf(given)
+  return given.split(',').map(share => {
+    const [version = '', weight = ''] = share.split('=')
+    return { version: numberOf(version), weight: numberOf(weight) }
+  })
+}
+
+/** Reads the number of a version. @throws CliError */
+function numberOf (given: string): number {
+  if (!/^[1-9]\d{0,14}$/.test(given)) throw usageError(`expected a number such as 7, latest, or 9=5,7=95, got "${given}"`)
+  return Number(given)
+}
+
+/**
+ * Makes a label mean a version of a prompt.
+ * @param version a number, `latest`, or a list of versions with weights, between which requests are divided
+ * @returns the prompt's versions and labels after the move
+ * @throws CliError
+ */
+export async function moveLabel (
+  api: ApiClient,
+  id: string,
+  label: string,
+  version: Json,
+  note?: string,
+  conditions: Readonly<Record<string, string>> = {}
+): Promise<JsonObject> {
+  const body = JSON.stringify({ version, ...(note === undefined ? {} : { note }) })
+  return objectOf((await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json)
+}
+
+/** The version that a label means, in words: `7`, or `9 (5 %), 7 (95 %)` if requests are divided between two versions. */
+function wordsOf (target: Json | undefined): string {
+  if (!Array.isArray(target)) return String(target)
+  return listOf(target).map(objectOf).map(({ version, weight }) => `${String(version)} (${String(weight)} %)`).join(', ')
+}

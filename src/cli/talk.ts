@@ -1,0 +1,533 @@
+import { createWriteStream } from 'node:fs'
+import { realpath } from 'node:fs/promises'
+import type { Command } from 'commander'
+import type { JsonObject } from '../base/json.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import { revealHidden } from '../base/text.ts'
+import { isConsent } from '../engine/texts.ts'
+import { ENDED, type Status } from '../session/model.ts'
+import { listOf, objectOf, textOf } from './api-client.ts'
+import type { CommandsHere } from './commands-here.ts'
+import { askYesOrNo, chooseCommand, type Cli, type CommandChoice, type Lines, openLines } from './context.ts'
+import { type Beginning, type Decided, type DialogueEvent, type Dialogues, type DialogueState, remoteDialogues, type Said } from './dialogue.ts'
+import { DIFF_ANSWERS, EventPrinter, showEdited, showEvent, showMessage, ShownChange, type WriteLog } from './event-printer.ts'
+import { CliError, EXIT, type Output, usageError } from './output.ts'
+
+interface CommandByHandOptions {
+  readonly cli: Cli
+  readonly lines: Lines
+  readonly output: Output
+  readonly printer: EventPrinter
+}
+
+/** Handles commands that a session proposes but does not run: the user runs each of them on this machine, or elsewhere, and pastes its output. */
+class CommandByHand {
+  readonly #options: CommandByHandOptions
+  #here: CommandsHere | undefined
+
+  constructor (options: CommandByHandOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Asks the user what to do with a command, and does it. If that fails, asks again.
+   * @returns the answer for the session; `undefined` when nobody answers, and when the user has interrupted the command
+   */
+  async ask (command: string): Promise<Said | undefined> {
+    for (;;) {
+      const choice = await chooseCommand(command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
+      if (choice === undefined) return undefined
+      const said = await this.#carryOut(choice, command)
+      if (said !== undefined) return said === 'interrupted' ? undefined : said
+    }
+  }
+
+  /** Closes the runner of commands on this machine, if any command ran here. */
+  async close (): Promise<void> {
+    await this.#here?.close()
+  }
+
+  /**
+   * Carries out the user's choice about a command.
+   * @returns the answer for the session; `interrupted` if the user has interrupted the command; `undefined` if the choice could not be
+   * carried out
+   */
+  async #carryOut (choice: CommandChoice, proposed: string): Promise<Said | 'interrupted' | undefined> {
+    switch (choice.kind) {
+      case 'cancel': return 'cancel'
+      case 'skip': return { action: { name: 'skip', data: {} } }
+      case 'paste': return await this.#readResult()
+      case 'run': return await this.#runHere(choice.command, proposed)
+    }
+  }
+
+  async #runHere (command: string, proposed: string): Promise<Said | 'interrupted' | undefined> {
+    const { cli, output, printer } = this.#options
+    const { CommandsHere } = await import('./commands-here.ts')
+    this.#here ??= new CommandsHere(await realpath('.'), cli)
+    if (command !== proposed && !output.wantsJson) await showEdited(command, output)
+    try {
+      const result = await this.#here.run(command, text => { void printer.print(text) })
+      return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }
+    } catch (error) {
+      await output.words((error as Error).message)
+      return undefined
+    }
+  }
+
+  async #readResult (): Promise<Said | undefined> {
+    const { lines, output } = this.#options
+    await output.words('what it printed, and a line with a dot alone:')
+    const printed: string[] = []
+    for (let line = await lines.next(''); line !== '.'; line = await lines.next('')) {
+      if (line === undefined) return undefined
+      printed.push(line)
+    }
+    const exitCode = Number(await lines.next('exit code, 0 without one: '))
+    return { action: { name: 'command_result', data: { stdout: printed.join('\n'), stderr: '', exitCode: Number.isInteger(exitCode) ? exitCode : 1 } } }
+  }
+}
+
+/** The state, as the API names it, of a session that waits until its user has run a command by hand. */
+const BY_HAND = 'waiting_cmd'
+
+/** The state, as the API names it, of a plan that waits for its user's consent to a diff. */
+const DIFF_WAITS = 'awaiting_confirmation'
+
+interface TerminalSessionOptions {
+  readonly dialogues: Dialogues
+  readonly lines: Lines
+  readonly output: Output
+  readonly cli: Cli
+  /** Converts a line that the user has typed into an input for the session. @param word the state in which the session waits */
+  readonly readLine: (line: string, word: string) => Said
+  readonly writeLog: WriteLog
+  /** What the user may type, shown before the first prompt. @default nothing */
+  readonly hint?: string
+  /** Whether the session applies each diff without asking the user, once the whole diff was shown (`--yes`). @default false */
+  readonly agrees?: boolean
+}
+
+/** The state of a session that still waits after its user has left. */
+interface Left {
+  readonly status: string
+  readonly word: string
+  /** How many paths the last undo or redo of the plan's change did not change, because somebody else had changed them. */
+  readonly missed: number
+  /** The code of the last error; `undefined` if there was none since the user's last input. */
+  readonly failed: string | undefined
+}
+
+/**
+ * A session on a terminal. It shows what the session says, and asks the user whenever the session waits, until the session ends or the user
+ * leaves.
+ */
+export class TerminalSession {
+  readonly #options: TerminalSessionOptions
+  #id = ''
+  /** The command that the session has proposed last, for the user to run by hand. */
+  #command = ''
+  readonly #printer: EventPrinter
+  readonly #byHand: CommandByHand
+  readonly #change: ShownChange
+  /** How many paths the last undo or redo of the plan's change did not change, because somebody else had changed them. */
+  #missed = 0
+  /** The code of the last error; `undefined` if there was none since the user's last input. */
+  #failed: string | undefined
+  #isHinted = false
+  /** The result of the current turn (the user's last input and all that followed), which is printed as JSON for programs. */
+  #turn: JsonObject = {}
+  /** The questions of child sessions that the user was asked already, each by the key that `askBelow` gives it. */
+  readonly #answered = new Set<string>()
+
+  constructor (options: TerminalSessionOptions) {
+    this.#options = options
+    const { cli, dialogues, lines, output, writeLog } = options
+    this.#change = new ShownChange(dialogues, output)
+    this.#printer = new EventPrinter(output, writeLog, async place => await dialogues.printed(this.#id, place))
+    this.#byHand = new CommandByHand({ cli, lines, output, printer: this.#printer })
+  }
+
+  /**
+   * Talks with the user until the session ends or the user leaves.
+   * @returns the state of a session that still waits after the user has left; `undefined` for a session that has ended
+   * @throws CliError, also when the session has failed, and when its events end before the session does
+   */
+  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
+    this.#id = id
+    try {
+      if (seq > 0) await this.#recall(seq)
+      for (const event of asked) if (!await this.#take(event)) return this.#left(status, word)
+      if (status === 'waiting_input' && word === DIFF_WAITS) await this.#recallDiff()
+      if (status === 'waiting_input' && seq > 0 && !await this.#answer(word)) return this.#left(status, word)
+      for await (const event of this.#options.dialogues.events(id, seq)) {
+        if (!await this.#take(event)) {
+          const isDecision = event.type === 'approval' || event.type === 'live'
+          return this.#left(isDecision ? 'waiting_approval' : 'waiting_input', textOf(event.data['word']))
+        }
+        if (event.type === 'done') return
+      }
+    } finally {
+      await this.#byHand.close()
+    }
+    throw new CliError(EXIT.UNREACHABLE, `nobody tells of session ${id} any more; it may go on`)
+  }
+
+  #left (status: string, word: string): Left {
+    return { status, word, missed: this.#missed, failed: this.#failed }
+  }
+
+  /** Handles one event of the session. @returns false if the session asks a question and the user does not answer */
+  async #take (event: DialogueEvent): Promise<boolean> {
+    const { type, data } = event
+    if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
+    if ((type === 'approval' && data['kind'] === 'apply') || (type === 'state' && data['word'] === DIFF_WAITS)) await this.#change.finish(this.#id)
+    this.#note(event)
+    await this.#printer.show(event)
+    if (type === 'live') return data['type'] !== 'child' || await this.#askedBelow(data)
+    this.#keep(event)
+    if (type === 'approval' && data['rule'] !== undefined) return await this.#decide(event)
+    if (type === 'state' && data['status'] === 'waiting_input') {
+      await this.#tellTurn()
+      return await this.#answer(textOf(data['word']))
+    }
+    if (type === 'done' && data['status'] !== 'completed') {
+      throw new CliError(EXIT.NO, `the dialogue has ${data['status'] === 'failed' ? 'failed' : `ended: ${textOf(data['status'])}`}`)
+    }
+    return true
+  }
+
+  /** Records the command that an event proposes, or the number of paths that an undo or redo of a plan's change left as they were. */
+  #keep ({ type, data }: DialogueEvent): void {
+    if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
+    if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
+  }
+
+  /** Adds the answer or the error in an event to the result of the turn (the user's input and the answer to it). An input of the user begins a new turn. */
+  #note ({ type, data }: DialogueEvent): void {
+    if (type === 'input') {
+      this.#turn = {}
+      this.#failed = undefined
+    }
+    const { content, value, finishReason } = data
+    if (type === 'message' && content !== undefined) {
+      this.#turn = { ...this.#turn, answer: content, ...(value === undefined ? {} : { value }), ...(finishReason === undefined ? {} : { finishReason }) }
+    }
+    if (type !== 'error') return
+    this.#failed = textOf(data['code'])
+    this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
+  }
+
+  /** With `--json`, prints the result of the turn (the user's input and the answer to it) as one line; prints nothing for a turn without a result. */
+  async #tellTurn (): Promise<void> {
+    const { output } = this.#options
+    if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
+    this.#turn = {}
+  }
+
+  /**
+   * Asks the user whether the session is allowed to perform an effect (a command or another action), and sends the decision. For a command
+   * there are several choices.
+   * @returns false if the user does not answer
+   */
+  async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
+    const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
+    if (data['kind'] !== 'exec') {
+      const isAllowed = await askYesOrNo(this.#options.lines, this.#options.output)
+      return isAllowed !== undefined && await this.#sendDecision(effect, { decision: isAllowed ? 'approve' : 'reject', digest }, session)
+    }
+    const command = textOf(data['command'])
+    const choice = await chooseCommand(command, 'run it?', ['run', 'edit', 'skip', 'cancel'], this.#options)
+    switch (choice?.kind) {
+      case undefined: return false
+      case 'cancel': return await this.#say('cancel', session)
+      case 'run': {
+        const edited = choice.command === command ? {} : { command: choice.command }
+        return await this.#sendDecision(effect, { decision: 'approve', digest, ...edited }, session)
+      }
+      default: return await this.#sendDecision(effect, { decision: 'reject', digest }, session)
+    }
+  }
+
+  /**
+   * Sends the user's decision about an effect (an action of the session that needs approval). If the user has no right to decide, the
+   * session waits for somebody who has. If the effect has changed meanwhile, the user is asked about the changed effect.
+   * @returns false if the user does not answer the new question
+   */
+  async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
+    const { dialogues, output } = this.#options
+    this.#failed = undefined
+    try {
+      await dialogues.decide(session, effect, decided)
+      return true
+    } catch (error) {
+      if (!(error instanceof CliError) || error.exitCode === EXIT.UNREACHABLE) throw error
+      await output.words(error.message)
+      if (error.exitCode === EXIT.TOKEN) {
+        await output.words(`somebody else has to: aps skill approve ${session}`)
+        return true
+      }
+      const changed = (await dialogues.find(session)).asked.find(({ type, data }) => type === 'approval' && data['effect'] === effect)
+      if (changed === undefined) return true
+      if (session === this.#id) return await this.#take(changed)
+      await showEvent(changed, output)
+      return await this.#decide(changed, session)
+    }
+  }
+
+  /** Asks the user the open questions of a child session, and sends the answers to the child session. @returns false if the user does not answer */
+  async #askedBelow (data: JsonObject): Promise<boolean> {
+    const { dialogues, lines, output } = this.#options
+    const asked = askBelow(data, this.#answered)
+    if (asked === undefined) return true
+    if (!output.wantsJson) await output.words(asked.title)
+    for (const approval of asked.approvals) {
+      if (!output.wantsJson) await showEvent(approval, output)
+      if (!await this.#decide(approval, asked.session)) return false
+    }
+    if (asked.question === undefined) return true
+    const said = await answerBelow(asked.session, asked.question, { dialogues, lines, output })
+    return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
+  }
+
+  /** Shows the last turn and everything since to a user who resumes a session. @param seq how many transitions (recorded steps) count as past */
+  async #recall (seq: number): Promise<void> {
+    const { dialogues, output } = this.#options
+    const past = (await dialogues.lastMessages(this.#id)).filter(message => Number(message['seq']) <= seq)
+    for (const message of past.slice(Math.max(0, past.findLastIndex(({ role }) => role === 'user')))) {
+      if (output.wantsJson) await output.jsonLine({ type: 'earlier', data: message })
+      else await showMessage(message, output)
+      if (message['role'] === 'assistant' && message['command'] !== undefined) this.#command = textOf(message['command'])
+    }
+  }
+
+  /** Shows the diff that waits for consent, and the possible answers, to a user who resumes a session. */
+  async #recallDiff (): Promise<void> {
+    const { output, agrees } = this.#options
+    await this.#change.finish(this.#id)
+    if (agrees !== true && !output.wantsJson) await output.words(DIFF_ANSWERS)
+  }
+
+  /**
+   * Asks the user for the input for which the session waits, and sends it.
+   * @param word the state in which the session waits
+   * @returns false if the user does not answer
+   */
+  async #answer (word: string): Promise<boolean> {
+    if (word === BY_HAND) return await this.#answerCommand()
+    if (word === DIFF_WAITS) await this.#change.finish(this.#id)
+    if (word === DIFF_WAITS && this.#options.agrees === true && await this.#say(this.#consent(this.#change.digest))) return true
+    for (;;) {
+      await this.#tellHint()
+      const line = await this.#options.lines.next()
+      if (line === undefined) return false
+      if (await this.#say(this.#read(line, word))) return true
+    }
+  }
+
+  async #tellHint (): Promise<void> {
+    if (!this.#isHinted && this.#options.hint !== undefined) await this.#options.output.prompt(`${this.#options.hint}\n`)
+    this.#isHinted = true
+  }
+
+  /** Converts a line that the user has typed into an input for the session. If the line accepts the shown diff, the input has the diff's digest. */
+  #read (line: string, word: string): Said {
+    const { digest } = this.#change
+    return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
+  }
+
+  #consent (digest: string | undefined): Said {
+    return { action: { name: 'apply', data: digest === undefined ? {} : { digest } } }
+  }
+
+  async #answerCommand (): Promise<boolean> {
+    for (;;) {
+      const said = await this.#byHand.ask(this.#command)
+      if (said === undefined) return false
+      if (await this.#say(said)) return true
+    }
+  }
+
+  /** Sends the user's input to the session. @returns false if the session refuses the input and still waits for one */
+  async #say (said: Said, session = this.#id): Promise<boolean> {
+    const { dialogues, output } = this.#options
+    this.#failed = undefined
+    try {
+      await dialogues.say(session, said)
+      return true
+    } catch (error) {
+      if (!(error instanceof CliError) || (error.exitCode !== EXIT.NO && error.exitCode !== EXIT.USAGE)) throw error
+      await output.words(error.message)
+      return session !== this.#id || (await dialogues.find(session)).status !== 'waiting_input'
+    }
+  }
+}
+
+/** The questions of a child session (one that an agent has started) that wait for the user. */
+interface AskedBelow {
+  readonly session: string
+  /** The line that tells the user which child session waits, with the names of the sessions above it. */
+  readonly title: string
+  /** The actions of the child session that wait for approval, as the events that the child session itself would send. */
+  readonly approvals: readonly DialogueEvent[]
+  readonly question: { readonly word: string, readonly text: string } | undefined
+}
+
+/**
+ * Reads the open questions of a child session from an event of the type `live` that its parent session has sent.
+ * @param answered keys of the questions that the user was asked before; the keys of new questions are added to it
+ * @returns `undefined` if there is no question that the user was not asked before
+ */
+function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefined {
+  const { session: id = '', definition = '', path = [], ask: given } = data
+  if (given === undefined) return undefined
+  const session = textOf(id)
+  const ask = objectOf(given)
+  const approvals = listOf(ask['approvals'] ?? []).map(objectOf).filter(({ id: approval = '' }) => !answered.has(textOf(approval)))
+  for (const { id: approval = '' } of approvals) answered.add(textOf(approval))
+  const place = `${session}:${String(ask['seq'])}`
+  const isNew = ask['word'] !== undefined && !answered.has(place)
+  if (isNew) answered.add(place)
+  const question = isNew ? { word: textOf(ask['word']), text: textOf(ask['text']) } : undefined
+  if (approvals.length === 0 && question === undefined) return undefined
+  const line = listOf(path).map(textOf).join(' > ')
+  return {
+    session,
+    title: `${line === '' ? textOf(definition) : line} (session ${session}) waits for you:`,
+    approvals: approvals.map(({ id: approval = '', rule = '', digest = '', effect = {} }) => ({
+      type: 'approval',
+      data: { rule, digest, ...objectOf(effect), effect: textOf(approval).slice(session.length + 1) }
+    })),
+    question
+  }
+}
+
+/**
+ * Shows a question of a child session to the user, and reads the answer.
+ * @returns the answer; `undefined` when the input has ended; `elsewhere` for a question that this command cannot answer
+ */
+async function answerBelow (
+  session: string,
+  { word, text }: NonNullable<AskedBelow['question']>,
+  { dialogues, lines, output }: { readonly dialogues: Pick<Dialogues, 'preview'>, readonly lines: Lines, readonly output: Output }
+): Promise<Said | 'elsewhere' | undefined> {
+  if (word === 'waiting_cmd') {
+    await output.words(`its commands are run by hand: aps skill resume ${session}`)
+    return 'elsewhere'
+  }
+  const change = new ShownChange(dialogues, output)
+  if (word === 'awaiting_confirmation') await change.finish(session)
+  if (text !== '' && !output.wantsJson) await output.said(text)
+  else if (word === 'awaiting_confirmation' && !output.wantsJson) await output.words(DIFF_ANSWERS)
+  const line = await lines.next()
+  if (line === undefined) return undefined
+  const { digest } = change
+  return digest !== undefined && isConsent(line) ? { action: { name: 'apply', data: { digest } } } : { text: line }
+}
+
+/** The options of commands that open a dialogue on a terminal. */
+export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string, readonly verbose?: boolean, readonly local?: boolean }
+
+export interface Talk {
+  readonly options: TalkOptions
+  readonly cli: Cli
+  readonly command: Command
+  readonly readLine: TerminalSessionOptions['readLine']
+  readonly agrees?: TerminalSessionOptions['agrees']
+}
+
+/** Adds the options `--resume` and `--log` to a command. */
+export function addTalkOptions (command: Command): Command {
+  return addLogOption(command.option('--resume [session]', 'go on with a dialogue, the last one when none is named'))
+}
+
+/** Adds the options of the detailed log, and `--local`, to a command. */
+export function addLogOption (command: Command): Command {
+  return addLocalOption(command).option('--log <file>', 'write the detailed log there').option('--verbose', 'print the detailed log to stderr')
+}
+
+/** Adds the option `--local`, which has a command open the service in this process, to a command. */
+export function addLocalOption (command: Command): Command {
+  return command.option('--local', 'ask no service, but do its work here, over STORE_DIR or REDIS_URL')
+}
+
+/**
+ * Holds a dialogue on the terminal: shows what the session says, and asks the user whenever the session waits, until the session or the input ends.
+ * @throws CliError, also when the session is left with an open question
+ */
+export async function talk (beginning: Beginning, { options, cli, command, readLine, agrees = false }: Talk): Promise<void> {
+  const { resume, log: file, verbose, local: isLocal = false } = options
+  const { output } = cli.open(command)
+  const place = placeOptions(command, isLocal)
+  const log = openLog(file, verbose === true, output)
+  const dialogues = isLocal ? await openHere(beginning, cli, log.write) : remoteDialogues(beginning, cli.open(command).api)
+  const lines = openLines(cli, output)
+  try {
+    const state = await (resume === undefined ? dialogues.start() : dialogues.find(typeof resume === 'string' ? resume : undefined)).catch((error: unknown) => {
+      throw isUnreachable(error) && !isLocal ? new CliError(EXIT.UNREACHABLE, `${error.message}; --local does without one`) : error
+    })
+    if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
+    if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
+    else await output.words(`session ${state.id}`)
+    const onwards = `${beginning.resume(state.id)}${place}`
+    const session = new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, hint: beginning.hint, agrees })
+    const left = await session.hold(state).catch((error: unknown) => {
+      if (cli.signal.aborted) return undefined
+      throw isUnreachable(error) ? new CliError(EXIT.UNREACHABLE, `${error.message}; to go on: ${onwards}`) : error
+    })
+    if (cli.signal.aborted) return await output.words(`to go on: ${onwards}`)
+    if (left === undefined) return
+    if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
+    const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
+    if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
+    // A person at a terminal has read the error of the failed turn. A script sees only the exit code.
+    const isRead = beginning.hasTurns === true && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
+    if (left.failed !== undefined && !isRead) throw new CliError(EXIT.NO, `the last turn has failed: ${left.failed}; to go on: ${onwards}`)
+    await output.words(`to go on: ${onwards}`)
+  } finally {
+    lines.close()
+    await dialogues.close()
+    log.close()
+  }
+}
+
+/** The options that say where a dialogue is held, for the command line that goes on with it. @throws CliError */
+function placeOptions (command: Command, isLocal: boolean): string {
+  const { url, at } = command.optsWithGlobals<{ readonly url?: string, readonly at?: string }>()
+  if (isLocal && (url ?? at) !== undefined) throw usageError('expected --local, or a service by --url or --at: not both')
+  return isLocal ? ' --local' : `${url === undefined ? '' : ` --url ${url}`}${at === undefined ? '' : ` --at ${at}`}`
+}
+
+/** Whether an error means that the service does not answer. The session itself may go on then. */
+function isUnreachable (error: unknown): error is CliError {
+  return error instanceof CliError && error.exitCode === EXIT.UNREACHABLE
+}
+
+function isEnded ({ status }: DialogueState): boolean {
+  return ENDED.has(status as Status)
+}
+
+async function openHere (beginning: Beginning, cli: Cli, writeLog: WriteLog): Promise<Dialogues> {
+  const { openLocalDialogues } = await import('./local-dialogues.ts')
+  return await openLocalDialogues(beginning, cli, logInto(writeLog))
+}
+
+/** The log of a service in this process: its warnings and errors go into the detailed log of the dialogue, all other messages are dropped. */
+function logInto (writeLog: WriteLog): Log {
+  const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
+  return { debug () {}, info () {}, warn: write('warning'), error: write('error') }
+}
+
+function openLog (file: string | undefined, isVerbose: boolean, output: Output): { readonly write: WriteLog, close (): void } {
+  if (file === undefined) return { write: isVerbose ? line => output.words(line) : () => {}, close () {} }
+  const stream = createWriteStream(file, { flags: 'a' })
+  let problem: Error | undefined
+  stream.on('error', error => { problem = error })
+  return {
+    write (line) {
+      if (problem !== undefined) throw usageError(`--log: ${problem.message}`)
+      stream.write(`${new Date().toISOString()} ${revealHidden(line)}\n`)
+    },
+    close () { stream.end() }
+  }
+}

@@ -1,0 +1,157 @@
+/** The words of consent: a user's message that is one of these, in any language, agrees to what was shown. */
+const CONSENT: ReadonlySet<string> = new Set(['ok', 'okay', 'ок', 'yes', 'y', 'да', 'apply', 'go', 'применяй', 'давай', 'lgtm'])
+
+/** Whether a message consents and says nothing else. Punctuation around the word does not count; "yes, but…" is no consent. */
+export function isConsent (text: string): boolean {
+  const [word, another] = text.toLowerCase().matchAll(/[^\p{P}\p{S}\s]+/gu)
+  return another === undefined && CONSENT.has(word?.[0] ?? '')
+}
+
+/** The name of a text that an agent shows its user. An agent's definition can replace each of these texts. */
+export type AgentText =
+  | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
+  | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'
+
+/** The default texts that agents show their users, by language. The Russian texts must never change: callers of examples/agents/helper.yaml compare them. */
+export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, string>>>> = {
+  en: {
+    farewell: 'Goodbye!',
+    cleared: 'I have forgotten what was said.',
+    classifying: 'Reading your question..',
+    modelFailed: 'The model cannot be reached. Goodbye.',
+    unreadable: 'The model\'s answer makes no sense. Goodbye.',
+    modelSilent: 'The model does not answer. /retry asks again, or say something else.',
+    modelUnclear: 'I did not understand the model. /retry asks again, or say it in other words.',
+    irrelevant: 'I cannot help with that.',
+    relevant: 'That is for me.',
+    selecting: 'Choosing a tool..',
+    noTool: 'I do not know how to find that out. Could you say it in other words?',
+    selected: 'Using {{name}}: {{params}}',
+    validating: 'Checking what I need..',
+    unknownTool: 'I do not know how to find that out. Could you say it in other words?',
+    executing: 'Working on it..',
+    toolFailed: '{{name}} failed. Shall we try again?',
+    toolUnknown: '{{name}} was interrupted. It may have done its work: please check before you ask again.',
+    noAnswer: 'I have no answer. Could you say it in other words?',
+    budgetUsed: 'This dialogue has used up its budget.',
+    handedOver: 'Over to {{name}}.'
+  },
+  ru: {
+    farewell: 'До свидания!',
+    cleared: 'История сообщений очищена.',
+    classifying: 'Анализирую релевантность запроса..',
+    modelFailed: 'Ошибка при запросе LLM, завершаюсь..',
+    unreadable: 'Ошибка при разборе ответа LLM, завершаюсь..',
+    modelSilent: 'Модель не отвечает. /retry — повторить, или новый запрос.',
+    modelUnclear: 'Ответ модели непонятен. /retry — повторить, или скажите иначе.',
+    irrelevant: 'Запрос не связан с функционалом агента.',
+    relevant: 'Запрос релевантен, думаю..',
+    selecting: 'Выбираю подходящий инструмент..',
+    noTool: 'Не удалось определить инструмент. Просьба переформулировать запрос.',
+    selected: 'Выбран инструмент {{name}} с параметрами {{params}}',
+    validating: 'Валидирую инструмент..',
+    unknownTool: 'Не удалось провалидировать запрос. Просьба переформулировать.',
+    executing: 'Выполняю инструмент..',
+    toolFailed: 'Не удалось выполнить инструмент. Попробуем снова?',
+    toolUnknown: 'Вызов {{name}} прерван. Возможно, он выполнен: проверьте, прежде чем повторять.',
+    noAnswer: 'Не удалось получить ответ. Просьба переформулировать запрос.',
+    budgetUsed: 'Бюджет диалога исчерпан.',
+    handedOver: 'Передаю: {{name}}.'
+  }
+}
+
+/** The languages that the service's own texts exist in. */
+export type Language = 'en' | 'ru'
+
+/** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
+export type PlanText =
+  | 'planDiff' | 'planRound' | 'planGivenUp' | 'planDropped' | 'planBase' | 'planActions' | 'planMore'
+  | 'planMemory' | 'committed' | 'commitLeavesOut' | 'commitStays' | 'planNotRemembered'
+
+export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
+  en: {
+    planDiff: 'This is the change. ok writes it, reject drops it, other words change it.',
+    planRound: '{{check}} failed; attempt {{n}} of {{rounds}}.',
+    planGivenUp: '{{check}} still fails. The change was taken back.',
+    planDropped: 'Dropped. undo takes back what was applied before.',
+    planBase: '{{path}} has changed; reading it again.',
+    planActions: 'Changes: {{list}}.',
+    planMore: '{{list}} and {{n}} more',
+    planMemory: 'Memory: {{list}}.',
+    planNotRemembered: 'Not remembered: {{list}}.',
+    committed: 'Committed {{hash}}.',
+    commitLeavesOut: 'Not in the commit: {{list}}.',
+    commitStays: 'The commit {{hash}} stays; git revert takes it back.'
+  },
+  ru: {
+    planDiff: 'Вот изменения. ok — записать, reject — отказаться, иначе — уточнить.',
+    planRound: '{{check}} не прошла; попытка {{n}} из {{rounds}}.',
+    planGivenUp: '{{check}} не проходит. Изменения отменены.',
+    planDropped: 'Отменено. undo отменит применённое раньше.',
+    planBase: '{{path}} изменился; читаю снова.',
+    planActions: 'Изменения: {{list}}.',
+    planMore: '{{list}} и ещё {{n}}',
+    planMemory: 'Память: {{list}}.',
+    planNotRemembered: 'Не запомнено: {{list}}.',
+    committed: 'Коммит {{hash}}.',
+    commitLeavesOut: 'Не вошло в коммит: {{list}}.',
+    commitStays: 'Коммит {{hash}} остаётся; его отменит git revert.'
+  }
+}
+
+/**
+ * Why a skill asks its user about a command. `isInterrupted`: the command began, and nobody knows how it ended. `isBusy`: it was not run,
+ * because the terminal's input line was not empty for too long.
+ */
+export type WhyAsked = 'isInterrupted' | 'isBusy'
+
+/** The question of a skill about a command. */
+export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Language, (command: string) => string>>>> = {
+  isInterrupted: {
+    en: command =>
+      `The command "${command}" was interrupted. Nobody knows whether it was done. Answer "again" to run it again, "skip" to do without it, or with what it printed.`,
+    ru: command =>
+      `Команда "${command}" прервана. Неизвестно, выполнена ли она. Ответьте "снова", чтобы выполнить её ещё раз, "пропустить", чтобы обойтись без неё, или напишите, что она вывела.`
+  },
+  isBusy: {
+    en: command =>
+      `The command "${command}" was not run: the terminal was busy for too long. Answer "again" to try again, "without" to run it and all further ones without the terminal, "skip" to leave it out, or tell the model what to do instead.`,
+    ru: command =>
+      `Команда "${command}" не выполнена: терминал слишком долго был занят. Ответьте "снова", чтобы попробовать ещё раз, "без терминала", чтобы выполнять её и следующие без терминала, "пропустить", чтобы обойтись без неё, или напишите модели, что делать вместо неё.`
+  }
+}
+
+/** The name of a text about commands in a terminal that a skill shows its user. */
+type TerminalText = 'terminalBusy' | 'terminalGone'
+
+export const TERMINAL_TEXTS: Readonly<Record<Language, Readonly<Record<TerminalText, string>>>> = {
+  en: {
+    terminalBusy: 'The command waits until your line in the terminal is empty.',
+    terminalGone: 'The terminal is gone; commands run without it.'
+  },
+  ru: {
+    terminalBusy: 'Команда ждёт, пока ваша строка в терминале не опустеет.',
+    terminalGone: 'Терминал закрыт; команды выполняются без него.'
+  }
+}
+
+/** What users and models are told of an answer that a limit or a filter has ended, and of one that the model refuses. */
+const TEXTS: Readonly<Record<Language, { readonly cut: (reason: string) => string, readonly refused: (words: string) => string }>> = {
+  en: { cut: reason => `…[the answer was cut: ${reason}]`, refused: words => `The model refuses: ${words}` },
+  ru: { cut: reason => `…[ответ оборван: ${reason}]`, refused: words => `Модель отказывается: ${words}` }
+}
+
+/** The mark behind a text that was cut. @param reason the `finish_reason` of the answer */
+export function cutMark (language: Language, reason = 'length'): string {
+  return TEXTS[language].cut(reason)
+}
+
+/** A refusal of the model, as the user reads it. */
+export function refusedText (language: Language, words: string): string {
+  return TEXTS[language].refused(words)
+}
+
+/** What a model is told whose answer was cut: nothing of such an answer is carried out, since it may lack what matters most. */
+export function cutProblem (reason = 'length'): string {
+  return `it was cut (${reason}) and nothing of it was done; answer with less: fewer words, fewer calls at a time, shorter arguments`
+}

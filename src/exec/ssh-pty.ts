@@ -1,0 +1,260 @@
+import { randomBytes } from 'node:crypto'
+import { promisify } from 'node:util'
+import { type Client, type ClientChannel, type SFTPWrapper } from 'ssh2'
+import { type SshTarget } from '../config/operator.ts'
+import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './executor.ts'
+import { beginShell, END_MARKED, markedFunction, MARKER, quoted, sessionKillScript } from './scripts.ts'
+import { answerOf, openExecChannel, SshConnection } from './ssh-connection.ts'
+
+/** The longest wait for a shell's report that it begins, in ms. */
+const HELLO = 10_000
+
+/** The longest wait for the answer in which folder the shell is, in ms. */
+const ANSWER = 5000
+
+/** How long a channel stays open after its shell has ended, in ms. Then the service closes the channel. */
+const REST = 1000
+
+/**
+ * Matches the report that the script of `beginning` prints on the remote machine before a shell begins: the shell's process id and the folder
+ * for the files of its commands, or `nowhere` when the folder in which the shell has to begin does not exist.
+ */
+// eslint-disable-next-line no-control-regex
+const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
+
+/** The name of the file by which the service tells the shell's watcher that the shell has ended by itself. What it leaves behind lives on then. */
+const FAREWELL = 'farewell'
+
+/** The longest part of a login greeting (text before the report that a shell begins) that is kept, in UTF-16 units. */
+const MAX_GREETING = 64 * 1024
+
+/**
+ * Begins a shell in a terminal on a remote machine. The shell has an SSH connection of its own: OpenSSH allows only 10 sessions on one connection,
+ * and the commands of skills need those of the connection that they share.
+ * @param agent the socket of an SSH agent that has the key, for a target without a key file
+ * @throws ExecutorError
+ */
+export async function openSshPty (target: SshTarget, agent: string | undefined, options: PtyOptions): Promise<Pty> {
+  const connection = new SshConnection(target, agent)
+  return await new Promise((resolve, reject) => {
+    const using = connection.use(async client => {
+      const pty = await begin(client, target.cwd, options)
+      resolve(pty)
+      await pty.ended
+      await pty.killed
+      await pty.farewell
+    })
+    void using.catch(reject).finally(() => { connection.renew() })
+  })
+}
+
+async function begin (client: Client, cwd: string | undefined, options: PtyOptions): Promise<SshPty> {
+  const { size: { cols, rows }, shell } = options
+  const command = `exec /bin/sh -c ${quoted(beginning(shell))} sh ${quoted(cwd ?? '')}`
+  const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
+  // Each key is sent at once (TCP_NODELAY), without waiting for the answer to the previous packet.
+  client.setNoDelay(true)
+  const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
+  if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
+  return await opened.begun(cwd)
+}
+
+/**
+ * Makes the script that begins a shell in a terminal, and that creates a folder for files that the service writes for the shell. The shell leads
+ * its Unix session, so the system sends it a hangup (SIGHUP) when the connection is gone, and the shell sends it to its jobs. A watcher process
+ * removes the folder when the shell has ended. Where the service is gone, and so does not say that the shell has ended by itself, the watcher also ends
+ * what ignores the hangup or has left the session. Ctrl-C and the hangup, which its group gets too, do not end the watcher.
+ */
+function beginning (shell: readonly string[] | undefined): string {
+  const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
+  return `
+if [ -n "$1" ] && ! cd -- "$1"; then printf '\\033]7717;nowhere\\007'; exit 126; fi
+files=$(mktemp -d /tmp/.aps-XXXXXXXXXX) || exit 126
+${markedFunction('"$files"')}
+${END_MARKED}
+{
+  trap 'rm -rf "$files"; exit' TERM
+  trap '' HUP INT QUIT TSTP
+  while kill -0 $$; do sleep 1; done
+  for n in 1 2 3; do [ -e "$files/${FAREWELL}" ] || sleep 1; done
+  [ -e "$files/${FAREWELL}" ] || endMarked 2
+  rm -rf "$files"
+} </dev/null >/dev/null 2>&1 &
+printf '\\033]7717;h;%s;%s\\007' $$ "$files"
+export ${environment} ${MARKER}="$files"
+${beginShell(shell)}
+`
+}
+
+/** A shell in a terminal that is being opened: it has not reported yet that it begins. */
+class Opening {
+  readonly #client: Client
+  readonly #channel: ClientChannel
+  readonly #onOutput: PtyOptions['onOutput']
+  readonly #words: Promise<RegExpExecArray | undefined>
+  readonly #ended: Promise<PtyEnd>
+  #said = ''
+
+  constructor (client: Client, channel: ClientChannel, { onOutput }: PtyOptions) {
+    this.#client = client
+    this.#channel = channel
+    this.#onOutput = onOutput
+    this.#ended = endOf(client, channel)
+    this.#words = new Promise(resolve => {
+      const timer = setTimeout(() => { resolve(undefined) }, HELLO)
+      void this.#ended.then(() => { resolve(undefined) })
+      const read = (bytes: Buffer): void => {
+        this.#said += bytes.toString()
+        const words = FIRST_WORDS.exec(this.#said)
+        if (words === null) {
+          this.#said = this.#said.slice(-MAX_GREETING)
+          return
+        }
+        clearTimeout(timer)
+        channel.off('data', read)
+        channel.on('data', onOutput)
+        resolve(words)
+      }
+      channel.on('data', read)
+      channel.stderr.resume()
+    })
+  }
+
+  async begun (cwd: string | undefined): Promise<SshPty> {
+    const words = await this.#words
+    const [, pid, files] = words ?? []
+    if (words !== undefined && pid !== undefined && files !== undefined) {
+      const rest = this.#said.slice(words.index + words[0].length)
+      if (rest !== '') this.#onOutput(Buffer.from(rest))
+      return new SshPty(this.#client, this.#channel, { session: Number(pid), files, ended: this.#ended })
+    }
+    this.#channel.destroy()
+    if (words !== undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the target to begin in, got ${JSON.stringify(cwd)}`)
+    throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${this.#said.trim().slice(0, 200)}`)
+  }
+}
+
+/** Resolves with the shell's exit code when the channel or its connection has closed. */
+async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
+  return await new Promise(resolve => {
+    let exitCode: number | null = null
+    const end = (): void => {
+      client.off('close', end)
+      resolve({ exitCode })
+    }
+    channel.once('exit', (code: number | null) => {
+      exitCode = code
+      // A process that the shell left behind can keep the channel open, so the channel is closed after a while.
+      setTimeout(() => { channel.destroy() }, REST)
+    })
+    channel.once('close', end)
+    client.once('close', end)
+  })
+}
+
+type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
+
+interface SshPtyOptions {
+  /** The id of the shell's Unix session, by which all its processes are killed. */
+  readonly session: number
+  readonly files: string
+  readonly ended: Promise<PtyEnd>
+}
+
+class SshPty implements Pty {
+  readonly ended: Promise<PtyEnd>
+  /** Settles when the running kill of the shell is finished; the connection has to stay open until then. `undefined` while nobody has killed the shell. */
+  killed: Promise<boolean> | undefined
+  /** Settles when the shell's watcher knows that the shell has ended by itself; the connection has to stay open until then. */
+  farewell: Promise<unknown> | undefined
+  readonly #client: Client
+  readonly #channel: ClientChannel
+  readonly #session: number
+  readonly #files: string
+  #sftp: Promise<SFTPWrapper | undefined> | undefined
+  #isOver = false
+
+  constructor (client: Client, channel: ClientChannel, { session, files, ended }: SshPtyOptions) {
+    this.#client = client
+    this.#channel = channel
+    this.#session = session
+    this.#files = files
+    this.ended = ended
+    channel.once('exit', () => { this.farewell = this.putFile(FAREWELL, '').catch(() => {}) })
+    void ended.then(() => { this.#isOver = true })
+  }
+
+  write (keys: string): void {
+    if (!this.#isOver) this.#channel.write(keys)
+  }
+
+  resize ({ cols, rows }: Size): void {
+    if (!this.#isOver) this.#channel.setWindow(rows, cols, 0, 0)
+  }
+
+  pause (): void {
+    this.#channel.pause()
+  }
+
+  resume (): void {
+    this.#channel.resume()
+  }
+
+  async putFile (name: string, text: string): Promise<string> {
+    const path = `${this.#files}/${name}`
+    const sftp = await (this.#sftp ??= this.#openSftp())
+    if (sftp === undefined) await this.#putByShell(path, text)
+    else await promisify(sftp.writeFile.bind(sftp) as WriteFile)(path, text, { mode: 0o600 })
+    return path
+  }
+
+  async folder (): Promise<string | undefined> {
+    const sftp = this.#isOver ? undefined : await (this.#sftp ??= this.#openSftp())
+    if (sftp === undefined) return undefined
+    const link = `/proc/${this.#session}/cwd`
+    let timer: NodeJS.Timeout | undefined
+    const told = new Promise<string | undefined>(resolve => {
+      timer = setTimeout(() => { resolve(undefined) }, ANSWER)
+      void this.ended.then(() => { resolve(undefined) })
+      sftp.realpath(link, (error, path) => { resolve(error === undefined ? path : undefined) })
+    })
+    const path = await told.finally(() => { clearTimeout(timer) })
+    // A server without this file, or one that resolves no link, gives back what it got.
+    return path?.startsWith('/proc/') === true ? undefined : path
+  }
+
+  async kill (): Promise<boolean> {
+    return this.#isOver ? true : await (this.killed ??= this.#kill())
+  }
+
+  async #kill (): Promise<boolean> {
+    this.#channel.resume()
+    const mark = `aps-${randomBytes(16).toString('hex')}`
+    const script = `exec /bin/sh -c ${quoted(sessionKillScript(this.#session, this.#files))}`
+    const answer = await openExecChannel(this.#client, script, channel => answerOf(channel, mark)).catch(() => undefined)
+    const isDead = (await answer?.text ?? '').includes(`${mark} dead`)
+    this.#channel.destroy()
+    await this.ended
+    return isDead
+  }
+
+  /** Opens SFTP; `undefined` on a machine that does not offer it. */
+  async #openSftp (): Promise<SFTPWrapper | undefined> {
+    return await new Promise(resolve => {
+      this.#client.sftp((error, sftp) => { resolve(error === undefined ? sftp.once('error', () => {}) : undefined) })
+    })
+  }
+
+  async #putByShell (path: string, text: string): Promise<void> {
+    const opened = await openExecChannel(this.#client, `exec /bin/sh -c ${quoted(`umask 077; exec cat >${quoted(path)}`)}`, channel => ({
+      code: new Promise<number | null>(resolve => {
+        let code: number | null = null
+        channel.once('exit', (given: number | null) => { code = given }).once('close', () => { resolve(code) })
+        channel.resume()
+        channel.stderr.resume()
+        channel.end(text)
+      })
+    }))
+    if (await opened?.code !== 0) throw new Error(`${path} could not be written`)
+  }
+}

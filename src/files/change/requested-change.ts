@@ -1,0 +1,164 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { utf8In } from '../../base/text.ts'
+import { ABSENT, FileRefusal, type Mark, sha256, type WorkspaceFiles } from '../workspace-files.ts'
+import { type Action, applyEdits, contentFrom, type Eol, parseActions, refuseTooLarge } from './action.ts'
+import { foldersOf, type Step } from './change-rules.ts'
+import { baseOf, type Bases, type Wanted } from './steps.ts'
+
+const BYTE_ORDER_MARK = '\ufeff'
+
+/**
+ * Gives each action that writes a file its new content, which is made from the present file: edits are applied to it, and a new text gets its byte
+ * order mark and its line ends. A file that has changed since it was read gets no such content here; `manifest` then refuses the action, as it
+ * refuses every update of a changed file.
+ * @throws FileRefusal ERR_EDIT_NOT_FOUND, ERR_EDIT_AMBIGUOUS, ERR_EDIT_OVERLAP, ERR_CONTENT_TOO_LARGE, and for a path that is not allowed or no text
+ */
+export async function withContents ({ actions, bases, eol }: Extract<Change, { kind: 'do' }>, files: WorkspaceFiles): Promise<Action[]> {
+  const whole = await Promise.all(actions.map(async ({ edits, ...action }): Promise<Action> => {
+    if (action.kind !== 'UPDATE_FILE') return action
+    const { content = Buffer.alloc(0) } = action
+    const path = await files.resolve(action.path)
+    const bytes = await readIfThere(files, path)
+    if (bytes === undefined || sha256(bytes) !== baseOf(bases, action.path, path)) return { ...action, content }
+    const before = utf8In(bytes)
+    if (before === undefined) throw noText(path, edits === undefined ? 'FORBIDDEN_PATH' : 'ERR_EDIT_NOT_FOUND')
+    if (edits !== undefined) return { ...action, content: contentFrom(applyEdits(before, edits, path), eol, path) }
+    return { ...action, content: contentFrom(asBefore(content.toString(), before, eol), 'keep', path) }
+  }))
+  refuseTooLarge(whole)
+  return whole
+}
+
+/** A new text with the byte order mark and the line ends of the text that it replaces: models write neither. */
+function asBefore (text: string, before: string, eol: 'keep' | 'lf'): string {
+  const marked = before.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK + text : text
+  const hasCarriageReturns = before.includes('\r\n') && !/(?<!\r)\n/.test(before)
+  return eol === 'keep' && hasCarriageReturns ? marked.replace(/\r?\n/g, '\r\n') : marked
+}
+
+async function readIfThere (files: WorkspaceFiles, path: string): Promise<Buffer | undefined> {
+  try {
+    return (await files.read(path)).bytes
+  } catch (error) {
+    if (error instanceof FileRefusal) return undefined
+    throw error
+  }
+}
+
+function noText (path: string, code: 'FORBIDDEN_PATH' | 'ERR_EDIT_NOT_FOUND'): FileRefusal {
+  return new FileRefusal(code, `${JSON.stringify(path)} is no UTF-8 text, so a change of its text would destroy the bytes of other characters`)
+}
+
+/**
+ * A change of files in a workspace: actions to do, or an undo or redo of earlier changes. `shown` is the state of each path when the change
+ * was shown to the person who agreed to it; the change is only done if the paths are still in this state. `shown` is `undefined` for a change
+ * to which nobody had to agree.
+ */
+export type Change = { readonly shown: Shown | undefined } & (
+  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
+  /**
+   * An undo or a redo of the session's changes.
+   * @param paths only these paths, and all that is below them, are restored; `undefined` for all
+   * @param of the number (`seq.n`) of the session's effect whose change is to be undone; without it, the latest change is undone
+   */
+  | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
+)
+
+/** Reads a change of files. @throws FileRefusal with the code of the problem */
+export function parseChange (given: JsonObject): Change {
+  const wish = member(given, 'do')
+  if (wish !== undefined) {
+    const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
+    const eol = own(wish, 'eol') === 'lf' ? 'lf' : 'keep'
+    return { kind: 'do', actions: parseActions(own(wish, 'actions'), eol), bases: Object.fromEntries(bases), eol, shown: shownIn(wish) }
+  }
+  for (const kind of ['undo', 'redo'] as const) {
+    const back = member(given, kind)
+    const of = back && own(back, 'of')
+    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), ...(typeof of === 'string' ? { of } : {}), shown: shownIn(back) }
+  }
+  throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
+}
+
+function shownIn (wish: JsonObject): Shown | undefined {
+  const shown = own(wish, 'shown')
+  return shown === undefined ? undefined : parseShown(shown)
+}
+
+function pathsOf (given: Json | undefined): readonly string[] | undefined {
+  if (given === undefined || given === null) return undefined
+  if (Array.isArray(given) && given.every(path => typeof path === 'string')) return given
+  throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected paths as a list of texts')
+}
+
+function member (given: JsonObject, name: string): JsonObject | undefined {
+  const value = own(given, name)
+  return isJsonObject(value) ? value : undefined
+}
+
+function own (given: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+/** The state of each path when a change was shown to a person. The person's consent is valid only for this state. */
+type Shown = ReadonlyMap<string, Mark>
+
+/** The largest number of paths that a refusal names. */
+const MAX_NAMED = 20
+
+/** The list that a person is shown of a change: each path that it touches, with its state before and after. */
+export function shownOf (steps: readonly Step[]): JsonObject[] {
+  return steps.filter(({ before, after }) => before !== after).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
+}
+
+/** Reads a list that `shownOf` has made. @throws FileRefusal ERR_SCHEMA_VALIDATION */
+function parseShown (given: Json): Shown {
+  if (!Array.isArray(given)) throw unreadable()
+  return new Map(given.map((each: Json) => {
+    const { path, before } = isJsonObject(each) ? each : {}
+    if (typeof path !== 'string' || (before !== null && typeof before !== 'string')) throw unreadable()
+    return [path, before] as const
+  }))
+}
+
+/**
+ * Refuses a change when something differs from what a person was shown: a path that it touches, a folder on the way, or an entry of a
+ * folder to delete.
+ * @throws FileRefusal ERR_BASE_CHANGED with the paths
+ */
+export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
+  const ways = new Set(actions.flatMap(({ path }) => foldersOf(path)))
+  // The shown list leaves out a path that an action does not alter, so the expected state of this path comes from the action.
+  const kept = new Map(actions.map(({ kind, path, content }) => [path, kind === 'CREATE_DIR' ? 'folder' : content === undefined ? null : sha256(content)]))
+  const expected = (path: string): Mark => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
+  refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
+}
+
+/** Refuses an undo or a redo whose steps differ from those that a person was shown. @throws FileRefusal ERR_BASE_CHANGED with the paths */
+export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
+  const now = new Map(steps.filter(({ before, after }) => before !== after).map(({ path, before }) => [path, before]))
+  refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
+}
+
+/**
+ * Converts an error of a change that was shown to a person into ERR_BASE_CHANGED. The change was possible when it was shown, so something
+ * has changed since.
+ */
+export function changedSince (error: unknown): unknown {
+  return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED'
+    ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`)
+    : error
+}
+
+function refuse (paths: readonly string[]): void {
+  if (paths.length === 0) return
+  const named = paths.slice(0, MAX_NAMED).map(path => JSON.stringify(path)).join(', ')
+  throw new FileRefusal(
+    'ERR_BASE_CHANGED',
+    `changed since it was shown: ${named}${paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : ''}; nothing was written`
+  )
+}
+
+function unreadable (): FileRefusal {
+  return new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected as shown a list of paths, with what was there before')
+}

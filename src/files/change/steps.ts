@@ -1,0 +1,207 @@
+import { stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../path-rules.ts'
+import { ABSENT, FileRefusal, type Now, sha256, type WorkspaceFiles } from '../workspace-files.ts'
+import type { Action } from './action.ts'
+import { conflictAmong, foldersOf, isAtOrBelow, ORDER, type Step } from './change-rules.ts'
+
+/** The SHA-256 that files had when a model read them, by path. A file that has changed since is not overwritten. */
+export type Bases = Readonly<Record<string, string>>
+
+/**
+ * Reads the present state of all paths that the actions of a change concern.
+ * @throws FileRefusal for a path that is not allowed, and for what could not be restored later: links, pipes, large files
+ */
+export async function survey (files: WorkspaceFiles, actions: readonly Action[], bases: Bases | undefined): Promise<Wanted> {
+  const now = new Map<string, Now>()
+  async function look (path: string): Promise<Now> {
+    const known = now.get(path) ?? await files.now(path)
+    now.set(path, known)
+    return known
+  }
+  const placed: PlacedAction[] = []
+  for (const action of actions) {
+    const path = await files.resolve(action.path)
+    const base = bases && baseOf(bases, action.path, path)
+    placed.push({ ...action, path, base })
+    // Nothing exists below a folder that is missing, or below a file.
+    const isReached = await everyOf(foldersOf(path), async folder => (await look(folder)).mark === 'folder')
+    if (!isReached) continue
+    const { mark } = await look(path)
+    if (action.kind === 'DELETE_DIR' && mark === 'folder') await lookBelow(files, path, look)
+  }
+  return { actions: placed, now, foldsCase: await foldsCase((await files.roots()).root), needsBases: bases !== undefined, whitelist: files.whitelist }
+}
+
+async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: string) => Promise<Now>): Promise<void> {
+  let count = 0
+  let bytes = 0
+  const folders = [folder]
+  for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
+    for (const name of await files.list(next)) {
+      const path = `${next}/${name}`
+      if (name.includes('\ufffd')) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} has a name that is not UTF-8`)
+      if (await files.isHidden(path)) throw new FileRefusal('PROTECTED_PATH', `${JSON.stringify(path)} is protected: it is neither read, written nor deleted`)
+      const { mark, size } = await look(path)
+      bytes += size
+      if (++count > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) {
+        throw new FileRefusal(
+          'ERR_CONTENT_TOO_LARGE',
+          `${JSON.stringify(folder)} holds more than ${MAX_DELETED_FILES} files, or ${MAX_DELETED_BYTES} bytes, the most that is deleted at a time`
+        )
+      }
+      if (mark === 'folder') folders.push(path)
+    }
+  }
+}
+
+/** The SHA-256 that a file had when it was read. @param named the path as the model wrote it @param path the same path with all links resolved */
+export function baseOf (bases: Bases, named: string, path: string): string | undefined {
+  const normal = normalisePath(named)
+  const name = [named, 'path' in normal ? normal.path : named, path].find(each => Object.hasOwn(bases, each))
+  return name === undefined ? undefined : bases[name]
+}
+
+/** Whether the file system takes `A` and `a` for the same name. To find out, the folder is looked up by its name in capital or small letters. */
+async function foldsCase (root: string): Promise<boolean> {
+  const name = basename(root)
+  const other = name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase()
+  if (other === name) return dirname(root) !== root && await foldsCase(dirname(root))
+  const [mine, its] = await Promise.all([stat(root), stat(join(dirname(root), other)).catch(() => undefined)])
+  return its !== undefined && its.ino === mine.ino && its.dev === mine.dev
+}
+
+async function everyOf<T> (items: readonly T[], test: (item: T) => Promise<boolean>): Promise<boolean> {
+  for (const item of items) if (!await test(item)) return false
+  return true
+}
+
+/** The most files and folders in a folder that a change deletes, and their largest total size, in bytes. */
+const MAX_DELETED_FILES = 10_000
+const MAX_DELETED_BYTES = 100 * 1024 * 1024
+
+/** An action of a change (create, update or delete), in whose path all symbolic links are resolved. */
+interface PlacedAction extends Action {
+  /** The SHA-256 that the file had when the model read it; `undefined` when it was not read. */
+  readonly base: string | undefined
+}
+
+/** The input of `manifest`: the actions, and all that it needs to know about the disk, so that it reads nothing itself. */
+export interface Wanted {
+  readonly actions: readonly PlacedAction[]
+  /**
+   * The present state of each action's path, of the folders on the way to it, and of all that is in a folder to delete. A path without an
+   * entry does not exist.
+   */
+  readonly now: ReadonlyMap<string, Now>
+  /** Whether the file system takes `A` and `a` for the same name. */
+  readonly foldsCase: boolean
+  /** Whether the update of a file is refused when the model has not read the file. */
+  readonly needsBases: boolean
+  /** The rule by which the names of a file and of its folders decide whether the change is allowed to write or delete the file. */
+  readonly whitelist: Whitelist
+}
+
+/**
+ * Computes the steps of a change, in this order: make folders, write files, delete files, delete folders from the inside out. Each path
+ * has at most one step.
+ * @throws FileRefusal with the code of the problem; the caller must then do nothing of the change
+ */
+export function manifest (wanted: Wanted): Step[] {
+  const steps = new Map<string, Step>()
+  refuseConflicts(wanted)
+  for (const action of ORDER.flatMap(kind => wanted.actions.filter(action => action.kind === kind))) {
+    refuseForbidden(action.path, action.kind.endsWith('_FILE'), wanted)
+    for (const step of stepsOf(action, wanted)) if (step.isAsked || !steps.has(step.path)) steps.set(step.path, step)
+  }
+  // Deletions of folders come last, the innermost folder first, so that each is empty by then.
+  const all = [...steps.values()]
+  const rank = (step: Step): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
+  const deepFirst = (a: Step, b: Step): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
+  return all.sort((a, b) => rank(a) - rank(b) || deepFirst(a, b))
+}
+
+function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
+  const { kind, path, content = Buffer.alloc(0), base } = action
+  const now = wanted.now.get(path) ?? ABSENT
+  const step = { kind, path, before: now.mark, mode: now.mode, isAsked: true }
+  switch (kind) {
+    case 'CREATE_DIR':
+      if (now.mark !== null && now.mark !== 'folder') {
+        throw new FileRefusal('ERR_FILE_EXISTS', `a folder ${quote(path)} cannot be created: a file of that name is there`)
+      }
+      return [...foldersBefore(path, wanted), { ...step, after: 'folder' }]
+    case 'CREATE_FILE':
+      if (now.mark !== null) throw new FileRefusal('ERR_FILE_EXISTS', `${quote(path)} cannot be created: it is there already`)
+      return [...foldersBefore(path, wanted), { ...step, after: sha256(content) }]
+    case 'UPDATE_FILE':
+      refuseMissing(path, now, 'file')
+      if (wanted.needsBases && base === undefined) throw new FileRefusal('ERR_UPDATE_WITHOUT_BASE', `${quote(path)} was not read before it is updated`)
+      refuseChanged(path, now, base)
+      return [{ ...step, after: sha256(content) }]
+    case 'DELETE_FILE':
+      refuseMissing(path, now, 'file')
+      refuseChanged(path, now, base)
+      return [{ ...step, after: null }]
+    case 'DELETE_DIR':
+      refuseMissing(path, now, 'folder')
+      return [...contentOf(path, wanted), { ...step, after: null }]
+  }
+}
+
+/** The steps that create missing folders on the way to a new file or folder. */
+function foldersBefore (path: string, { now }: Wanted): Step[] {
+  return foldersOf(path).flatMap(folder => {
+    const { mark } = now.get(folder) ?? ABSENT
+    if (mark !== null && mark !== 'folder') throw new FileRefusal('ERR_FILE_EXISTS', `${quote(path)} cannot be created: ${quote(folder)} is a file`)
+    return mark === 'folder' ? [] : [{ kind: 'CREATE_DIR' as const, path: folder, before: null, after: 'folder' as const, mode: 0, isAsked: false }]
+  })
+}
+
+/** The steps that delete all that is in a folder. @throws FileRefusal when it holds too much, or one entry that the change is not allowed to delete */
+function contentOf (folder: string, wanted: Wanted): Step[] {
+  const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
+  const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)
+  if (content.length > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) {
+    throw new FileRefusal(
+      'ERR_CONTENT_TOO_LARGE',
+      `${quote(folder)} holds ${content.length} files of ${bytes} bytes; at most ${MAX_DELETED_FILES} of ${MAX_DELETED_BYTES} are deleted at a time`
+    )
+  }
+  return content.map(([path, { mark, mode }]) => {
+    const isFile = mark !== 'folder'
+    refuseForbidden(path, isFile, wanted)
+    return { kind: isFile ? 'DELETE_FILE' : 'DELETE_DIR', path, before: mark, after: null, mode, isAsked: false }
+  })
+}
+
+function refuseConflicts ({ actions, foldsCase }: Wanted): void {
+  const [one, other] = conflictAmong(actions, path => nameOf(path, foldsCase)) ?? []
+  if (one === undefined || other === undefined) return
+  throw new FileRefusal('ERR_ACTION_CONFLICT', `${one.kind} of ${quote(one.path)} and ${other.kind} of ${quote(other.path)} exclude each other`)
+}
+
+/** A path in the form in which the file system compares it. */
+function nameOf (path: string, foldsCase: boolean): string {
+  const name = path.normalize('NFC')
+  return foldsCase ? name.toUpperCase().toLowerCase().normalize('NFC') : name
+}
+
+function refuseForbidden (path: string, isFile: boolean, { whitelist }: Wanted): void {
+  if (isProtected(path)) throw new FileRefusal('PROTECTED_PATH', `${quote(path)} is protected: it is neither read, written nor deleted`)
+  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) {
+    throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}`)
+  }
+}
+
+function refuseMissing (path: string, { mark }: Now, wanted: 'file' | 'folder'): void {
+  if (mark === null || (mark === 'folder') !== (wanted === 'folder')) throw new FileRefusal('PATH_NOT_FOUND', `there is no ${wanted} ${quote(path)}`)
+}
+
+function refuseChanged (path: string, { mark }: Now, base: string | undefined): void {
+  if (base !== undefined && base !== mark) throw new FileRefusal('ERR_BASE_CHANGED', `${quote(path)} has changed since it was read; nothing was written`)
+}
+
+function quote (path: string): string {
+  return JSON.stringify(path)
+}

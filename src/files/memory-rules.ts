@@ -1,0 +1,113 @@
+import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+
+/**
+ * The rules of the engineering memory: its fields, and the values that each takes. Plans check by them what a model wants remembered, REST what a
+ * person writes, and the memory files what they are about to store and what they read.
+ */
+interface Rule {
+  /** The allowed values in words. */
+  readonly expected: string
+  readonly allows: (value: Json) => boolean
+}
+
+/** The layers of memory: what is stored of a user, and of a project. */
+export type Layer = 'user' | 'project'
+
+/** The stored preferences of a user and of a project, by names without `user.` and `project.`. */
+export interface Memory {
+  readonly user: JsonObject
+  readonly project: JsonObject
+}
+
+/** A field that the memory does not take, and why. */
+export interface RefusedField {
+  readonly name: string
+  readonly reason: string
+}
+
+/** The largest length of a text, in UTF-16 units, and the most texts in a list. */
+const MAX_TEXT = 1000
+const MAX_TEXTS = 50
+
+const isText = (value: Json, most = MAX_TEXT): boolean => typeof value === 'string' && value !== '' && value.length <= most && value.isWellFormed()
+const text = (most = MAX_TEXT): Rule => ({ expected: `a text of 1 to ${most} characters`, allows: value => isText(value, most) })
+const oneOf = (...values: ReadonlyArray<string | number>): Rule => ({
+  expected: `one of ${values.join(', ')}`,
+  allows: value => values.some(each => each === value)
+})
+const TEXTS: Rule = {
+  expected: `a list of 1 to ${MAX_TEXTS} texts of at most ${MAX_TEXT} characters`,
+  allows: value => Array.isArray(value) && value.length > 0 && value.length <= MAX_TEXTS && value.every((each: Json) => isText(each))
+}
+
+/**
+ * The fields of the memory with their rules. Each possible `output_format` is safe, since it chooses the mode of a plan only if neither the request
+ * nor the user's words do.
+ */
+export const MEMORY_FIELDS: ReadonlyMap<string, Rule> = new Map([
+  ['user.preferred_style', oneOf('brief', 'normal', 'verbose')],
+  ['user.ask_budget', oneOf(0, 1, 2)],
+  ['user.risk_tolerance', oneOf('low', 'medium', 'high')],
+  ['user.default_language', text(40)],
+  ['user.output_format', oneOf('patch_first', 'plan_first', 'plan', 'apply')],
+  ['project.default_test_command', text()],
+  ['project.default_lint_command', text()],
+  ['project.default_format_command', text()],
+  ['project.package_manager', text()],
+  ['project.build_command', text()],
+  ['project.src_roots', TEXTS],
+  ['project.test_roots', TEXTS],
+  ['project.ci_notes', text()]
+])
+
+/** The names of fields in an older form of the memory, in which a user's file had those of the project too, with their present names. */
+const OLD_NAMES: ReadonlyMap<string, string> = new Map([
+  ['preferred_style', 'user.preferred_style'],
+  ['default_language', 'user.default_language'],
+  ['test_command', 'project.default_test_command'],
+  ['lint_command', 'project.default_lint_command'],
+  ['format_command', 'project.default_format_command']
+])
+
+/** Divides a change of the memory, with names such as `user.ask_budget`, into what is taken and what is refused. `null` forgets a field. */
+export function readPatch (patch: JsonObject): { readonly patch: JsonObject, readonly refused: readonly RefusedField[] } {
+  const refused: RefusedField[] = []
+  const taken = Object.entries(patch).filter(([name, value]) => {
+    const rule = MEMORY_FIELDS.get(name)
+    if (rule !== undefined && (value === null || rule.allows(value))) return true
+    refused.push({ name, reason: rule === undefined ? 'there is no such field' : `expected ${rule.expected}, got ${inWords(value)}` })
+    return false
+  })
+  return { patch: Object.fromEntries(taken), refused }
+}
+
+/** The fields of a patch that belong to a layer, by names without the layer. */
+export function fieldsIn (layer: Layer, patch: JsonObject): JsonObject {
+  const own = Object.entries(patch).filter(([name]) => name.startsWith(`${layer}.`))
+  return Object.fromEntries(own.map(([name, value]) => [name.slice(layer.length + 1), value]))
+}
+
+/**
+ * The memory in the content of files, which anybody can have written: known names with allowed values. An older name counts where the field with
+ * its present name is missing or wrong.
+ */
+export function memoryIn (user: Json | undefined, project: Json | undefined): Memory {
+  const [own, shared] = [user, project].map(given => isJsonObject(given) ? given : {}) as [JsonObject, JsonObject]
+  const older = { ...shared, ...own }
+  const { patch } = readPatch(withoutNulls([...OLD_NAMES].flatMap(([name, now]) => Object.hasOwn(older, name) ? [[now, older[name] as Json] as const] : [])))
+  const present = readPatch(withoutNulls([
+    ...Object.entries(own).map(([name, value]) => [`user.${name}`, value] as const),
+    ...Object.entries(shared).map(([name, value]) => [`project.${name}`, value] as const)
+  ]))
+  const all = { ...patch, ...present.patch }
+  return { user: fieldsIn('user', all), project: fieldsIn('project', all) }
+}
+
+function withoutNulls (members: ReadonlyArray<readonly [string, Json]>): JsonObject {
+  return Object.fromEntries(members.filter(([, value]) => value !== null))
+}
+
+function inWords (value: Json): string {
+  if (typeof value === 'string') return value.length > MAX_TEXT ? `${value.length} characters` : JSON.stringify(value.slice(0, 60))
+  return Array.isArray(value) ? `a list of ${value.length}` : isJsonObject(value) ? 'an object' : String(value)
+}

@@ -1,0 +1,440 @@
+import {
+  type CompleteResult, type ContentBlock, createMcpHandler, type GetPromptResult, type McpHttpHandler, type Prompt as McpPrompt, type PromptArgument,
+  type PromptMessage, ProtocolError, ProtocolErrorCode, ResourceNotFoundError, Server, type ServerEvent, type ServerEventBus
+} from '@modelcontextprotocol/server'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Caller, Role } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { visibleGeneration } from '../access/generation-view.ts'
+import { refusalBy } from '../access/rights.ts'
+import { roleMissing, ServiceError } from '../base/errors.ts'
+import { contentHash, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { ENGINE_VERSION } from '../base/version.ts'
+import type { Generation, Prompt } from '../registry/generation.ts'
+import { runnablePrompts } from '../registry/offered.ts'
+import type { Environs } from '../registry/kinds/environ-kind.ts'
+import { neededNames } from '../registry/needs/needs-walk.ts'
+import { collectNeeds } from '../registry/needs/prompt-needs.ts'
+import type { Registry } from '../registry/registry.ts'
+import { toAbortSignal } from '../runtime/deadline.ts'
+import { EventScanner } from '../runtime/server-sent-events.ts'
+import { findPrompt } from '../service/render-prompt.ts'
+import type { RenderedMessage } from '../service/rendered-messages.ts'
+import { abortWhenGone, holdStream } from './send-reply.ts'
+import { callableTools, type McpUses, offerTools, type Visit } from './mcp-tools.ts'
+
+/** The key in `_meta` that holds the message's role when MCP has no role of that name. */
+const ROLE_KEY = 'ai-prompt-shell/role'
+
+const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' }
+
+/**
+ * Turns a rendered message into MCP messages, one for each part, since an MCP message holds one content block. MCP knows the roles `user`
+ * and `assistant` only; a message of any other role becomes one of `user`, and `_meta` names its own role.
+ */
+export function promptMessages ({ role, content = '' }: RenderedMessage): PromptMessage[] {
+  const blocks = Array.isArray(content)
+    ? (content as readonly Json[]).map(part => blockOf(isJsonObject(part) ? part : {}))
+    : [textBlock(typeof content === 'string' ? content : '')]
+  if (role === 'user' || role === 'assistant') return blocks.map(block => ({ role, content: block }))
+  return blocks.map(block => ({ role: 'user', content: { ...block, _meta: { [ROLE_KEY]: role } } }))
+}
+
+function blockOf (part: JsonObject): ContentBlock {
+  const { type, text, image_url: image, input_audio: sound, file } = part
+  if (type === 'text') return textBlock(typeof text === 'string' ? text : '')
+  if (type === 'image_url' && isJsonObject(image)) return imageBlock(String(image['url']))
+  if (type === 'input_audio' && isJsonObject(sound)) return soundBlock(String(sound['data']), String(sound['format']))
+  if (type === 'file' && isJsonObject(file) && typeof file['file_data'] === 'string') return fileBlock(file['file_data'], file['filename'])
+  // A file stored at the provider has an id that means nothing to the MCP client: the part is quoted as JSON.
+  return textBlock(stringifyJson(part))
+}
+
+function textBlock (text: string): ContentBlock {
+  return { type: 'text', text }
+}
+
+function imageBlock (url: string): ContentBlock {
+  const data = readDataUrl(url)
+  return data === undefined ? { type: 'resource_link', uri: url, name: 'image' } : { type: 'image', data: data.base64, mimeType: data.mimeType }
+}
+
+function soundBlock (text: string, format: string): ContentBlock {
+  const data = readDataUrl(text)
+  if (data !== undefined) return { type: 'audio', data: data.base64, mimeType: data.mimeType }
+  if (text.includes(':')) return { type: 'resource_link', uri: text, name: 'audio' }
+  return { type: 'audio', data: text, mimeType: SOUNDS[format] ?? `audio/${format}` }
+}
+
+function fileBlock (text: string, filename: Json | undefined): ContentBlock {
+  const name = typeof filename === 'string' ? filename : 'file'
+  const data = readDataUrl(text)
+  if (data === undefined && text.includes(':')) return { type: 'resource_link', uri: text, name }
+  const { base64: blob, mimeType } = data ?? { base64: text, mimeType: 'application/octet-stream' }
+  return { type: 'resource', resource: { uri: `attachment:${encodeURIComponent(name)}`, mimeType, blob } }
+}
+
+/** The content of a `data:` URL as base64; `undefined` for other URLs: https://www.rfc-editor.org/rfc/rfc2397 */
+function readDataUrl (url: string): { readonly mimeType: string, readonly base64: string } | undefined {
+  const [head, type = '', encoding] = /^data:([^;,]*)(?:;(?!base64,)[^;,]*)*(;base64)?,/i.exec(url) ?? []
+  if (head === undefined) return undefined
+  const data = url.slice(head.length)
+  return { mimeType: type === '' ? 'text/plain' : type, base64: encoding === undefined ? Buffer.from(decodeLoosely(data)).toString('base64') : data }
+}
+
+function decodeLoosely (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The shortest time between two `list_changed` notices that one client gets, in ms. */
+const PAUSE = 1000
+
+/**
+ * What is known of one MCP client that wants `list_changed` notices: the snapshot of the entries (the generation) at the time of its
+ * request, the shared variables, and the client's rights.
+ */
+interface Followed {
+  readonly generation: Generation
+  readonly environs: Environs
+  /** Calls the listener with each new generation (the snapshot of all entries after a change). @returns a function that removes the listener */
+  onPublished (listener: (generation: Generation) => void): () => void
+  /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  callerNow (): Caller
+}
+
+/**
+ * Makes the source of `list_changed` notices for one MCP client. A notice is sent only if the list of prompts or tools that this client would
+ * get has changed, so that clients learn nothing of changes in entries that are hidden from them.
+ */
+function listChanges ({ generation, environs, onPublished, callerNow }: Followed): ServerEventBus {
+  return {
+    publish () {},
+    subscribe (listener) {
+      let [latest, timer]: [Generation, NodeJS.Timeout | undefined] = [generation, undefined]
+      let told = listsOf(generation, callerNow(), environs)
+      const look = () => {
+        timer = undefined
+        if (refusalBy(callerNow) !== undefined) return
+        const caller = callerNow()
+        const now = listsOf(visibleGeneration(latest, caller), caller, environs)
+        for (const kind of ['prompts', 'tools'] as const) if (now[kind] !== told[kind]) listener({ kind: `${kind}_list_changed` } satisfies ServerEvent)
+        told = now
+      }
+      const unsubscribe = onPublished(published => {
+        latest = published
+        timer ??= setTimeout(look, PAUSE).unref()
+      })
+      return () => {
+        clearTimeout(timer)
+        unsubscribe()
+      }
+    }
+  }
+}
+
+/** One hash of the list of prompts and one of the list of tools that the caller would get. A changed hash shows that the list has changed. */
+function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
+  const shared = visibleEnvirons(environs, caller)
+  const prompts = runnablePrompts(generation).map(prompt => [
+    prompt.id,
+    prompt.entry.definition.source['description'] ?? null,
+    argumentsOf(prompt, generation, shared).map(({ name, required }) => [name, required === true])
+  ])
+  const tools = callableTools(generation, caller).map(({ id, definition }) => [id, definition.revision])
+  return { prompts: contentHash(prompts), tools: contentHash(tools) }
+}
+
+/**
+ * The number of prompts in one page of `prompts/list`. Pages are small, since the arguments of their prompts are computed one prompt after
+ * the other.
+ */
+const PAGE = 200
+
+/** Answers `prompts/list` and `prompts/get` of MCP with the prompts that the caller may see. */
+function offerPrompts (server: Server, visit: Visit, { renderPrompt, choosePrompt, environs }: McpUses): void {
+  const { generation, caller } = visit
+  server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {
+    const shared = visibleEnvirons(environs, caller)
+    const after = params?.cursor ?? ''
+    const prompts = runnablePrompts(generation).filter(({ id }) => id > after)
+    const page = prompts.slice(0, PAGE)
+    return {
+      prompts: page.map((prompt): McpPrompt => ({ name: prompt.id, ...described(prompt), arguments: argumentsOf(prompt, generation, shared) })),
+      ...(prompts.length > page.length ? { nextCursor: page.at(-1)?.id } : {})
+    }
+  }))
+
+  server.setRequestHandler('prompts/get', ({ params }) => inProtocol(async (): Promise<GetPromptResult> => {
+    const chosen = await choosePrompt(generation, caller, params.name, {})
+    const { prompt } = chosen
+    const variables = variablesFrom(prompt, params.arguments ?? {})
+    const { messages } = await renderPrompt({
+      generation,
+      caller,
+      id: prompt.id,
+      chosen,
+      variables,
+      requestId: visit.requestId,
+      activity: visit.activity,
+      arrivedAt: visit.arrivedAt
+    })
+    return { ...described(prompt), messages: messages.flatMap(promptMessages) }
+  }))
+}
+
+function described ({ entry }: Prompt): { description?: string } {
+  const { source } = entry.definition
+  const description = Object.hasOwn(source, 'description') ? source['description'] : undefined
+  return typeof description === 'string' ? { description } : {}
+}
+
+const ENVIRON_TEMPLATE = 'prompt-shell://environs/{id}'
+const PROMPT_TEMPLATE = 'prompt-shell://prompts/{id}'
+
+/**
+ * Answers reads of shared variables and prompts by their URIs. The list of resources stays empty: there may be millions of shared
+ * variables.
+ */
+function offerResources (server: Server, visit: Visit, { readEnviron }: McpUses): void {
+  const { generation, caller } = visit
+
+  server.setRequestHandler('resources/list', () => ({ resources: [] }))
+  server.setRequestHandler('resources/templates/list', () => ({
+    resourceTemplates: [
+      { uriTemplate: ENVIRON_TEMPLATE, name: 'environ', title: 'Shared variable', description: 'The value of a shared variable, or all below a path', mimeType: 'application/json' },
+      { uriTemplate: PROMPT_TEMPLATE, name: 'prompt', title: 'Prompt', description: 'A prompt as it is registered', mimeType: 'application/json' }
+    ]
+  }))
+
+  server.setRequestHandler('resources/read', ({ params: { uri } }) => inProtocol(async () => {
+    demandRole(caller, 'read')
+    return { contents: [{ uri, mimeType: 'application/json', text: stringifyJson(await read(uri)) }] }
+  }))
+
+  async function read (uri: string): Promise<Json> {
+    const [, kind, written = ''] = /^prompt-shell:\/\/(environs|prompts)\/(.+)$/.exec(uri) ?? []
+    const id = decoded(written)
+    if (id === undefined || kind === undefined) throw new ResourceNotFoundError(uri)
+    return kind === 'prompts' ? findPrompt(generation, id).entry.definition.source : await readEnviron({ generation, caller, id })
+  }
+}
+
+function decoded (text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The most values of one completion, which the protocol sets: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
+const MAX_VALUES = 100
+
+/**
+ * Answers MCP clients that ask how to complete a value: an argument of a prompt (from the schema of the prompt's parameters) or an id in the
+ * URI of a resource.
+ */
+function offerCompletions (server: Server, visit: Visit, { environs }: McpUses): void {
+  const { generation, caller } = visit
+
+  function candidates (
+    ref: { readonly type: string, readonly name?: string, readonly uri?: string },
+    argument: { readonly name: string, readonly value: string }
+  ): readonly string[] {
+    if (ref.type === 'ref/prompt') {
+      const { parameters } = findPrompt(generation, ref.name ?? '').entry
+      return parameters === undefined ? [] : valuesOf(propertyOf(parameters.schema, argument.name))
+    }
+    demandRole(caller, 'read')
+    if (ref.uri === ENVIRON_TEMPLATE) return visibleEnvirons(environs, caller).index.page(argument.value, '', MAX_VALUES + 1)
+    return ref.uri === PROMPT_TEMPLATE ? runnablePrompts(generation).map(({ id }) => id) : []
+  }
+
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => inProtocol((): CompleteResult => {
+    const fitting = candidates(ref, argument).filter(value => value.startsWith(argument.value))
+    return { completion: { values: fitting.slice(0, MAX_VALUES), hasMore: fitting.length > MAX_VALUES } }
+  }))
+}
+
+/**
+ * The values that a schema lists as its `enum` or `examples`, as texts; `true` and `false` for a boolean that lists none; empty for other
+ * schemas.
+ */
+function valuesOf (property: Readonly<Record<string, Json>>): readonly string[] {
+  for (const keyword of ['enum', 'examples']) {
+    const values = Object.hasOwn(property, keyword) ? property[keyword] : undefined
+    if (Array.isArray(values)) return values.map((value: Json) => typeof value === 'string' ? value : stringifyJson(value))
+  }
+  return Object.hasOwn(property, 'type') && property['type'] === 'boolean' ? ['true', 'false'] : []
+}
+
+/**
+ * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the MCP protocol. It keeps nothing from one request to
+ * the next, except streams that report changes, which stay open.
+ */
+export class McpEndpoint {
+  readonly #uses: McpUses
+  readonly #registry: Registry
+  /** The open streams, over which MCP clients learn that their lists of prompts or tools have changed. */
+  readonly #streams = new Set<McpHttpHandler>()
+
+  constructor (uses: McpUses, registry: Registry) {
+    this.#uses = uses
+    this.#registry = registry
+  }
+
+  /** Answers one request, or opens a stream of changes. @throws TOO_MANY_STREAMS */
+  async answer (request: FastifyRequest, reply: FastifyReply): Promise<Response> {
+    const body = request.body as Json
+    const follows = isJsonObject(body) && body['method'] === 'subscriptions/listen'
+    const gone = toAbortSignal(abortWhenGone(reply))
+    const revoked = new AbortController()
+    const { generation, caller, id: requestId, activity, arrivedAt } = request
+    if (follows) holdStream(request, reply)
+    const visit: Visit = { generation, caller, requestId, activity, arrivedAt, signal: gone }
+    const bus = listChanges({
+      generation,
+      environs: this.#uses.environs,
+      onPublished: listener => this.#registry.onPublished(listener),
+      callerNow: () => request.callerNow()
+    })
+    const handler = createMcpHandler(() => createMcpServer(visit, this.#uses), { bus })
+    if (follows) {
+      this.#streams.add(handler)
+      const leave = this.#uses.rights.watch(() => refusalBy(() => request.callerNow()), () => { revoked.abort() })
+      reply.raw.once('close', () => {
+        leave()
+        this.#streams.delete(handler)
+      })
+    }
+    const response = await handler.fetch(toWebRequest(request, AbortSignal.any([gone, revoked.signal])), { parsedBody: body })
+    return follows || takesEvents(request) ? response : await toJsonResponse(response)
+  }
+
+  /** Ends all open streams, so that the service can stop. */
+  async close (): Promise<void> {
+    await Promise.all([...this.#streams].map(handler => handler.close()))
+  }
+}
+
+/** What a request to MCP may get: the library refuses a client that does not name both, although one is enough for an answer. */
+const BOTH = 'application/json, text/event-stream'
+
+/** Makes a web `Request` of a Fastify request, without the body, which is parsed already. */
+function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
+  const known = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
+  const accept = headers.accept ?? '*/*'
+  const takesOne = /\*\/\*|application\/(?:json|\*)|text\/event-stream/.test(accept)
+  return new Request(new URL(url, 'http://localhost'), { method: 'POST', headers: { ...Object.fromEntries(known), accept: takesOne ? BOTH : accept }, signal })
+}
+
+function takesEvents ({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/event-stream') === true
+}
+
+/** The answer in a stream of events as a reply of JSON, for a client that takes no stream. Nothing but the answer is sent in such a stream. */
+async function toJsonResponse (response: Response): Promise<Response> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response
+  const scanner = new EventScanner(Infinity, ({ data = '' }) => data)
+  const answer = [...scanner.feed(Buffer.from(await response.arrayBuffer())), ...scanner.finish()].findLast(data => data !== '')
+  return new Response(answer ?? '', { status: response.status, headers: { 'content-type': 'application/json' } })
+}
+
+/** Makes the MCP server that answers one request, with the entries that its caller may see. It has no state, so any replica can answer. */
+function createMcpServer (visit: Visit, uses: McpUses): Server {
+  const server = new Server({ name: 'ai-prompt-shell', title: 'Prompts', version: ENGINE_VERSION }, {
+    capabilities: { prompts: { listChanged: true }, tools: { listChanged: true }, resources: {}, completions: {} },
+    instructions: 'Prompts of this service are listed, and rendered with your arguments. render_prompt renders one for a model.'
+  })
+  offerPrompts(server, visit, uses)
+  offerTools(server, visit, uses)
+  offerResources(server, visit, uses)
+  offerCompletions(server, visit, uses)
+  return server
+}
+
+/**
+ * Runs the function that answers a request of an MCP client, and turns errors of the service into JSON-RPC errors, whose `data` has the
+ * service's own code and details.
+ * @throws ProtocolError: -32602 for a fault of the client, -32603 for any other error of the service
+ */
+async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
+  try {
+    return await answer()
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    const code = error.statusCode < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
+    throw new ProtocolError(code, error.message, { code: error.code, ...(error.details === undefined ? {} : { details: error.details }) })
+  }
+}
+
+/** Refuses a caller without the role that an MCP method needs in addition to the role of the endpoint. @throws ROLE_MISSING */
+function demandRole ({ name, roles }: Caller, role: Role): void {
+  if (!roles.has(role)) throw roleMissing(name, role, [...roles])
+}
+
+/** The arguments of a prompt as MCP lists them: its declared parameters or, if it declares none, the variables that its templates read. */
+function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, environs: VisibleEnvirons): PromptArgument[] {
+  const { parameters } = prompt.entry
+  if (parameters === undefined) {
+    const { variables } = collectNeeds(prompt, everyPrompt, environs)
+    return [...neededNames(variables)].filter(([, required]) => required).map(([name]) => ({ name, required: true }))
+  }
+  return Array.from(parameters.names, name => {
+    const { description } = propertyOf(parameters.schema, name)
+    return {
+      name,
+      ...(typeof description === 'string' ? { description } : {}),
+      required: parameters.required.has(name) && !Object.hasOwn(parameters.defaults, name)
+    }
+  })
+}
+
+/**
+ * Turns MCP arguments, which are all texts, into the variables of a prompt: each text is converted to the type that its
+ * parameter's schema names. A text that cannot be converted stays a text, and the prompt's own check reports what was expected.
+ */
+function variablesFrom ({ entry }: Prompt, given: Readonly<Record<string, string>>): JsonObject {
+  const schema = entry.parameters?.schema
+  return Object.fromEntries(Object.entries(given).map(([name, text]) => [name, schema === undefined ? text : valueOf(text, typesOf(propertyOf(schema, name)))]))
+}
+
+/** The schema of one parameter; empty for an undeclared parameter. */
+function propertyOf (schema: JsonObject, name: string): JsonObject {
+  const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
+  const property = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
+  return isJsonObject(property) ? property : {}
+}
+
+function typesOf (property: JsonObject): readonly string[] {
+  const type = Object.hasOwn(property, 'type') ? property['type'] : undefined
+  return (Array.isArray(type) ? type : [type]).filter(each => typeof each === 'string')
+}
+
+function valueOf (text: string, types: readonly string[]): Json {
+  if (types.length === 0 || types.includes('string')) return text
+  try {
+    const value = parseJson(text)
+    return types.some(type => isOfType(value, type)) ? value : text
+  } catch (error) {
+    if (error instanceof JsonError) return text
+    throw error
+  }
+}
+
+function isOfType (value: Json, type: string): boolean {
+  switch (type) {
+    case 'null': return value === null
+    case 'array': return Array.isArray(value)
+    case 'object': return isJsonObject(value)
+    case 'boolean': return typeof value === 'boolean'
+    // The prompt's own check decides whether the number is an integer.
+    case 'integer':
+    case 'number': return typeof value === 'number' || typeof value === 'bigint'
+    default: return false
+  }
+}

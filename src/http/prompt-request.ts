@@ -1,0 +1,198 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isUnlimited } from '../access/caller.ts'
+import { visibleGeneration } from '../access/generation-view.ts'
+import { ServiceError } from '../base/errors.ts'
+import type { JsonObject } from '../base/json.ts'
+import { Type } from '../base/schema-builder.ts'
+import type { Generation } from '../registry/generation.ts'
+import { promptKind } from '../registry/kinds/prompt-kind.ts'
+import { LABEL_PATTERN } from '../registry/kinds/release-record.ts'
+import type { Registry } from '../registry/registry.ts'
+import { BundleSchema } from '../service/bundle.ts'
+import { type ChoosePrompt, type ChosenPrompt, type PromptWish, resolveId } from '../service/choose-prompt.ts'
+import { lookUpPrompt } from '../service/render-prompt.ts'
+import { toPath } from '../store/store.ts'
+import type { App } from './app.ts'
+import { nullable, oneOf } from './schemas.ts'
+
+/** The most names of tools in the reply header `x-tool-defaults`. Further tools are only counted, since one prompt can call a hundred tools. */
+const MAX_NAMES = 20
+
+/**
+ * Makes the function that lists failed tools in the header `x-tool-defaults` of a reply, so that clients see that the rendered prompt contains
+ * default values in place of the results of these tools. Letters that a header cannot hold are percent-encoded.
+ */
+export function setToolDefaults (reply: FastifyReply): (functions: readonly string[]) => void {
+  return functions => {
+    const names = functions.slice(0, MAX_NAMES).map(encodeURIComponent)
+    const more = functions.length - names.length
+    reply.header('x-tool-defaults', [...names, ...(more > 0 ? [`+${more}`] : [])].join(', '))
+  }
+}
+
+/** The member `variables` of a body. */
+export const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
+const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
+
+const user = nullable(Type.String(), { description: 'Who it is for: stands for the query\'s `key`' })
+
+/** The schema that refuses a body with both `variables` and `args`, two names of one field; null counts as left out. */
+const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
+
+/** An example body for the prompt `greet` of `examples/`. */
+const EXAMPLE = { variables: { name: 'Ada' } }
+
+/** The roles of the caller's messages, and the most of them that a request may have. */
+export const SPEAKERS = ['user', 'assistant', 'tool'] as const
+export const MAX_MESSAGES = 1000
+
+/** The member `messages` of a body: the conversation so far, as the caller sends it. */
+export const messages = nullable(
+  Type.Array(Type.Object({ role: oneOf(SPEAKERS) }, { additionalProperties: true }), { maxItems: MAX_MESSAGES }),
+  { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' })
+
+/**
+ * The schema of the body of a render. No body, `{}` and `variables: null` all mean "no variables"; a request with a bundle (a
+ * recorded render) uses the bundle's variables.
+ */
+export const RenderBody = Type.Union([
+  Type.Object({
+    variables,
+    args,
+    messages,
+    bundle: nullable(BundleSchema, { description: 'What a render with `?tools=record` gave: rendered again, without a call' }),
+    user,
+    safety_identifier: user
+  }, ONE_NAME),
+  Type.Null()
+], { examples: [EXAMPLE] })
+
+/** The schema of the body of a chat: variables, and any field of OpenAI's chat completion request. */
+export const ChatBody = Type.Union([
+  Type.Object({
+    variables,
+    args,
+    stream: nullable(Type.Boolean(), { description: 'Whether to answer with server-sent events; not with `?explain=true`' }),
+    fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' }),
+    model: nullable(Type.String({ minLength: 1 }), { description: 'Left out: the prompt\'s default, then the service\'s' }),
+    messages,
+    temperature: nullable(Type.Number()),
+    top_p: nullable(Type.Number()),
+    n: nullable(Type.Integer()),
+    max_tokens: nullable(Type.Integer()),
+    frequency_penalty: nullable(Type.Number()),
+    presence_penalty: nullable(Type.Number()),
+    stop: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String()), Type.Null()])),
+    user: nullable(Type.String())
+  }, { additionalProperties: true, ...ONE_NAME }),
+  Type.Null()
+], { examples: [{ ...EXAMPLE, temperature: 0.2 }] })
+
+/** The variables of a body, if it has any. */
+export function givenVariables (body: { variables?: object | null, args?: object | null } | null): JsonObject | undefined {
+  return (body?.variables ?? body?.args ?? undefined) as JsonObject | undefined
+}
+
+/** The query parameter for the revision (a hash) that the client expects the prompt to have. */
+export const RevisionQuery = Type.Object({
+  revision: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Answer 409 when the prompt is at another revision; replies have it in `x-prompt-revision`' }))
+})
+
+/** The query parameters that choose a version of a prompt. */
+export const WishQuery = Type.Object({
+  label: Type.Optional(Type.String({ pattern: LABEL_PATTERN, description: 'The version that this label means, such as production; `latest` is what was published last. The same as `@production` behind the id' })),
+  version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'This version; the same as `@7` behind the id' }))
+})
+
+/**
+ * The query parameters of a render or a chat that choose the version of the prompt. A label can be divided among several versions; `key` then
+ * decides which of them is used.
+ */
+export const ChoiceQuery = Type.Object({
+  ...WishQuery.properties,
+  key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Where a label has several versions, the same key always gets the same one; left out, `user` or `safety_identifier` of the body, else chance' }))
+})
+
+/**
+ * Chooses the version of the prompt for a request, and names it in headers of the reply, also when the reply is an error.
+ * @param id the id as the request writes it
+ * @throws what `ChoosePrompt` throws
+ */
+export async function choose (
+  choosePrompt: ChoosePrompt,
+  { generation, caller, body }: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+  wish: PromptWish
+): Promise<ChosenPrompt> {
+  const { label, version, key = keyOf(body) } = wish
+  const found = choosePrompt(generation, caller, id, { label, version, key })
+  const chosen = found instanceof Promise ? await found : found
+  reply.header('x-prompt-revision', chosen.prompt.revision)
+  if (chosen.version !== undefined) reply.header('x-prompt-version', chosen.version)
+  if (chosen.label !== undefined) reply.header('x-prompt-label', chosen.label)
+  return chosen
+}
+
+/** Chooses the version of the prompt for a render; a failed choice is counted as a failed render. @throws what `ChoosePrompt` throws */
+export async function chooseToRender (
+  choosePrompt: ChoosePrompt,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  id: string,
+  wish: PromptWish
+): Promise<ChosenPrompt> {
+  try {
+    return await choose(choosePrompt, request, reply, id, wish)
+  } catch (error) {
+    if (error instanceof ServiceError) request.activity.beginRender(id, undefined).ended(error.code)
+    throw error
+  }
+}
+
+/**
+ * The end user for whom a request is made, from the fields that OpenAI's clients send; `undefined` if the request names none. The same user
+ * always gets the same version of a prompt.
+ */
+function keyOf (body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  for (const name of ['user', 'safety_identifier']) {
+    const value = Object.hasOwn(body, name) ? (body as Record<string, unknown>)[name] : undefined
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return undefined
+}
+
+/**
+ * Looks for an unknown prompt in the store before a request fails: an entry stored a moment ago may not have reached this process yet. If
+ * the prompt is found, the request goes on with the snapshot of entries (the generation) that contains it. What is hidden from the caller
+ * stays hidden.
+ */
+export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
+  const { generation, caller } = request
+  const path = toPath(resolveId(id).id)
+  if (isKnown(generation, id) || caller.prompts?.allows(path) === false) return
+  if (!await registry.seek(promptKind, path)) return
+  request.generation = visibleGeneration(registry.generation, caller)
+  if (isUnlimited(caller)) reply.header('x-registry-revision', request.generation.revision)
+}
+
+/** Adds a hook that looks for an unknown prompt in the store, on every route with `seeksPrompt`. */
+export function seekPrompts (app: App, registry: Registry): void {
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.routeOptions.config.seeksPrompt !== true) return done()
+    const { id } = request.params as { readonly id: string }
+    if (isKnown(request.generation, id)) return done()
+    seekPrompt(request, reply, registry, id).then(() => done(), done)
+  })
+}
+
+/**
+ * Whether this id names a loaded prompt: by the prompt's own id, or with a version (`id@3`) or a label (`id@production`) behind it. A prompt
+ * counts as loaded also when only its versions and labels are.
+ */
+function isKnown (generation: Generation, id: string): boolean {
+  if (lookUpPrompt(generation, id) !== undefined) return true
+  const named = resolveId(id)
+  return (named.id !== id && lookUpPrompt(generation, named.id) !== undefined) || generation.releases.has(toPath(named.id))
+}

@@ -1,0 +1,112 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { Type } from '../base/schema-builder.ts'
+import { environKind } from '../registry/kinds/environ-kind.ts'
+import type { Kind } from '../registry/kinds/entry-kind.ts'
+import type { Registry } from '../registry/registry.ts'
+import type { Precondition } from '../service/record-store.ts'
+import { toPath } from '../store/store.ts'
+import type { ListOptions } from './schemas.ts'
+
+/** Writes a tag as the ETag header does: in double quotes. */
+export function entityTag (tag: string): string {
+  return `"${tag}"`
+}
+
+/** The schema of the field `etag`, which entries have in the reply of a listing. */
+export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, for `If-Match`; left out for what has no key of its own', examples: ['"RpxSPWqS7NC1"'] }))
+
+/** The schema of the field `stored`, which says of an entry in the reply of a listing that it is not served as it is stored. */
+export const ListedStored = Type.Optional(Type.String({ description: 'Where it is not served as it is stored: `missing`, as the store has lost it and it is held, or `broken`, as what is stored cannot be used and an earlier version is served' }))
+
+/** The pattern of one entity tag, strong or weak: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
+const TAG = '(?:W/)?"[!#-~\\u0080-\\u00ff]*"'
+const tags = (description: string) => Type.Optional(Type.String({
+  title: 'ETags in double quotes, or *',
+  pattern: `^[ \\t]*(?:\\*|${TAG}(?:[ \\t]*,[ \\t]*${TAG})*)[ \\t]*$`,
+  maxLength: 1000,
+  description
+}))
+
+/** The schema of the headers that make a write conditional (RFC 9110, 13.1). */
+export const ConditionalHeaders = Type.Object({
+  'if-match': tags('The ETag of what may be replaced or removed, from its GET or PUT, with its quotes: `"RpxSPWqS7NC1"`; `*` for anything that is there'),
+  'if-none-match': tags('`*`: only when nothing is there')
+})
+
+/** Reads the condition under which a write may change an entry. @param headers checked against `ConditionalHeaders` */
+export function readPrecondition (headers: IncomingHttpHeaders): Precondition {
+  const matches = readTags(headers['if-match'])
+  const noneMatches = readTags(headers['if-none-match'])
+  return { ...(matches === undefined ? {} : { matches }), ...(noneMatches === undefined ? {} : { noneMatches }) }
+}
+
+/**
+ * Reads the tags of a header, weak ones too. Here a tag stands for content, not for bytes, so a weak tag is as good as a
+ * strong one: proxies that compress a reply make strong tags weak.
+ */
+function readTags (value: string | undefined): readonly string[] | 'any' | undefined {
+  if (value === undefined) return undefined
+  if (value.trim() === '*') return 'any'
+  return Array.from(value.matchAll(/"([^"]*)"/g), ([, tag]) => tag as string)
+}
+
+/** The part of a reply that paging needs: a function that sets a header. */
+interface Headed { header (name: string, value: string): unknown }
+
+/**
+ * Gives one page of a listing of ids, or of summaries if the client wants details: those of keys of their own say where they are not served as they are
+ * stored. When there is more, the URL of the next page is in the Link header (RFC 8288).
+ * @param ids sorted; at least one more than the limit when there is a next page
+ * @param summarise makes the summary of an id, for `detail=true`
+ */
+export async function pageOf<S extends { readonly id: string, readonly etag: string | undefined }> (
+  { registry, kind }: { readonly registry: Pick<Registry, 'unstored'>, readonly kind: Kind },
+  request: FastifyRequest,
+  reply: Headed,
+  query: ListOptions,
+  ids: readonly string[],
+  summarise: (id: string) => S
+): Promise<string[] | Array<S & { stored?: string | undefined }>> {
+  const page = rowsOf(request, reply, query.limit, ids, id => id)
+  if (!query.detail) return page
+  const rows = page.map(summarise)
+  const states = await registry.unstored(kind, rows.filter(({ etag }) => etag !== undefined || kind === environKind).map(({ id }) => id))
+  return states.size === 0 ? rows : rows.map(row => ({ ...row, stored: states.get(row.id) }))
+}
+
+/**
+ * Gives one page of any rows. When there are more rows, the URL of the next page is in the Link header (RFC 8288).
+ * @param rows in order; one more than the limit when there is a next page
+ * @param cursor gives the `after` parameter of the page that begins after a row
+ */
+export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number, rows: readonly T[], cursor: (row: T) => string): T[] {
+  const page = rows.slice(0, limit)
+  const last = page.at(-1)
+  if (rows.length > page.length && last !== undefined) reply.header('link', `<${nextUrl(request.url, cursor(last))}>; rel="next"`)
+  return page
+}
+
+/**
+ * The ids of a map that a listing query selects (by prefix, cursor and a filter), sorted; one more than the limit, to show that there is a
+ * next page.
+ */
+export function selectIds<T> (
+  things: ReadonlyMap<string, T>,
+  query: { readonly prefix?: string | undefined, readonly after?: string | undefined, readonly limit: number },
+  accepts: (thing: T) => boolean
+): string[] {
+  const prefix = toPath(query.prefix ?? '')
+  const after = query.after ?? ''
+  const ids: string[] = []
+  for (const [id, thing] of things) if (id.startsWith(prefix) && id > after && accepts(thing)) ids.push(id)
+  return ids.sort().slice(0, query.limit + 1)
+}
+
+function nextUrl (url: string, after: string): string {
+  // The query is not separated by `split('?')`, since the value of a parameter can contain a `?`.
+  const end = url.indexOf('?')
+  const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
+  parameters.set('after', after)
+  return `${end === -1 ? url : url.slice(0, end)}?${parameters.toString()}`
+}

@@ -1,0 +1,330 @@
+import type { FastifyRequest } from 'fastify'
+import type { ErrorCode } from '../../base/error-codes.ts'
+import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
+import { contentHash, type Json } from '../../base/json.ts'
+import { type TSchema, Type } from '../../base/schema-builder.ts'
+import { definitionsOf } from '../../registry/offered.ts'
+import { agentKind } from '../../registry/kinds/agent-kind.ts'
+import { type Definition, type DefinitionKind, isDefinitionKind, type Kind } from '../../registry/kinds/entry-kind.ts'
+import { environKind } from '../../registry/kinds/environ-kind.ts'
+import { extensionKind } from '../../registry/kinds/extension-kind.ts'
+import { planKind } from '../../registry/kinds/plan-kind.ts'
+import { promptKind } from '../../registry/kinds/prompt-kind.ts'
+import { skillKind } from '../../registry/kinds/skill-kind.ts'
+import { testsKind } from '../../registry/kinds/tests-kind.ts'
+import { toolKind } from '../../registry/kinds/tool-kind.ts'
+import type { Registry } from '../../registry/registry.ts'
+import { findDefinition } from '../../service/find-entries.ts'
+import type { FindUsers, Used } from '../../service/lint/find-users.ts'
+import type { Publisher } from '../../service/publish-entry.ts'
+import type { App } from '../app.ts'
+import { decodeText, parseJsonText } from '../request-reading.ts'
+import { ConditionalHeaders, entityTag, ListedStored, ListedTag, pageOf, readPrecondition, rowsOf, selectIds } from '../resource.ts'
+import { EnvironId, idParameters, ListQuery, listReply, PageQuery, PlacedDiagnosticReply, PromptId, ToolId } from '../schemas.ts'
+
+const UserReply = Type.Object({
+  id: Type.String({ description: 'A prompt; `review.short@production` for a label whose versions use it' }),
+  direct: Type.Boolean({ description: 'Whether its own text uses it' }),
+  through: Type.Array(Type.String(), { description: 'Partials of it, direct or not, whose text uses it; the first 20' }),
+  versions: Type.Optional(Type.Array(Type.Integer(), { description: 'Of a label: which of the versions that it means' }))
+})
+
+const kinds: ReadonlyArray<{ used: Used, missing: ErrorCode, params: typeof PromptId, operationId: string, summary: string }> = [
+  { used: 'environs', missing: 'ENVIRON_NOT_FOUND', params: EnvironId, operationId: 'listEnvironUsers', summary: 'Prompts that read a shared variable' },
+  { used: 'tools', missing: 'TOOL_NOT_FOUND', params: ToolId, operationId: 'listToolUsers', summary: 'Prompts that call a tool' },
+  { used: 'prompts', missing: 'PROMPT_NOT_FOUND', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
+]
+
+/** The routes that list the prompts which use an entry: a shared variable, a tool or a prompt. */
+export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
+  for (const { used, missing, params, operationId, summary } of kinds) {
+    app.get(`/api/${used}/:id/used-by`, {
+      config: { role: 'read', fails: [missing], headers: ['link'] },
+      schema: { tags: ['Registry'], operationId, summary, description: 'In their own text or through partials; sorted by id, the next page in the Link header.', params, querystring: PageQuery, response: { 200: Type.Array(UserReply) } }
+    }, async (request, reply) => {
+      const { generation, caller, params: { id }, query: { after = '', limit } } = request
+      const users = await findUsers({ generation, caller, used, id, after, limit: limit + 1 })
+      return rowsOf(request, reply, limit, users, user => user.id)
+    })
+  }
+}
+
+/** The names that the API uses for one kind of entries, such as prompts or tools. */
+export interface KindRoute {
+  readonly kind: Kind
+  /** The path segment of the kind: `prompts` in `/api/prompts/{id}`. */
+  readonly path: string
+  /** The path segment after the id, such as `tests` in `/api/prompts/{id}/tests`; `undefined` when the path ends with the id. */
+  readonly below?: string
+  /** The name of the kind in the ids of the API's operations: `Prompt` in `getPrompt`. */
+  readonly name: string
+  readonly body: TSchema
+  /** The field of a lint request's body that holds the entry to check; left out for kinds that cannot be linted. */
+  readonly lintedAs?: string
+  /** The entry that the API's description shows as an example of what a client can publish. No file in the repository's folder `examples/` has this id. */
+  readonly example: { readonly id: string, readonly value: object, /** The body as plain text, for kinds that may be published so. */ readonly text?: string }
+  readonly about: string
+}
+
+const registration = (file: string) => Type.Object({}, { additionalProperties: true, description: `As in jsonschema/${file}.json` })
+
+const TEMPLATE = 'Say hello to {{variables.name}}.'
+
+/** The API's names for every kind of entries, in the order in which the API's description lists the kinds. */
+export const KIND_ROUTES: readonly KindRoute[] = [
+  {
+    kind: extensionKind,
+    path: 'extensions',
+    name: 'Extension',
+    body: registration('extension'),
+    lintedAs: 'extension',
+    example: { id: 'trial', value: { name: 'trial', contributes: { prompts: [{ name: 'welcome', userPrompt: TEMPLATE }] } } },
+    about: 'The id is that of the key; prompts are named by the `name` inside.'
+  },
+  {
+    kind: promptKind,
+    path: 'prompts',
+    name: 'Prompt',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As in jsonschema/prompt.json: an object, a list of messages, or a text' }),
+    lintedAs: 'prompt',
+    example: { id: 'trial.hello', value: { userPrompt: TEMPLATE }, text: TEMPLATE },
+    about: 'As `text/plain` the body is the template itself. A prompt of an extension is changed with its extension; one that is published under its id goes before it.'
+  },
+  {
+    kind: environKind,
+    path: 'environs',
+    name: 'Environ',
+    body: Type.Unknown({ description: 'Any JSON value' }),
+    example: { id: 'trial.rules', value: { review: ['readability', 'tests'] }, text: 'readability, tests' },
+    about: 'As `text/plain` the body is the value, a text.'
+  },
+  {
+    kind: toolKind,
+    path: 'tools',
+    name: 'Tool',
+    body: registration('tool'),
+    example: { id: 'trial.find', value: { url: 'http://127.0.0.1:8090/references/{symbol}', method: 'GET', parameters: [{ name: 'symbol', type: 'string' }], default: {} } },
+    about: ''
+  },
+  {
+    kind: agentKind,
+    path: 'agents',
+    name: 'Agent',
+    body: registration('agent'),
+    lintedAs: 'agent',
+    example: { id: 'trial', value: { mode: 'tools', system: 'Answer briefly.', tools: [] } },
+    about: 'A dialogue that runs already keeps the definition that it began with.'
+  },
+  {
+    kind: skillKind,
+    path: 'skills/definitions',
+    name: 'Skill',
+    body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'As in jsonschema/skill.json: an object, or the text of a SKILL.md' }),
+    lintedAs: 'skill',
+    example: { id: 'trial-greet', value: { description: 'Greets.', body: 'Say hello.' }, text: '---\nname: trial-greet\ndescription: Greets.\n---\nSay hello.' },
+    about: 'As `text/plain` the body is a SKILL.md.'
+  },
+  {
+    kind: planKind,
+    path: 'plans/profiles',
+    name: 'Plan',
+    body: registration('plan'),
+    lintedAs: 'plan',
+    example: { id: 'trial-careful', value: { description: 'With tests', checks: ['test'] } },
+    about: ''
+  },
+  {
+    kind: testsKind,
+    path: 'prompts',
+    below: 'tests',
+    name: 'PromptTests',
+    body: Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'As in jsonschema/tests.json' }),
+    example: { id: 'trial.hello', value: [{ description: 'greets by name', vars: { name: 'Ada' }, assert: [{ type: 'contains', value: 'Ada' }] }] },
+    about: 'They are of the prompt of that id, and change nothing of it.'
+  }
+]
+
+/** The noun of a kind with its article, as sentences have it: `an agent`. */
+export function withArticle ({ noun }: Pick<Kind, 'noun'>): string {
+  return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
+}
+
+const Summary = Type.Object({
+  id: Type.String(),
+  origin: Type.String({ description: 'direct: it has a key of its own; extension: an extension brings it' }),
+  description: Type.Optional(Type.Unknown()),
+  etag: ListedTag,
+  stored: ListedStored
+})
+
+const Reply = Type.Object({
+  id: Type.String(),
+  origin: Summary.properties.origin,
+  diagnostics: Type.Array(Type.Ref('Diagnostic'))
+}, { additionalProperties: true, description: 'The definition as it is registered, with what was noticed' })
+
+/** The routes that list and read definitions (agents, skills, plan profiles). Other kinds among `kindRoutes` get no routes here. */
+export function definitionRoutes (app: App, registry: Registry, kindRoutes: readonly KindRoute[]): void {
+  for (const route of kindRoutes) {
+    if (isDefinitionKind(route.kind)) definitionRoute(app, registry, route.kind, route)
+  }
+}
+
+function definitionRoute (app: App, registry: Registry, kind: DefinitionKind, { path, name, example }: KindRoute): void {
+  app.get(`/api/${kind.name}`, {
+    config: { role: 'read', orRole: 'run', headers: ['link'] },
+    schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: { 200: listReply(Summary) } }
+  }, (request, reply) => {
+    const all = definitionsOf(request.generation, kind)
+    return pageOf({ registry, kind }, request, reply, request.query, selectIds(all, request.query, () => true), id => summarise(all.get(id) as Definition))
+  })
+
+  app.get(`/api/${path}/:id`, {
+    config: { role: 'read', orRole: 'run', fails: ['DEFINITION_NOT_FOUND'], headers: ['etag'] },
+    schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${withArticle(kind)}`, params: idParameters(example.id), response: { 200: Reply } }
+  }, (request, reply) => {
+    const { id, source, origin, diagnostics } = findDefinition(request.generation, kind, request.params.id)
+    reply.header('etag', entityTag(contentHash(source)))
+    return { ...source, id, origin, diagnostics }
+  })
+}
+
+function summarise ({ id, origin, source }: Definition) {
+  return { id, origin, description: source['description'], etag: origin === 'direct' ? entityTag(contentHash(source)) : undefined }
+}
+
+const PublishedReply = Type.Object({
+  id: Type.String(),
+  key: Type.String({ description: 'The key in the store' }),
+  version: Type.Optional(Type.Integer({ description: 'Which version of the prompt it is, where versions are recorded' })),
+  diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'What was noticed: warnings and hints' })
+})
+
+const PutQuery = Type.Object({
+  dryRun: Type.Boolean({ default: false, description: 'Check everything and store nothing: 201 where it would be new' }),
+  note: Type.Optional(Type.String({ maxLength: 1000, description: 'Of a prompt: what has changed, kept with its version' })),
+  source: Type.Optional(Type.String({ maxLength: 500, description: 'Of a prompt: where it comes from, such as `git:8c2ae82`' }))
+})
+
+const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error in it, nothing is stored. ' +
+  'When the reply comes, this process serves it; other replicas follow.'
+const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
+
+/** The routes that store and remove entries, for publishers without access to the store. */
+export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], publisher: Publisher): void {
+  app.register(async scope => {
+    readEntryBodies(scope)
+    for (const route of kindRoutes) {
+      putRoute(scope, route, publisher)
+      deleteRoute(scope, route, publisher)
+    }
+  })
+}
+
+function putRoute (app: App, { kind, path, below, name, body: entry, example, about }: KindRoute, publisher: Publisher): void {
+  const content = {
+    'application/json': { schema: { ...entry, examples: [example.value] } },
+    ...(example.text === undefined ? {} : { 'text/plain': { schema: Type.String({ examples: [example.text] }) } })
+  }
+  const types = Object.keys(content)
+  app.put(addressOf(path, below), {
+    config: {
+      role: 'write',
+      fails: [
+        'ENTRY_INVALID',
+        'ENTRY_FORBIDDEN',
+        'STORE_READ_ONLY',
+        'ENTRY_CHANGED',
+        'LINT_BUSY',
+        ...kind === promptKind ? ['RELEASES_UNREADABLE' as const] : []
+      ],
+      headers: ['etag']
+    },
+    schema: {
+      tags: ['Publishing'],
+      operationId: `put${name}`,
+      summary: `Publish ${withArticle(kind)}`,
+      description: [CHECKED, CONDITIONS, about].join(' ').trim(),
+      params: idParameters(example.id),
+      querystring: PutQuery,
+      headers: ConditionalHeaders,
+      body: { content },
+      response: { 200: PublishedReply, 201: PublishedReply }
+    }
+  }, async (request, reply) => {
+    const { generation, caller, params, query, headers, entryText: text } = request
+    if (text === '') throw requestInvalid('body: expected the entry', { part: 'body' })
+    if (!types.some(type => headers['content-type']?.toLowerCase().startsWith(type))) throw mediaTypeUnsupported(types, headers['content-type'])
+    const { id, key, tag, isNew, version, diagnostics } = await publisher.publish({
+      generation,
+      caller,
+      kind,
+      id: params.id,
+      text,
+      precondition: readPrecondition(headers),
+      requestId: request.id,
+      about: { note: query.note, source: query.source },
+      isDryRun: query.dryRun
+    })
+    if (tag !== undefined && !query.dryRun) reply.header('etag', entityTag(tag))
+    return reply.code(isNew ? 201 : 200).send({ id, key, version, diagnostics })
+  })
+}
+
+function deleteRoute (app: App, { kind, path, below, name, example }: KindRoute, publisher: Publisher): void {
+  app.delete(addressOf(path, below), {
+    config: {
+      role: 'write',
+      fails: [
+        'ENTRY_FORBIDDEN',
+        'ENTRY_NOT_FOUND',
+        'STORE_READ_ONLY',
+        'ENTRY_CHANGED',
+        ...kind === promptKind ? ['PROMPT_LABELLED' as const, 'RELEASES_UNREADABLE' as const] : []
+      ]
+    },
+    schema: {
+      tags: ['Publishing'],
+      operationId: `delete${name}`,
+      summary: `Withdraw ${withArticle(kind)}`,
+      description: `${below === undefined ? 'What uses it stops running until it is there again. ' : ''}\`If-Match\` refuses to remove what somebody else has changed since.`,
+      params: idParameters(example.id),
+      headers: ConditionalHeaders,
+      response: { 204: Type.Null({ description: 'Removed' }) }
+    }
+  }, async (request, reply) => {
+    await publisher.withdraw({ caller: request.caller, kind, id: request.params.id, precondition: readPrecondition(request.headers), requestId: request.id })
+    return reply.code(204).send(null)
+  })
+}
+
+/** Gives the pattern of the URL of one entry, such as `/api/prompts/:id` or, with `below`, `/api/prompts/:id/tests`. */
+function addressOf (path: string, below: string | undefined): string {
+  return `/api/${path}/:id${below === undefined ? '' : `/${below}`}`
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The JSON text of the body for the store: a JSON body exactly as it came, a text body as a JSON string. */
+    entryText: string
+  }
+}
+
+/**
+ * Reads the bodies of published entries. The text of a JSON body is kept as its publisher wrote it; plain text is stored as
+ * a JSON string, so that a text such as `{}` or `1` is not mistaken for JSON.
+ */
+function readEntryBodies (app: App): void {
+  app.decorateRequest('entryText', '')
+  app.removeContentTypeParser('application/json')
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+    request.entryText = decodeText(body)
+    // A DELETE may declare a JSON body and send none.
+    return body.length === 0 && request.method === 'DELETE' ? null : parseJsonText(request.entryText)
+  })
+  app.addContentTypeParser<Buffer>('text/plain', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer): Promise<Json> => {
+    const text = decodeText(body)
+    request.entryText = JSON.stringify(text)
+    return text
+  })
+}

@@ -1,0 +1,368 @@
+import { randomBytes } from 'node:crypto'
+import { requestInvalid } from '../../base/errors.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { type Static, Type } from '../../base/schema-builder.ts'
+import { isCut } from '../../llm/answer.ts'
+import { readReply, strictMessages } from '../../llm/history.ts'
+import type { CountedReply } from '../../service/chat/models.ts'
+import { nullable } from '../schemas.ts'
+import { passedOn } from '../validation.ts'
+
+const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
+
+/** The schema of OpenAI's request for a chat completion, which may name a registered prompt in place of messages. */
+export const CompletionBody = Type.Object({
+  model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt; `prompt:{id}@production` and `prompt:{id}@7` for what a label means and for a version' }),
+  messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: 1000 })),
+  stream: nullable(Type.Boolean()),
+  prompt: nullable(Type.Object({
+    id: Type.String({ minLength: 1, maxLength: 512 }),
+    version: nullable(Type.Union([Type.String({ pattern: '^[1-9][0-9]{0,14}$' }), Type.Integer({ minimum: 1, maximum: 1e15 - 1 })]), { description: 'A version of it' }),
+    variables,
+    revision: nullable(Type.String(), { description: 'Answer 409 when the prompt is at another revision' })
+  }, { additionalProperties: false }), { description: 'A registered prompt; messages are appended to its own' }),
+  variables,
+  fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' })
+}, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
+
+/** The schema of OpenAI's request for embeddings. */
+export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, {
+  additionalProperties: true,
+  examples: [{ model: 'text-embedding-3-small', input: 'Hello' }]
+})
+
+/**
+ * The registered prompt that a chat completion request names, with its version and variables, and the other fields of the request, which go
+ * to the model.
+ */
+export interface PromptCall {
+  readonly id: string
+  readonly version: number | undefined
+  readonly revision: string | undefined
+  readonly variables: JsonObject
+  readonly conversation: readonly JsonObject[]
+  readonly fields: JsonObject
+}
+
+const PROMPT_MODEL = 'prompt:'
+
+/** The members of a request for a prompt that do not go to the model as they are. */
+const OWN: ReadonlySet<string> = new Set(['prompt', 'variables', 'messages'])
+const OWN_AND_MODEL: ReadonlySet<string> = new Set([...OWN, 'model'])
+
+/**
+ * Reads which prompt a completion request names; `undefined` when it names none and goes to the model unchanged.
+ * @throws REQUEST_INVALID when the request names two prompts
+ */
+export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall | undefined {
+  const { prompt, variables, model: given, messages } = body
+  const model = given ?? ''
+  const named = model.startsWith(PROMPT_MODEL) ? model.slice(PROMPT_MODEL.length) : undefined
+  const id = prompt?.id ?? named
+  if (id === undefined) return undefined
+  if (named !== undefined && named !== id) throw requestInvalid(`body: model names prompt "${named}", prompt.id names "${id}"`, { part: 'body' })
+  return {
+    id,
+    version: prompt?.version == null ? undefined : Number(prompt.version),
+    revision: prompt?.revision ?? undefined,
+    variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
+    conversation: (messages ?? []) as readonly JsonObject[],
+    // If the request names a model as well as a prompt, this model replaces the prompt's own one, as every field of the request does.
+    fields: passedOn(body, named === undefined && model !== '' ? OWN : OWN_AND_MODEL)
+  }
+}
+
+const NO_REFERENCES = 'is an item_reference, and no responses are stored: send the item itself; ' +
+  '@ai-sdk/openai does so with providerOptions: { openai: { store: false } }'
+
+/**
+ * Turns the input of a request of the Responses API into the messages of a chat.
+ * @param isPrompts whether the request names a registered prompt: then only the roles `user` and `assistant` are allowed, since the prompt
+ * has the instructions
+ * @throws REQUEST_INVALID for input that a chat completion cannot express
+ */
+function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObject[] {
+  if (typeof input === 'string') return [{ role: 'user', content: input }]
+  const messages: JsonObject[] = []
+  for (const [index, item] of (input as readonly JsonObject[]).entries()) {
+    const { type = 'message' } = item
+    if (type === 'message') messages.push(messageOf(item, index, isPrompts))
+    else if (type === 'function_call') addCall(messages, item)
+    else if (type === 'function_call_output') messages.push(resultOf(item, index))
+    else if (type === 'item_reference') throw invalid(`input.${index}`, NO_REFERENCES)
+    // Items of reasoning are left out: they are encrypted, and only the API that encrypted them can use them.
+    else if (type !== 'reasoning') {
+      throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
+    }
+  }
+  // The items stand in the order of the stream that gave them, in which a text may stand between a call and what came of it.
+  return strictMessages(messages)
+}
+
+function resultOf (item: JsonObject, index: number): JsonObject {
+  return { role: 'tool', tool_call_id: item['call_id'] ?? '', content: plainText(item['output'] ?? '', `input.${index}.output`) }
+}
+
+function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, isPrompts: boolean): JsonObject {
+  const place = `input.${index}`
+  if (isPrompts && role !== 'user' && role !== 'assistant') {
+    throw invalid(`${place}.role`, 'must be "user" or "assistant": the prompt\'s publisher writes the others')
+  }
+  if (typeof content === 'string' || role !== 'user') return { role, content: plainText(content, `${place}.content`) }
+  const parts = partsOf(content, `${place}.content`)
+  const [first] = parts
+  // A single text is sent as a plain string, since some APIs do not take a list of parts.
+  return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
+}
+
+/** Adds a function call. All calls of one turn of the model go into one message of the assistant, which may have a text, too. */
+function addCall (messages: JsonObject[], { call_id: id = '', name = '', arguments: text = '' }: JsonObject): void {
+  const call = { id, type: 'function', function: { name, arguments: text } }
+  const last = messages.at(-1)
+  if (last?.['role'] !== 'assistant') messages.push({ role: 'assistant', content: null, tool_calls: [call] })
+  else messages[messages.length - 1] = { ...last, tool_calls: [...(last['tool_calls'] ?? []) as readonly Json[], call] }
+}
+
+function partsOf (content: Json, place: string): readonly JsonObject[] {
+  if (!Array.isArray(content)) throw invalid(place, 'must be a text or a list of parts')
+  return (content as readonly Json[]).map((part, index) => partOf(isJsonObject(part) ? part : {}, `${place}.${index}`))
+}
+
+function partOf (part: JsonObject, place: string): JsonObject {
+  const { type, text, image_url: url, detail, file_data: data, filename, file_id: id, input_audio: audio } = part
+  if (isText(part)) return { type: 'text', text: text as Json }
+  if (type === 'input_image' && typeof url === 'string') return { type: 'image_url', image_url: { url, ...(typeof detail === 'string' ? { detail } : {}) } }
+  if (type === 'input_file' && typeof data === 'string') {
+    return { type: 'file', file: { file_data: data, ...(typeof filename === 'string' ? { filename } : {}) } }
+  }
+  if (type === 'input_file' && typeof id === 'string') return { type: 'file', file: { file_id: id } }
+  if (type === 'input_audio' && isJsonObject(audio)) return { type, input_audio: audio }
+  throw invalid(place, 'must be an input_text, an input_image with image_url, an input_file with file_data or file_id, or an input_audio')
+}
+
+/** Gives the content of an item as one text: the content itself if it is a text, else the joined texts of its parts. */
+function plainText (content: Json, place: string): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) throw invalid(place, 'must be a text or a list of parts')
+  return (content as readonly Json[]).map((part, index) => {
+    if (isJsonObject(part) && isText(part)) return part['text'] as string
+    if (isJsonObject(part) && part['type'] === 'refusal' && typeof part['refusal'] === 'string') return part['refusal']
+    throw invalid(`${place}.${index}`, 'must be a text: nothing else can be passed on here')
+  }).join('')
+}
+
+function isText ({ type, text }: JsonObject): boolean {
+  return typeof text === 'string' && (type === 'input_text' || type === 'output_text' || type === 'text')
+}
+
+/** Makes the error for a wrong field. @param field the path of the field in the body */
+function invalid (field: string, expected: string): Error {
+  return requestInvalid(`body: ${field} ${expected}`, { part: 'body', field })
+}
+
+/**
+ * Fields that ask for features which the service does not have. Each has the values that are allowed all the same, since they do not ask for
+ * the feature.
+ */
+const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[], words: string]> = [
+  ['store', [false], 'must be false or left out: no response is stored'],
+  ['previous_response_id', [], 'must be left out: no response is stored; send the conversation in input'],
+  ['conversation', [], 'must be left out: no conversation is stored; send it in input'],
+  ['background', [false], 'must be false or left out: a response is there when it is answered'],
+  ['truncation', ['disabled'], 'must be "disabled" or left out: nothing of a conversation is dropped'],
+  ['max_tool_calls', [], 'must be left out: it is of tools that OpenAI runs'],
+  ['top_logprobs', [0], 'must be left out: POST /v1/chat/completions has log probabilities']
+]
+
+/** Fields that are not copied into the chat completion request: this file translates or refuses them, or they mean nothing there. */
+const TAKEN: ReadonlySet<string> = new Set([
+  ...REFUSED.map(([field]) => field),
+  'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'
+])
+
+/**
+ * Turns a request of the Responses API into one of chat completions, which may name a registered prompt. Fields that both APIs share stay
+ * unchanged; a field of null counts as left out.
+ * @throws REQUEST_INVALID for requests that need stored responses or OpenAI's own tools, and for input that a chat completion cannot
+ * express
+ */
+export function completionRequest (body: JsonObject): JsonObject {
+  const given = withoutNulls(body)
+  for (const [field, harmless, words] of REFUSED) if (Object.hasOwn(given, field) && !harmless.includes(given[field] as Json)) throw invalid(field, words)
+  const { input, instructions, model, prompt, stream, max_output_tokens: limit, tools = [] } = given
+  const isPrompts = prompt !== undefined || (typeof model === 'string' && model.startsWith('prompt:'))
+  if (isPrompts && instructions !== undefined) throw invalid('instructions', 'must be left out with a prompt, whose publisher writes them')
+  if (!isPrompts && input === undefined) throw invalid('input', 'is missing: a text or messages, unless a prompt is named')
+  const declared = (tools as readonly JsonObject[]).map(declare)
+  return {
+    ...passedOn(given, TAKEN),
+    ...(isJsonObject(prompt) ? { prompt: withPlainVariables(prompt) } : {}),
+    messages: [
+      ...(instructions === undefined ? [] : [{ role: 'system', content: instructions }]),
+      ...(input === undefined ? [] : messagesFrom(input, isPrompts))
+    ],
+    ...(declared.length === 0 ? {} : { tools: declared }),
+    ...(given['tool_choice'] === undefined ? {} : { tool_choice: choiceOf(given['tool_choice']) }),
+    ...(limit === undefined ? {} : { max_completion_tokens: limit }),
+    ...formatOf(given['text']),
+    ...(isJsonObject(given['reasoning']) && typeof given['reasoning']['effort'] === 'string' ? { reasoning_effort: given['reasoning']['effort'] } : {}),
+    // A response always has its usage, so the stream of the chat must have it too.
+    ...(stream === true ? { stream_options: { include_usage: true } } : {})
+  }
+}
+
+/** Replaces each variable that has the form of a text part of a message, as OpenAI allows, by the text of that part. */
+function withPlainVariables (prompt: JsonObject): JsonObject {
+  const { variables } = prompt
+  if (!isJsonObject(variables)) return prompt
+  return { ...prompt, variables: Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, plainVariable(value)])) }
+}
+
+function plainVariable (value: Json): Json {
+  return isJsonObject(value) && value['type'] === 'input_text' && typeof value['text'] === 'string' ? value['text'] : value
+}
+
+function declare ({ type, name = '', description, parameters, strict }: JsonObject, index: number): JsonObject {
+  if (type !== 'function') {
+    throw invalid(`tools.${index}.type`, `must be "function": tools of OpenAI's own are not offered, such as ${JSON.stringify(type ?? null)}`)
+  }
+  const members = Object.entries({ name, description, parameters, strict })
+    .filter((entry): entry is [string, Json] => entry[1] !== undefined && entry[1] !== null)
+  return { type, function: Object.fromEntries(members) }
+}
+
+function choiceOf (choice: Json): Json {
+  if (typeof choice === 'string') return choice
+  if (isJsonObject(choice) && choice['type'] === 'function') return { type: 'function', function: { name: choice['name'] ?? '' } }
+  throw invalid('tool_choice', 'must be "auto", "none", "required" or {"type": "function", "name": …}')
+}
+
+function withoutNulls (members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+}
+
+function formatOf (text: Json | undefined): JsonObject {
+  if (!isJsonObject(text)) return {}
+  const { format, verbosity } = text
+  const { type, ...schema } = isJsonObject(format) ? format : {}
+  return {
+    ...(typeof verbosity === 'string' ? { verbosity } : {}),
+    ...(type === 'json_object' ? { response_format: { type } } : {}),
+    ...(type === 'json_schema' ? { response_format: { type, json_schema: withoutNulls(schema) } } : {})
+  }
+}
+
+/** What is known of a response of the Responses API as soon as the response begins. */
+export interface ResponseHead {
+  readonly id: string
+  /** The time of creation, in seconds since 1970. */
+  readonly createdAt: number
+  readonly model: string
+  /** The body of the request. */
+  readonly body: JsonObject
+}
+
+/** Makes a random id in OpenAI's form. @param prefix `resp`, `msg` or `fc` */
+export function newId (prefix: string): string {
+  return `${prefix}_${randomBytes(16).toString('hex')}`
+}
+
+/** Collects what is known of a new response as soon as it begins. @param completion a whole chat completion, or its first chunk */
+export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
+  const model = [completion['model'], body['model']].find(each => typeof each === 'string') ?? ''
+  return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model, body }
+}
+
+/** Turns a whole chat completion into a response of the Responses API. */
+export function responseFrom ({ value, usage }: CountedReply, body: JsonObject): JsonObject {
+  const { text, refusal, calls, finishReason, cut } = readReply(value, body)
+  const parts = [...(text === '' ? [] : [textPart(text)]), ...(refusal === '' ? [] : [refusalPart(refusal)])]
+  const status = cut ? 'incomplete' : 'completed'
+  return finished(headOf(value, body), finishReason, [
+    ...(parts.length === 0 ? [] : [messageItem(newId('msg'), parts, status)]),
+    ...calls.map(({ id, name, arguments: given }) => callItem({ id: newId('fc'), callId: id, name, arguments: given }, status))
+  ], usageOf(value['usage'], usage))
+}
+
+/** The response once the model has finished. @param reason the `finish_reason` of the chat completion */
+export function finished (head: ResponseHead, reason: string | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
+  const end = isCut(reason)
+    ? { status: 'incomplete', incomplete_details: { reason: reason === 'content_filter' ? reason : 'max_output_tokens' } }
+    : { status: 'completed', incomplete_details: null }
+  return { ...describe(head), ...end, output, usage }
+}
+
+/** The response before the model has written anything. */
+export function begun (head: ResponseHead): JsonObject {
+  return { ...describe(head), status: 'in_progress', incomplete_details: null, output: [], usage: null }
+}
+
+function describe ({ id, createdAt, model, body }: ResponseHead): JsonObject {
+  const own = (field: string, otherwise: Json): Json => body[field] ?? otherwise
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    error: null,
+    instructions: own('instructions', null),
+    max_output_tokens: own('max_output_tokens', null),
+    metadata: own('metadata', {}),
+    model,
+    parallel_tool_calls: own('parallel_tool_calls', true),
+    previous_response_id: null,
+    reasoning: own('reasoning', { effort: null, summary: null }),
+    store: false,
+    temperature: own('temperature', null),
+    text: own('text', { format: { type: 'text' } }),
+    tool_choice: own('tool_choice', 'auto'),
+    tools: own('tools', []),
+    top_p: own('top_p', null),
+    truncation: 'disabled'
+  }
+}
+
+export function textPart (text: string): JsonObject {
+  return { type: 'output_text', text, annotations: [], logprobs: [] }
+}
+
+export function refusalPart (refusal: string): JsonObject {
+  return { type: 'refusal', refusal }
+}
+
+export function messageItem (id: string, content: readonly JsonObject[], status: string): JsonObject {
+  return { type: 'message', id, status, role: 'assistant', content }
+}
+
+/** A function call in a response. */
+interface FunctionCall {
+  readonly id: string
+  /** The caller sends the result of the call under this id. */
+  readonly callId: string
+  readonly name: string
+  readonly arguments: string
+}
+
+export function callItem ({ id, callId, name, arguments: text }: FunctionCall, status: string): JsonObject {
+  return { type: 'function_call', id, status, call_id: callId, name, arguments: text }
+}
+
+/**
+ * The token usage of a response; null when it is unknown.
+ * @param usage the `usage` of the chat completion
+ * @param counted the service's own count, for a completion without `usage`
+ */
+export function usageOf (usage: Json | undefined, counted?: { readonly inputTokens: number, readonly outputTokens: number }): JsonObject | null {
+  const given = isJsonObject(usage) ? usage : undefined
+  if (given === undefined && counted === undefined) return null
+  const number = (value: Json | undefined) => typeof value === 'number' ? value : 0
+  const detail = (details: string, name: string) => number(isJsonObject(given?.[details]) ? given[details][name] : undefined)
+  const input = given === undefined ? counted?.inputTokens ?? 0 : number(given['prompt_tokens'])
+  const output = given === undefined ? counted?.outputTokens ?? 0 : number(given['completion_tokens'])
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: detail('prompt_tokens_details', 'cached_tokens') },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: detail('completion_tokens_details', 'reasoning_tokens') },
+    total_tokens: input + output
+  }
+}

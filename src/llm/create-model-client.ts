@@ -1,0 +1,516 @@
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { modelAuth, modelNotFound, modelRateLimited, modelUpstream, ServiceError } from '../base/errors.ts'
+import { contentHash, type Json, stringifyJson } from '../base/json.ts'
+import type { Log, ModelWatch, Outcome } from '../runtime/telemetry.ts'
+import { createRedactor, isSensitive, type Redact } from '../base/redact.ts'
+import { beginningOf } from '../base/text.ts'
+import { Deadline, type DeadlineReasons, toAbortSignal } from '../runtime/deadline.ts'
+import { BuiltinModel, echo, followScript, type ReplyRule } from './builtin-model.ts'
+import {
+  type Answers, type Ask, type AskByKind, beginTally, type CallOptions, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, ECHO_URL, holdUntilOver, isBuiltin,
+  type Layer, MAX_EVENT_BYTES, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelTimeouts, type ModelUpstream,
+  type Operation, type OperationKind, parseBaseUrl, SCRIPT_URL, type StreamEnd, type Tally, type UpstreamAddress, withOptions, withoutConflicts
+} from './model-client.ts'
+import { collectReply, Connections, type UpstreamRequest } from './exchange.ts'
+import { judgeReply } from './judge-reply.ts'
+import { openStream, type StreamTerms } from './open-stream.ts'
+import { UpstreamError, UpstreamRefusal } from './upstream-error.ts'
+import { limit } from './limit.ts'
+import type { ProviderConfig } from './providers.ts'
+
+/** The least number of characters with which a header's value counts as a secret, whatever the header's name is. */
+const LENGTH_OF_SECRETS = 8
+
+/**
+ * Makes the function that replaces the values of the operator's request headers in replies. Callers get replies, and some gateways print a request's
+ * headers into their errors.
+ */
+export function redactHeaders (headers: ReadonlyArray<readonly [name: string, value: string]>): Redact {
+  return createRedactor(headers
+    .filter(([name, value]) => isSensitive(name) || value.length >= LENGTH_OF_SECRETS)
+    .map(([, value]) => withoutScheme(value)))
+}
+
+/** The credential in a header's value, without the word `Bearer` before it, which is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+function withoutScheme (value: string): string {
+  return value.replace(/^[\w-]+ +(?=\S+$)/, '')
+}
+
+/** The options of a client for one API in OpenAI's format. */
+interface HttpModelOptions {
+  readonly address: UpstreamAddress
+  /** The API's key, which is sent as a bearer token. An empty one is not sent. */
+  readonly apiKey?: string
+  /** The operator's headers, which are added to every request. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly timeouts: ModelTimeouts
+  /** The greatest size of a reply, in bytes. */
+  readonly maxReplyBytes: number
+  readonly log: Log | undefined
+}
+
+/** The headers that the service itself sets in every call. The operator cannot set them. */
+const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
+
+const COMPLETIONS = '/chat/completions'
+
+const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
+
+/**
+ * The client of a model behind an HTTP API in OpenAI's format. It makes one attempt for each call. A failed attempt throws an UpstreamError,
+ * whose `retryable` says whether another attempt makes sense, or an UpstreamRefusal.
+ */
+class HttpModel implements ModelUpstream {
+  readonly #options: HttpModelOptions
+  readonly #connections: Connections
+  /** The headers of every request: a name, its value, the next name, and so on. undici then need not read an object in every call. */
+  readonly #headers: readonly string[]
+  readonly #redact: Redact
+  readonly #byKind: AskByKind = {
+    chat: operation => this.#askWhole(COMPLETIONS, operation, 'choices'),
+    embeddings: operation => this.#askWhole('/embeddings', operation, 'data'),
+    stream: async operation => {
+      const { readable, ended } = await this.#askStream(operation)
+      return { events: readable, ended }
+    },
+    frames: async operation => {
+      const { readable, ended } = await this.#askStream(operation)
+      return { frames: readable, ended }
+    }
+  }
+
+  constructor (options: HttpModelOptions) {
+    this.#options = options
+    this.#connections = new Connections(options.address.origin, options.timeouts.connect)
+    const headers = new Map(Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]))
+    if (options.apiKey !== undefined && options.apiKey !== '') headers.set('authorization', `Bearer ${options.apiKey}`)
+    for (const name of OWN_HEADERS) headers.delete(name)
+    this.#headers = ['content-type', 'application/json', ...[...headers].flat()]
+    this.#redact = redactHeaders([...headers])
+  }
+
+  ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
+    return this.#byKind[operation.kind](operation)
+  }
+
+  close (): Promise<void> {
+    return this.#connections.close()
+  }
+
+  async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
+    try {
+      const reply = await collectReply(this.#post(endpoint, stringifyJson(withoutConflicts(request)), call), this.#options.maxReplyBytes)
+      return judgeReply(reply, member, this.#redact)
+    } catch (error) {
+      this.#warnOfNotFound(error, endpoint, call)
+      throw error
+    }
+  }
+
+  async #askStream ({ kind, request, call }: Operation<'stream' | 'frames'>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
+    let resolveEnded: (end: StreamEnd) => void
+    const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
+    const terms: StreamTerms = {
+      as: kind === 'frames' ? 'frames' : 'bytes',
+      choices: typeof request['n'] === 'number' ? request['n'] : 1,
+      maxEventBytes: MAX_EVENT_BYTES,
+      redact: this.#redact,
+      ended: end => {
+        if (end.outcome === 'failed') this.#options.log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
+        resolveEnded(end)
+      }
+    }
+    try {
+      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson(withoutConflicts({ ...request, stream: true })), call), terms)
+      return { readable, ended }
+    } catch (error) {
+      this.#warnOfNotFound(error, COMPLETIONS, call)
+      throw error
+    }
+  }
+
+  /** Warns the operator, in the log, that the API has answered 404: perhaps the configured address is wrong. The caller cannot know that. */
+  #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
+    if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
+    this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
+  }
+
+  #post (endpoint: string, body: string, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {
+    const { address, timeouts } = this.#options
+    const traceparent = watch?.traceparent
+    const headers = [...this.#headers, 'x-request-id', requestId]
+    if (traceparent !== undefined) headers.push('traceparent', traceparent)
+    return { connections: this.#connections, path: `${address.pathOf(endpoint)}${address.query}`, headers, body, timeouts, signal, tally }
+  }
+}
+
+/** A model API (the upstream) with the names of models that lead to it. */
+interface RoutedProvider {
+  readonly name: string
+  readonly upstream: ModelUpstream
+  /** The names of the API's models. Empty for the API that takes every name which no other API lists. */
+  readonly models: readonly string[]
+  /** Aliases: further names, each for one of the API's models. */
+  readonly aliases: Readonly<Record<string, string>>
+}
+
+interface RouterOptions {
+  readonly providers: readonly [RoutedProvider, ...RoutedProvider[]]
+  /** The model for a request that names none. */
+  readonly defaultModel?: string
+  /** The models to ask, in this order, when the requested model fails. */
+  readonly fallbacks: readonly string[]
+  /** The longest time, in ms, for one request with all the models that are asked in turn. */
+  readonly total: number
+  readonly log?: Log
+}
+
+/** The model API to which a request goes, and the model there. */
+interface Route {
+  readonly provider: RoutedProvider
+  /** The model's name at the API; `undefined` leaves the request as it is. */
+  readonly model: string | undefined
+}
+
+/** The codes of failures that are not the fault of the request: another model can perhaps answer the request. */
+const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
+
+/** The greatest length of a model's name in a log line, in characters, since callers can write any name. */
+const MAX_LOGGED_NAME = 200
+
+/** Sends each request to a model API, chosen by the name of the model. When a model fails before the first byte of its answer, a fallback is asked. */
+class ModelRouter implements ModelClient {
+  readonly #options: RouterOptions
+  readonly #routes = new Map<string, Route>()
+  readonly #catchAll: RoutedProvider | undefined
+
+  constructor (options: RouterOptions) {
+    this.#options = options
+    for (const provider of options.providers) {
+      for (const model of provider.models) this.#register(model, { provider, model })
+      for (const [alias, model] of Object.entries(provider.aliases)) this.#register(alias, { provider, model })
+    }
+    this.#catchAll = options.providers.find(provider => provider.models.length === 0)
+  }
+
+  async ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind>): Promise<Answers[Kind]> {
+    const { total, log } = this.#options
+    const routes = this.#routesOf(kind, request, call)
+    const { deadline = performance.now() + total, tally = beginTally() } = call
+    const options = withOptions(call, { deadline, tally })
+    for (;;) {
+      const { provider, model } = routes.shift() as Route
+      try {
+        return await provider.upstream.ask({ kind, request: withModel(request, model), call: options })
+      } catch (error) {
+        if (routes.length === 0 || !isFallbackCase(error) || performance.now() >= deadline) throw error
+        log?.warn(
+          { requestId: call.requestId, provider: provider.name, model: loggedName(model), fallback: loggedName(routes[0]?.model), err: error },
+          'falling back to another model'
+        )
+      }
+    }
+  }
+
+  models (): readonly ModelDescription[] {
+    const { defaultModel, providers } = this.#options
+    const known = Array.from(this.#routes, ([id, { provider }]) => ({ id, provider: provider.name }))
+    if (defaultModel === undefined || this.#routes.has(defaultModel)) return known
+    return [{ id: defaultModel, provider: (this.#catchAll ?? providers[0]).name }, ...known]
+  }
+
+  async close (): Promise<void> {
+    await Promise.all(this.#options.providers.map(({ upstream }) => upstream.close()))
+  }
+
+  /** Records which API has the model with this name. If several APIs list the name, the first one keeps it. */
+  #register (name: string, route: Route): void {
+    if (!this.#routes.has(name)) this.#routes.set(name, route)
+  }
+
+  /** The models to ask for a request, in order. @throws MODEL_NOT_FOUND */
+  #routesOf (kind: OperationKind, request: ModelRequest, call: CallOptions): Route[] {
+    const first = this.#route(request)
+    // Embeddings of another model cannot be compared with those of the requested one, so no other model is asked.
+    if (kind === 'embeddings') return [first]
+    const { fallbacks = this.#options.fallbacks } = call
+    return withoutRepeats([first, ...fallbacks.flatMap(name => this.#find(name) ?? [])])
+  }
+
+  #route (request: ModelRequest): Route {
+    const { defaultModel, providers } = this.#options
+    const { model = null } = Object.hasOwn(request, 'model') ? request : {}
+    const asked = model ?? defaultModel
+    if (typeof asked !== 'string') return { provider: providers[0], model: asked === undefined ? providers[0].models[0] : undefined }
+    const route = this.#find(asked)
+    if (route === undefined) throw modelNotFound(asked, [...this.#routes.keys()])
+    return route
+  }
+
+  #find (name: string): Route | undefined {
+    const catchAll = this.#catchAll
+    return this.#routes.get(name) ?? (catchAll === undefined ? undefined : { provider: catchAll, model: name })
+  }
+}
+
+/** The routes without repeats: a model that has failed is not asked again because a fallback, or an alias, names it as well. */
+function withoutRepeats (routes: readonly Route[]): Route[] {
+  return routes.filter(({ provider, model }, index) => routes.findIndex(other => other.provider === provider && other.model === model) === index)
+}
+
+function withModel (request: ModelRequest, model: string | undefined): ModelRequest {
+  return model === undefined || request['model'] === model ? request : { ...request, model }
+}
+
+function loggedName (model: string | undefined): string | undefined {
+  return model === undefined ? undefined : beginningOf(model, MAX_LOGGED_NAME)
+}
+
+function isFallbackCase (error: unknown): boolean {
+  return error instanceof ServiceError && FALLBACK_CODES.has(error.code)
+}
+
+/** The options that all model APIs share. An option that is left out has its default. */
+export interface SharedModelOptions {
+  /** The model of a request that names none. */
+  readonly model?: string
+  /** The models to ask, in this order, when the requested model fails. */
+  readonly fallbacks?: readonly string[]
+  readonly timeouts?: Partial<ModelTimeouts>
+  /** The greatest size of a reply, in bytes. */
+  readonly maxReplyBytes?: number
+  /** The rules that the builtin model `builtin:script` follows. */
+  readonly script?: readonly ReplyRule[]
+  readonly retry?: RetryPolicy
+  readonly log?: Log
+}
+
+/** The longest time, in ms, that a call waits for its turn while as many calls of the model API run as the limit allows. */
+const MAX_QUEUE_WAIT = 5000
+
+/** Makes the client of several model APIs, as `parseProviders` describes them. If neither a request nor `options` names a model, the first API is asked. */
+export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {
+  const { model, fallbacks = [], log } = options
+  const [first, ...others] = providers
+  return new ModelRouter({
+    providers: [openProvider(first, options), ...others.map(provider => openProvider(provider, options))],
+    fallbacks,
+    total: options.timeouts?.total ?? DEFAULT_TIMEOUTS.total,
+    ...(model === undefined ? {} : { defaultModel: model }),
+    ...(log === undefined ? {} : { log })
+  })
+}
+
+function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits }: ProviderConfig, options: SharedModelOptions): RoutedProvider {
+  const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
+  const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
+  const retried = { provider: name, policy, total: timeouts.total }
+  // A builtin model also has the layer that retries, because a failure in its script must have the same effect as a failure of an API over HTTP.
+  if (isBuiltin(baseUrl)) {
+    return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
+  }
+  const address = parseBaseUrl(baseUrl)
+  const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
+  const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, ...(apiKey === undefined ? {} : { apiKey }) })
+  const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ ...retried, log })]
+  return { name, models, aliases, upstream: through(layers, model) }
+}
+
+/** Opens the builtin model with a base URL. @throws TypeError when `builtin:script` has no script */
+function openBuiltin (url: string, { script }: SharedModelOptions): ModelUpstream {
+  if (url === ECHO_URL) return new BuiltinModel({ kind: 'echo', answer: echo })
+  if (script === undefined) throw new TypeError(`${SCRIPT_URL} needs LLM_SCRIPT_FILE, the path of a YAML file with its replies`)
+  return new BuiltinModel({ kind: 'script', answer: followScript(script) })
+}
+
+/** Wraps a model API in layers, the first of which sees each call first. */
+function through (layers: readonly Layer[], upstream: ModelUpstream): ModelUpstream {
+  const ask = layers.reduceRight<Ask>((inner, layer) => layer(inner), operation => upstream.ask(operation))
+  return { ask, close: () => upstream.close() }
+}
+
+/** A log that adds some facts to every line. */
+function withFacts (log: Log, facts: object): Log {
+  const line = (level: keyof Log) => (more: object, message: string) => { log[level]({ ...facts, ...more }, message) }
+  return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/**
+ * Makes the `Layer` that reports every call of a model API to the observer of the request that needs the call. The time of a call includes the wait
+ * for its turn while too many other calls run.
+ * @param provider the name of the model API
+ */
+function observe (provider: string): Layer {
+  return ask => operation => {
+    const { kind, request, call } = operation
+    const watch = call.activity?.beginModelCall(kind === 'embeddings' ? 'embeddings' : 'chat', provider, request)
+    return watch === undefined ? ask(operation) : report(watch, call, ask({ kind, request, call: withOptions(call, { watch }) }))
+  }
+}
+
+async function report<T extends Answers[OperationKind]> (watch: ModelWatch, call: CallOptions, asking: Promise<T>): Promise<T> {
+  try {
+    const answer = await asking
+    if ('ended' in answer) {
+      watch.begun()
+      void answer.ended.then(end => watch.streamed(end))
+    } else watch.replied(answer.value)
+    return answer
+  } catch (error) {
+    watch.failed(outcomeOf(error, call))
+    throw error
+  }
+}
+
+function outcomeOf (error: unknown, { signal }: CallOptions): Outcome {
+  if (signal.aborted) return 'CLIENT_CLOSED'
+  if (error instanceof UpstreamRefusal) return 'REFUSED'
+  return error instanceof ServiceError ? error.code : 'INTERNAL'
+}
+
+/**
+ * The most refusals of a `response_format` that are remembered, and the most characters of the model's name that are remembered with each.
+ * Callers can invent any number of names.
+ */
+const MAX_REMEMBERED = 1000
+const MAX_MODEL_NAME = 200
+
+/** How long a model's refusal of a format is remembered, in ms. After that time the format is tried again: the model perhaps knows it by then. */
+const REMEMBERED_FOR = 3_600_000
+
+/**
+ * Makes the `Layer` for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
+ * a wish, a model that refuses the request is asked again without the format. Once the model has answered without the format, later requests leave
+ * this format out at once. A request with another format tries that one first, since the refusal perhaps concerns only the schema of one prompt.
+ */
+function tolerateFormat (): Layer {
+  const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })
+  return ask => operation => isWish(operation) ? askOrDoWithout(ask, operation) : ask(operation)
+
+  async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
+    const { kind, request, call } = operation
+    const { response_format: _, ...without } = request
+    // The key has a hash of the schema, which takes time, and in most services no model has ever refused a format: then no key is made.
+    if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
+    try {
+      return await ask(operation)
+    } catch (error) {
+      if (!isFormatRefusal(error)) throw error
+      const answer = await ask({ kind, request: without, call })
+      refused.set(keyOf(request), true)
+      return answer
+    }
+  }
+}
+
+function isWish ({ request, call }: Operation<OperationKind>): boolean {
+  return call.optionalFormat === true && Object.hasOwn(request, 'response_format')
+}
+
+function keyOf ({ response_format: format, model }: ModelRequest): string {
+  return `${contentHash(format as Json)} ${beginningOf(String(model ?? ''), MAX_MODEL_NAME)}`
+}
+
+/** Whether a refusal is about the format. Model APIs use no common code for that, but all of them name the part of the request that they do not know. */
+function isFormatRefusal (error: unknown): boolean {
+  if (!(error instanceof UpstreamRefusal) || ![400, 404, 422].includes(error.status)) return false
+  return /response_?format|json_schema|structured.?output/i.test(stringifyJson(error.body))
+}
+
+/** The rule for when a failed call of a model is tried again. */
+interface RetryPolicy {
+  /** The waits in ms: before the second attempt, before the third, and so on. */
+  readonly delays: readonly number[]
+  /** Waits for a time. Rejects when the signal aborts. */
+  readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>
+}
+
+export const DEFAULT_RETRY: RetryPolicy = {
+  delays: [100, 300],
+  wait: (milliseconds, signal) => sleep(milliseconds, undefined, { signal })
+}
+
+const REASONS: DeadlineReasons = {
+  expired: milliseconds => new UpstreamError(`no whole reply within ${milliseconds} ms`, { retryable: false }),
+  left: caller => caller.reason
+}
+
+/**
+ * The longest wait before another attempt, in ms. When a model API asks for a longer one, the call ends at once: a fallback model is asked, or the
+ * caller gets the error.
+ */
+const MAX_RETRY_AFTER = 1000
+
+interface RetryOptions {
+  /** The name of the model API. */
+  readonly provider: string
+  readonly policy: RetryPolicy
+  /** The longest time, in ms, for all attempts and the waits between them, up to the last byte of the reply. */
+  readonly total: number
+  readonly log: Log | undefined
+}
+
+/**
+ * Makes the `Layer` that retries failed calls of a model API. It makes attempts until one succeeds, the waits are used up, or an error is not worth
+ * another attempt. A `Retry-After` of at most `MAX_RETRY_AFTER` ms is obeyed if the time allows that; otherwise the call ends at once, and its error
+ * says how long to wait. The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH. The package p-retry, which tools and sessions
+ * use, is not used here: it takes 20 µs to set up, even for a call that succeeds at once, and every chat passes here.
+ */
+function retry (options: RetryOptions): Layer {
+  return ask => ({ kind, request, call }) => {
+    const { requestId, watch, deadline = Infinity, tally = beginTally() } = call
+    const budget = new Deadline(Math.max(0, Math.min(options.total, deadline - performance.now())), performance.now(), call.signal, REASONS)
+    const attempt = { kind, request, call: { signal: budget.signal, requestId, watch, tally } }
+    return holdUntilOver(async () => {
+      for (let attempts = 1; ; attempts++) {
+        tally.attempts++
+        try {
+          return await ask(attempt)
+        } catch (error) {
+          if (await waitForNext(options, call, budget, error, attempts)) continue
+          call.signal.throwIfAborted()
+          throw finalError(options, requestId, budget.signal.aborted ? budget.signal.reason : error, attempts, tally)
+        }
+      }
+    }, () => budget.end())
+  }
+}
+
+/** Waits for the time of the next attempt. @param attempts how many attempts were made so far @returns `false` when there is no further attempt */
+async function waitForNext (
+  { policy, log }: RetryOptions,
+  { requestId, watch }: CallOptions,
+  budget: Deadline,
+  error: unknown,
+  attempts: number
+): Promise<boolean> {
+  const wait = waitBefore(error, policy.delays[attempts - 1], budget)
+  if (wait === undefined) return false
+  log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
+  watch?.retried(attempts, error instanceof UpstreamError ? error.status : undefined)
+  // A wait ends early only because the time is over or the caller has left; then there is no further attempt.
+  await policy.wait(wait, toAbortSignal(budget.signal)).catch(() => {})
+  return !budget.signal.aborted
+}
+
+/** How long to wait before another attempt, in ms; `undefined` when there is none. */
+function waitBefore (error: unknown, delay: number | undefined, budget: Deadline): number | undefined {
+  if (delay === undefined || budget.signal.aborted) return undefined
+  if (!(error instanceof UpstreamError) || !error.retryable) return undefined
+  const { retryAfter = 0 } = error
+  if (retryAfter > MAX_RETRY_AFTER) return undefined
+  const wait = Math.max(delay, retryAfter)
+  return wait < budget.remaining() ? wait : undefined
+}
+
+function finalError ({ provider, log }: RetryOptions, requestId: string, cause: unknown, attempts: number, tally: Tally): unknown {
+  if (!(cause instanceof UpstreamError)) return cause
+  log?.warn({ requestId, attempts, err: cause }, 'model call failed')
+  if (cause.status === 401 || cause.status === 403) return modelAuth(provider, cause.status)
+  const retryAfter = cause.retryAfter === undefined ? undefined : Math.ceil(cause.retryAfter / 1000)
+  return cause.status === 429
+    ? modelRateLimited(provider, tally.attempts, retryAfter, cause.upstream)
+    : modelUpstream(provider, cause.message, tally.attempts, retryAfter, cause.upstream)
+}

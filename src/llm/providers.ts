@@ -1,0 +1,102 @@
+import { nodeHttp } from '../runtime/http-modules.ts'
+import { parse as parseYaml } from 'yaml'
+import { describeViolations } from '../base/errors.ts'
+import { type Static, Type } from '../base/schema-builder.ts'
+import { fitsHeader } from '../base/text.ts'
+import { type Json } from '../base/json.ts'
+import { compileSchema } from '../tool/schema/schema.ts'
+import { isBuiltin, parseBaseUrl } from './model-client.ts'
+import { DEFAULT_LIMITS } from './limit.ts'
+
+const name = Type.String({ minLength: 1, maxLength: 200 })
+
+/** The JSON Schema of `LLM_PROVIDERS_FILE`, a JSON or YAML file that lists model APIs (providers). */
+export const ProvidersDocument = Type.Object({
+  providers: Type.Array(Type.Object({
+    name,
+    baseUrl: Type.String({ description: 'An OpenAI-compatible API, https://api.openai.com/v1, builtin:echo or builtin:script' }),
+    apiKeyEnv: Type.Optional(Type.String({ minLength: 1, description: 'The environment variable that holds the key' })),
+    models: Type.Optional(Type.Array(name, { minItems: 1, description: 'Left out: every model that no other provider lists' })),
+    aliases: Type.Optional(Type.Record(Type.String(), name, { description: 'Further names, each of one of the models' })),
+    headers: Type.Optional(Type.Record(Type.String(), Type.String(), { description: 'Further headers of every request' })),
+    limits: Type.Optional(Type.Object({
+      concurrency: Type.Optional(Type.Integer({ minimum: 1, description: 'Calls at a time' })),
+      queue: Type.Optional(Type.Integer({ minimum: 0, description: 'Calls that may wait' }))
+    }, { additionalProperties: false }))
+  }, { additionalProperties: false }), { minItems: 1 })
+}, { additionalProperties: false })
+
+type Entry = Static<typeof ProvidersDocument>['providers'][number]
+
+/** A model API as the configuration describes it, checked, with its key. */
+export interface ProviderConfig {
+  readonly name: string
+  readonly baseUrl: string
+  readonly apiKey?: string
+  readonly models: readonly string[]
+  readonly aliases: Readonly<Record<string, string>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly limits: { readonly concurrency: number, readonly queue: number }
+}
+
+/** The error that the list of model APIs cannot be used. Its message names the place and the reason. */
+export class ProvidersError extends Error {
+  override readonly name = 'ProvidersError'
+}
+
+/**
+ * Parses the list of model APIs (providers) from a JSON or YAML text.
+ * @param environment the environment variables, in which the keys of the APIs are looked up
+ * @throws ProvidersError
+ */
+export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {
+  const document = parseDocument(text)
+  const violations = compileSchema(ProvidersDocument as unknown as Json).validate(document as Json, 'document')
+  if (violations.length > 0) throw new ProvidersError(describeViolations(violations))
+  const providers = (document as Static<typeof ProvidersDocument>).providers.map(entry => checkEntry(entry, environment))
+  checkTogether(providers)
+  return providers as [ProviderConfig, ...ProviderConfig[]]
+}
+
+function parseDocument (text: string): unknown {
+  try {
+    return parseYaml(text)
+  } catch (error) {
+    throw new ProvidersError(`is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`)
+  }
+}
+
+function checkEntry (entry: Entry, environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
+  const { name, baseUrl, apiKeyEnv, models = [], aliases = {}, headers = {}, limits } = entry
+  const refuse = (reason: string) => new ProvidersError(`provider "${name}": ${reason}`)
+  if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))
+  for (const [header, value] of Object.entries(headers)) {
+    attempt(() => {
+      nodeHttp.validateHeaderName(header)
+      nodeHttp.validateHeaderValue(header, value)
+    }, () => refuse(`headers: "${header}" is no header that can be sent`))
+  }
+  const stray = Object.entries(aliases).find(([, model]) => models.length > 0 && !models.includes(model))
+  if (stray !== undefined) throw refuse(`aliases: "${stray[0]}" stands for "${stray[1]}", which is not one of its models`)
+  const apiKey = apiKeyEnv === undefined ? undefined : environment[apiKeyEnv]
+  if (apiKeyEnv !== undefined && (apiKey === undefined || apiKey === '')) throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} is not set`)
+  if (apiKey !== undefined && !fitsHeader(apiKey)) {
+    throw refuse(`apiKeyEnv: the environment variable ${apiKeyEnv} holds characters that no header may hold, such as a line end`)
+  }
+  return { name, baseUrl, models, aliases, headers, limits: { ...DEFAULT_LIMITS, ...limits }, ...(apiKey === undefined ? {} : { apiKey }) }
+}
+
+function checkTogether (providers: readonly ProviderConfig[]): void {
+  const twice = providers.find(({ name }, index) => providers.findIndex(other => other.name === name) < index)
+  if (twice !== undefined) throw new ProvidersError(`two providers are called "${twice.name}"`)
+  const [, second] = providers.filter(({ models }) => models.length === 0)
+  if (second !== undefined) throw new ProvidersError(`provider "${second.name}": models: only one provider may leave them out`)
+}
+
+function attempt (check: () => void, refuse: (reason: string) => ProvidersError): void {
+  try {
+    check()
+  } catch (error) {
+    throw refuse((error as Error).message)
+  }
+}

@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
+import { type ReplyRule } from './builtin-model.ts'
+
+/** The greatest size of a script's file, in bytes. */
+const MAX_BYTES = 1024 * 1024
+
+/** The error that a script cannot be used. Its message names the place and what was expected. */
+export class ScriptError extends Error {
+  override readonly name = 'ScriptError'
+}
+
+/**
+ * Reads the rules of the builtin model `builtin:script` from a YAML or JSON file, or from all of those of a folder, one after the other by name: each of
+ * at most 1 MiB and 1000 rules.
+ * @throws ScriptError, or what the file system throws
+ */
+export function readScript (path: string): ReplyRule[] {
+  if (!statSync(path).isDirectory()) return readRules(path)
+  const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => /^[^.].*\.(?:ya?ml|json)$/.test(name))
+  // A folder of somebody else's is read only as far as it reaches.
+  const link = entries.find(entry => !entry.isFile())
+  if (link !== undefined) throw new ScriptError(`${join(path, link.name)}: expected a file, got a link or a folder`)
+  if (entries.length === 0) throw new ScriptError(`${path}: expected files of replies (.yaml, .yml or .json), got none`)
+  return entries.map(({ name }) => join(path, name)).toSorted().flatMap(readRules)
+}
+
+function readRules (path: string): ReplyRule[] {
+  const { size } = statSync(path)
+  if (size > MAX_BYTES) throw new ScriptError(`${path}: expected at most ${MAX_BYTES} bytes, got ${size}`)
+  try {
+    return parseScript(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw error instanceof ScriptError ? new ScriptError(`${path}: ${error.message}`) : error
+  }
+}
+
+/** Parses the rules of the builtin model `builtin:script`. @throws ScriptError that names lines */
+export function parseScript (text: string): ReplyRule[] {
+  try {
+    return parseCheckedYaml(text, 'replies', 'rules').value as unknown as ReplyRule[]
+  } catch (error) {
+    throw new ScriptError((error as Error).message)
+  }
+}

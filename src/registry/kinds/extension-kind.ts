@@ -1,0 +1,228 @@
+import semver from 'semver'
+import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
+import { ENGINE_NAME, ENGINE_VERSION } from '../../base/version.ts'
+import type { Slices } from '../../runtime/event-loop.ts'
+import { keyToPath, toPath } from '../../store/store.ts'
+import { isObject } from '../../template/value.ts'
+import { type Diagnostic, ofContributed, ofPart, RejectedEntry } from '../diagnostic.ts'
+import { checkWithFields, entrySchema, type Fields, lintFields } from '../entries/entry-schemas.ts'
+import type { EntryParser } from '../entries/entry-table.ts'
+import type { TemplateCache } from '../entries/template-cache.ts'
+import { decodeJson, type Definition, type DefinitionKind, type EntryKind } from './entry-kind.ts'
+import { PROMPT_SCHEMA } from './prompt-definition.ts'
+import { isSound, parsePromptEntry, type PromptEntry } from './prompt-kind.ts'
+
+const SCHEMA = entrySchema('extension')
+
+/**
+ * The state of an extension. Callers can use the entries of an `active` or `degraded` extension (`degraded`: an extension that it cannot do
+ * without is missing). They cannot use the entries of an `incompatible` or `inactive` extension (`inactive`: its type is unknown).
+ */
+export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
+
+const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
+
+/** A dependence of one extension on another. When the other one is missing, the extension is `degraded` (`abort`), or only gets a warning (`ignore`). */
+interface Dependence {
+  readonly name: string
+  readonly version: string | undefined
+  readonly failStrategy: 'abort' | 'ignore'
+}
+
+/** An extension (a package of prompts and other entries, published together) as it was parsed from its stored object. */
+export interface ExtensionDefinition {
+  /** The object as it is stored, which `GET /api/extensions/{id}` shows. */
+  readonly source: JsonObject
+  readonly name: string
+  readonly type: string
+  /** Whether this service knows the extension's type. If not, the extension is shown in listings, but callers cannot use the entries that it brings. */
+  readonly isKnownType: boolean
+  readonly version: string | undefined
+  /** Why this service cannot run the extension, in words; `undefined` when it can. */
+  readonly incompatibility: string | undefined
+  readonly supports: readonly string[]
+  readonly prompts: readonly JsonObject[]
+  readonly dependences: readonly Dependence[]
+}
+
+/** Parses an extension. @throws RejectedEntry when it breaks `jsonschema/extension.json` */
+function parseExtensionDefinition (value: Json): ExtensionDefinition {
+  checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
+  const source = value as JsonObject
+  const contributes = source['contributes'] as JsonObject
+  const type = (source['extensionType'] ?? 'prompt') as string
+  const prompts = (contributes['prompts'] ?? []) as readonly JsonObject[]
+  return {
+    source,
+    name: source['name'] as string,
+    type,
+    isKnownType: KNOWN_TYPES.has(type),
+    version: source['version'] as string | undefined,
+    incompatibility: findIncompatibility(source['engines'] as JsonObject | undefined),
+    supports: [...new Set(prompts.flatMap(prompt => (prompt['supports'] ?? []) as readonly string[]))],
+    prompts,
+    dependences: ((contributes['dependences'] ?? []) as readonly JsonObject[]).map(dependence => ({
+      name: dependence['name'] as string,
+      version: dependence['version'] as string | undefined,
+      failStrategy: dependence['failStrategy'] === 'abort' ? 'abort' : 'ignore'
+    }))
+  }
+}
+
+/** The id of an entry that an extension brings: the extension's name and the entry's own. */
+export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, contributed: JsonObject): string {
+  return toPath(`${name}.${String(contributed['name'])}`)
+}
+
+/** Warnings and errors about an extension that could be parsed: misspelt fields, a bad version, another engine. */
+function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
+  const diagnostics = lintFields(definition.source, SCHEMA.fields)
+  if (definition.version !== undefined && semver.valid(definition.version) === null) {
+    diagnostics.push({ severity: 'warning', code: 'VERSION_INVALID', message: `version "${definition.version}" is no semantic version`, hint: 'write x.y.z' })
+  }
+  if (definition.incompatibility !== undefined) diagnostics.push({ severity: 'error', code: 'ENGINE_INCOMPATIBLE', message: definition.incompatibility })
+  return diagnostics
+}
+
+/** Warns of misspelt fields in an extension that cannot be used, and in its prompts. In a usable extension the prompts are checked one by one instead. */
+function lintWhole (source: JsonObject): Diagnostic[] {
+  return lintFields(source, { ...SCHEMA.fields, below: withPrompts(SCHEMA.fields.below) })
+}
+
+function withPrompts (below: Fields['below']): Fields['below'] {
+  const contributes = below.get('contributes')
+  if (contributes === undefined) return below
+  return new Map([
+    ...below,
+    ['contributes', { ...contributes, below: new Map([...contributes.below, ['prompts', { ...PROMPT_SCHEMA.fields, shape: 'list' }]]) }]
+  ])
+}
+
+function findIncompatibility (engines: JsonObject | undefined): string | undefined {
+  const name = engines?.['name']
+  const range = engines?.['version']
+  if (name !== undefined && name !== ENGINE_NAME) return `engines.name is "${String(name)}", this engine is ${ENGINE_NAME}`
+  if (typeof range !== 'string') return undefined
+  if (semver.validRange(range) === null) return `engines.version "${range}" is no version range`
+  return semver.satisfies(ENGINE_VERSION, range) ? undefined : `engines.version ${range} does not admit this engine, ${ENGINE_VERSION}`
+}
+
+/** Whether an extension can be used by this service, so that its prompts and other entries are offered to callers. */
+export function isOffered (definition: ExtensionDefinition): boolean {
+  return definition.isKnownType && definition.incompatibility === undefined
+}
+
+/**
+ * The dependences of an extension on other extensions that are not registered, or not in a fitting version.
+ * @param present the registered extensions whose entries callers can use
+ */
+export function missingDependences (definition: ExtensionDefinition, present: readonly ExtensionDefinition[]): Diagnostic[] {
+  const missing = definition.dependences.filter(wanted => !present.some(({ name, version }) => name === wanted.name && admits(wanted.version, version)))
+  return missing.map(wanted => {
+    const versions = present.flatMap(({ name, version = '' }) => name === wanted.name ? [version] : [])
+    const instead = versions.length === 0 ? 'which is not registered, or cannot be used' : `and what is registered is ${versions.join(', ')}`
+    return {
+      severity: wanted.failStrategy === 'abort' ? 'error' : 'warning',
+      code: 'DEPENDENCE_MISSING',
+      message: `it depends on ${wanted.name}${wanted.version === undefined ? '' : ` ${wanted.version}`}, ${instead}`
+    }
+  })
+}
+
+function admits (range: string | undefined, version: string | undefined): boolean {
+  if (range === undefined || version === undefined) return true
+  return semver.valid(version) === null || semver.validRange(range) === null || semver.satisfies(version, range)
+}
+
+/** The words for an extension's prompts in the diagnostics of the extension. */
+export const PROMPTS = { name: 'prompts', noun: 'prompt' }
+
+/** One registered extension with its prompts compiled. */
+export interface ExtensionEntry {
+  /** The id of the extension, made from its key. The ids of the entries that it brings begin with the extension's name instead. */
+  readonly id: string
+  readonly definition: ExtensionDefinition
+  readonly prompts: readonly PromptEntry[]
+  /** The agents, skills and plan profiles that the extension brings, by the key of their kind. */
+  readonly definitions: ReadonlyMap<string, readonly Definition[]>
+  readonly diagnostics: readonly Diagnostic[]
+  readonly hash: string
+}
+
+/** The parser of stored extensions, `shenma:extensions:*`. It compiles their prompts, too. */
+export function extensionParser (prefix: string, cache: TemplateCache, kinds: readonly DefinitionKind[]): EntryParser<ExtensionEntry> {
+  return {
+    nameOf: key => keyToPath(key, prefix),
+    async parse (key, text, slices) {
+      const definition = parseExtensionDefinition(decodeJson(text).value)
+      const prompts = await parsePrompts(definition, cache, slices)
+      const brought = kinds.map(kind => [kind, parseDefinitions(definition, kind)] as const)
+      return {
+        id: keyToPath(key, prefix),
+        definition,
+        prompts,
+        definitions: new Map(brought.map(([kind, { definitions }]) => [kind.key, definitions])),
+        diagnostics: [
+          ...lintExtensionDefinition(definition),
+          ...prompts.flatMap(({ id, diagnostics }, index) => diagnostics.map(diagnostic => ofPart(
+            ['contributes', 'prompts', index],
+            ofContributed(PROMPTS, id, diagnostic)
+          ))),
+          ...brought.flatMap(([, { diagnostics }]) => diagnostics)
+        ],
+        hash: contentHash(definition.source)
+      }
+    },
+    isSound: entry => entry.prompts.every(isSound),
+    isUsable: ({ prompts }) => prompts.length === 0 || prompts.some(isSound),
+    diagnostics: entry => entry.diagnostics
+  }
+}
+
+async function parsePrompts (definition: ExtensionDefinition, cache: TemplateCache, slices: Slices): Promise<readonly PromptEntry[]> {
+  const prompts: PromptEntry[] = []
+  for (const prompt of definition.isKnownType ? definition.prompts : []) {
+    prompts.push(await parsePromptEntry(contributedId(definition, prompt), 'extension', prompt, cache, slices))
+    if (slices.isDue()) await slices.pause()
+  }
+  return prompts
+}
+
+/** The entries of one kind that an extension brings. A broken entry is left out, and its reasons are among the diagnostics; the others are offered. */
+function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind): { definitions: readonly Definition[], diagnostics: readonly Diagnostic[] } {
+  const definitions: Definition[] = []
+  const diagnostics: Diagnostic[] = []
+  for (const [index, { name, ...value }] of (extension.isKnownType ? listed(extension, kind) : []).entries()) {
+    const id = contributedId(extension, { name: name ?? '' })
+    const told = (diagnostic: Diagnostic) => ofPart(['contributes', kind.contributes, index], ofContributed(kind, id, diagnostic))
+    try {
+      const definition = kind.define(id, value, 'extension')
+      definitions.push(definition)
+      diagnostics.push(...definition.diagnostics.map(told))
+    } catch (error) {
+      if (!(error instanceof RejectedEntry)) throw error
+      diagnostics.push(...error.diagnostics.map(told))
+    }
+  }
+  return { definitions, diagnostics }
+}
+
+/** The entries of a kind as an extension lists them. The JSON Schema of extensions has made sure that they are objects with names. */
+function listed ({ source }: ExtensionDefinition, { contributes }: DefinitionKind): readonly JsonObject[] {
+  const all = source['contributes'] as JsonObject
+  return (Object.hasOwn(all, contributes) ? all[contributes] : []) as readonly JsonObject[]
+}
+
+/** The kind of entries that are extensions (packages of prompts and other entries), stored under `shenma:extensions:*`. */
+export const extensionKind: EntryKind<ExtensionEntry> = {
+  key: 'extensions',
+  name: 'extensions',
+  noun: 'extension',
+  reading: 'whole',
+  // Not `open`: nobody knows what an unreadable extension holds, perhaps prompts that the caller is not allowed to see.
+  access: 'shown',
+  decode: decodeJson,
+  normalise: value => value,
+  check: (entry, { lint }) => lint('extensions', entry),
+  parser: ({ prefix, cache, definitionKinds }) => extensionParser(prefix, cache, definitionKinds)
+}

@@ -1,0 +1,119 @@
+import { type Caller } from '../access/caller.ts'
+import { labelNotFound, requestInvalid, versionNotFound } from '../base/errors.ts'
+import { type Generation, type Prompt } from '../registry/generation.ts'
+import { bucketOf, LATEST, shareAt } from '../registry/kinds/release-record.ts'
+import { type PromptReference, readReference } from '../registry/link/references.ts'
+import { type Release } from '../registry/generation.ts'
+import { toPath } from '../store/store.ts'
+import { missingPrompt } from './find-entries.ts'
+import { type VersionReader } from './version-reader.ts'
+
+/** The label, version or key by which a request chooses a version of a prompt. */
+export interface PromptWish {
+  readonly label?: string | undefined
+  readonly version?: number | undefined
+  /**
+   * A key, such as the id of a user: if a label is divided among several versions, the same key always gets the same version. Without a
+   * key, chance decides.
+   */
+  readonly key?: string | undefined
+}
+
+/** The version of a prompt that a request gets. */
+export interface ChosenPrompt {
+  readonly prompt: Prompt
+  /** The number of the version; `undefined` for content that was never recorded as a version. */
+  readonly version: number | undefined
+  readonly label: string | undefined
+  /** The number from 0 to below 100 that chose the version: from the request's key, else random; left out when there was nothing to choose. */
+  readonly bucket?: number
+}
+
+/**
+ * Chooses the version of a prompt for a request. The result is a promise only if the request names a version, which is read from the store.
+ * @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID for two different wishes, STORE_UNAVAILABLE
+ */
+export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: PromptWish) => ChosenPrompt | Promise<ChosenPrompt>
+
+export interface ChoiceOptions {
+  readonly versions: Pick<VersionReader, 'read'>
+  /** The label for requests that name no label, and whose token names none; empty for `latest`. */
+  readonly defaultLabel: string
+  /** Called when the prompt does not have the label of the caller's token (else the default label), with that label. The latest version is served then. */
+  readonly onFallback?: (label: string) => void
+}
+
+export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
+  return function choosePrompt (generation, { serve }, given, wish) {
+    const { id, label, version } = wished(given, wish)
+    const release = generation.releases.get(id.includes(':') ? toPath(id) : id)
+    if (version !== undefined) return chooseVersion(generation, id, release, version)
+    if (label !== undefined) return label === LATEST ? latest(generation, id, release) : underLabel(generation, id, release, label, wish.key)
+    const preferred = serve ?? defaultLabel
+    if (preferred === '' || preferred === LATEST) return latest(generation, id, release)
+    if (release?.labels.has(preferred) === true) return underLabel(generation, id, release, preferred, wish.key)
+    const chosen = latest(generation, id, release)
+    onFallback?.(preferred)
+    return chosen
+  }
+
+  async function chooseVersion (generation: Generation, id: string, release: Release | undefined, version: number): Promise<ChosenPrompt> {
+    if (release === undefined) {
+      if (findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
+      throw versionNotFound(id, version, [])
+    }
+    return { prompt: await versions.read(generation, release, version), version, label: undefined }
+  }
+}
+
+/** Splits an id such as `review@production` into the id of a prompt and its label or version. */
+export function resolveId (given: string): PromptReference {
+  return readReference(given) ?? { id: given }
+}
+
+/** Combines the label and the version in an id with those in the request. @throws REQUEST_INVALID when they differ */
+function wished (given: string, { label, version }: PromptWish) {
+  const named = resolveId(given)
+  if (named.label !== undefined && label !== undefined && named.label !== label) {
+    throw twoWishes(`the id says the label "${named.label}", and another place "${label}"`)
+  }
+  if (named.version !== undefined && version !== undefined && named.version !== version) {
+    throw twoWishes(`the id says version ${named.version}, and another place ${version}`)
+  }
+  const wish = { id: named.id, label: named.label ?? label, version: named.version ?? version }
+  if (wish.label !== undefined && wish.version !== undefined) throw twoWishes('a label and a version are both asked for')
+  return wish
+}
+
+function twoWishes (reason: string): Error {
+  return requestInvalid(`request: ${reason}; expected one of them`, { part: 'query' })
+}
+
+function findLatest ({ prompts }: Generation, id: string): Prompt | undefined {
+  return prompts.get(id) ?? prompts.get(toPath(id))
+}
+
+function latest (generation: Generation, id: string, release: Release | undefined): ChosenPrompt {
+  const prompt = findLatest(generation, id)
+  if (prompt === undefined) throw missingPrompt(generation, id)
+  return { prompt, version: release?.latest, label: undefined }
+}
+
+function underLabel (generation: Generation, id: string, release: Release | undefined, label: string, key: string | undefined): ChosenPrompt {
+  const versions = release?.labels.get(label)
+  if (release === undefined || versions === undefined) {
+    if (release === undefined && findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
+    throw labelNotFound(id, label, [...release?.labels.keys() ?? []])
+  }
+  const [first] = versions
+  if (first === undefined) throw versionNotFound(id, meantBy(release, label), [...release.labels.keys()], `label ${label} means it, and it is not there`)
+  if (versions.length === 1) return { prompt: first.prompt, version: first.version, label }
+  const bucket = bucketOf(release.id, key)
+  const { prompt, version } = shareAt(versions, bucket) ?? first
+  return { prompt, version, label, bucket }
+}
+
+function meantBy ({ record }: Release, label: string): number {
+  const target = record.labels.get(label)
+  return typeof target === 'object' ? target[0]?.version ?? 0 : target ?? 0
+}

@@ -1,0 +1,429 @@
+import type { Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { clientClosed, describeViolations, entryMissing, requestInvalid, ServiceError, storeUnavailable, testsUnreadable } from '../base/errors.ts'
+import { canonicalJson, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { beginningOf } from '../base/text.ts'
+import type { Answer } from '../llm/answer.ts'
+import { readReply } from '../llm/history.ts'
+import { jsonIn } from '../llm/json-in.ts'
+import { UpstreamRefusal } from '../llm/upstream-error.ts'
+import { type Diagnostic, inWords, RejectedEntry, unreadable } from '../registry/diagnostic.ts'
+import type { Generation } from '../registry/generation.ts'
+import { contentTag } from '../registry/kinds/entry-kind.ts'
+import { type Assertion, parseTests, type TestCase, testsKind, withoutPrompt } from '../registry/kinds/tests-kind.ts'
+import type { Activity } from '../runtime/telemetry.ts'
+import type { CallerSignal } from '../runtime/deadline.ts'
+import { inTurn } from '../runtime/event-loop.ts'
+import { keyToPath, kindPrefix, pathToKey, type Store, type StoredValue, StoreError, toPath } from '../store/store.ts'
+import { compileSchema, SchemaError } from '../tool/schema/schema.ts'
+import type { Bundle } from './bundle.ts'
+import type { ChatWithPrompt } from './chat/chat-with-prompt.ts'
+import { knownTools } from './recordings.ts'
+import type { RenderEnvironment, RenderPrompt, RenderRequest } from './render-prompt.ts'
+import type { ChoosePrompt, ChosenPrompt } from './choose-prompt.ts'
+
+/** The most prompts whose tests are read from the store at a time: the tests of one prompt can have a MiB. */
+const AT_A_TIME = 50
+
+/** The tests of a prompt as they are stored. */
+export interface StoredTests {
+  readonly id: string
+  /** The tests as their author wrote them. */
+  readonly tests: Json
+  readonly cases: readonly TestCase[]
+  readonly tag: string
+}
+
+/** The tests of one prompt in a listing. */
+export interface TestsRow {
+  readonly id: string
+  /** How many test cases there are; 0 for tests that cannot be read, which have no `tag` either. */
+  readonly cases: number
+  readonly tag: string | undefined
+}
+
+/** What is wrong with the stored tests of one prompt. */
+export interface TestsNotice {
+  readonly id: string
+  readonly key: string
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** The tests that are stored beside prompts. They are not kept in memory like other entries: each call reads the store. */
+export class PromptTests {
+  readonly #store: Store
+  readonly #prefix: string
+  #listing: Promise<readonly string[]> | undefined
+
+  constructor (store: Store, keyPrefix: string) {
+    this.#store = store
+    this.#prefix = kindPrefix(keyPrefix, testsKind.key)
+  }
+
+  /**
+   * Reads the tests of a prompt.
+   * @param id of the prompt, with `.` or `:` between its parts
+   * @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE
+   */
+  async read ({ prompts }: Pick<Caller, 'prompts'>, id: string): Promise<StoredTests> {
+    const path = toPath(id)
+    const key = pathToKey(path, this.#prefix)
+    if (prompts?.allows(path) === false) throw entryMissing(path, key)
+    const [stored = { kind: 'missing' } as StoredValue] = await asked(this.#store.read([key]))
+    if (stored.kind === 'missing') throw entryMissing(path, key)
+    if (stored.kind === 'bad') throw testsUnreadable(key, stored.reason)
+    try {
+      const { value } = testsKind.decode(stored.text)
+      return { id: path, tests: value, cases: parseTests(value), tag: contentTag(testsKind, stored.text) ?? '' }
+    } catch (error) {
+      if (error instanceof RejectedEntry) throw testsUnreadable(key, error.diagnostics.map(inWords).join('; '))
+      throw error
+    }
+  }
+
+  /** The sorted ids of those prompts with tests that the caller is allowed to see. @throws STORE_UNAVAILABLE */
+  async ids ({ prompts }: Pick<Caller, 'prompts'>): Promise<readonly string[]> {
+    // Listing goes through all keys of a Redis, so requests that arrive during a listing share its result.
+    this.#listing ??= asked(this.#list()).finally(() => { this.#listing = undefined })
+    const ids = await this.#listing
+    return prompts === undefined ? ids : ids.filter(id => prompts.allows(id))
+  }
+
+  /** Makes the rows of a listing. @param ids dotted ids of prompts @throws STORE_UNAVAILABLE */
+  async rows (ids: readonly string[]): Promise<readonly TestsRow[]> {
+    const rows: TestsRow[] = []
+    for await (const { id, stored } of this.#values(ids)) {
+      rows.push(await inTurn(() => {
+        const tag = stored.kind === 'text' ? contentTag(testsKind, stored.text) : undefined
+        return { id, tag, cases: tag === undefined || stored.kind !== 'text' ? 0 : countOf(testsKind.decode(stored.text).value) }
+      }))
+    }
+    return rows
+  }
+
+  /** Lists faulty tests: those that cannot be read, or whose prompt does not exist. @throws STORE_UNAVAILABLE */
+  async notices ({ prompts }: Pick<Generation, 'prompts'>, caller: Pick<Caller, 'prompts'>): Promise<readonly TestsNotice[]> {
+    const notices: TestsNotice[] = []
+    for await (const { id, key, stored } of this.#values(await this.ids(caller))) {
+      const diagnostics = [...await inTurn(() => mistakesIn(stored)), ...(prompts.has(id) ? [] : [withoutPrompt(id)])]
+      if (diagnostics.length > 0) notices.push({ id, key, diagnostics })
+    }
+    return notices
+  }
+
+  async * #values (ids: readonly string[]): AsyncGenerator<{ readonly id: string, readonly key: string, readonly stored: StoredValue }> {
+    for (let start = 0; start < ids.length; start += AT_A_TIME) {
+      const group = ids.slice(start, start + AT_A_TIME).map(id => ({ id, key: pathToKey(id, this.#prefix) }))
+      const values = await asked(this.#store.read(group.map(({ key }) => key)))
+      for (const [index, { id, key }] of group.entries()) yield { id, key, stored: values[index] ?? { kind: 'missing' } }
+    }
+  }
+
+  async #list (): Promise<readonly string[]> {
+    const ids = new Set<string>()
+    for await (const keys of this.#store.scan(this.#prefix)) {
+      for (const key of keys) {
+        const id = keyToPath(key, this.#prefix)
+        // A key in another spelling is never read as the tests of a prompt, so it is not listed.
+        if (pathToKey(id, this.#prefix) === key) ids.add(id)
+      }
+    }
+    return [...ids].sort()
+  }
+}
+
+/** Waits for a result of the store, and turns an error of the store into one for callers. @throws STORE_UNAVAILABLE */
+async function asked<T> (answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw error instanceof StoreError ? storeUnavailable(error.message) : error
+  }
+}
+
+function mistakesIn (stored: StoredValue): readonly Diagnostic[] {
+  if (stored.kind === 'missing') return []
+  if (stored.kind === 'bad') return unreadable(stored).diagnostics
+  try {
+    parseTests(testsKind.decode(stored.text).value)
+    return []
+  } catch (error) {
+    if (error instanceof RejectedEntry) return error.diagnostics
+    throw error
+  }
+}
+
+function countOf (tests: Json): number {
+  return Array.isArray(tests) ? tests.length : 0
+}
+
+/** The output of a prompt that is tested: its rendered text, or the answer of its model. */
+interface Output {
+  readonly text: string
+  /** How long the render or the model took, in ms. */
+  readonly durationMs: number
+}
+
+/** The verdict on one assertion of a test case. */
+interface Verdict {
+  readonly pass: boolean
+  /** The reason why the assertion fails. A model that judges gives a reason in any case. */
+  readonly reason: string
+  /** The score that a judging model gave. */
+  readonly score?: number
+}
+
+/** An assertion that the service checks itself, without asking a model to judge. */
+export type PlainAssertion = Assertion & { readonly kind: Exclude<Assertion['kind'], 'llm-rubric'> }
+
+/** The error for an assertion that cannot be checked, such as one with an invalid pattern. */
+class UnusableAssertion extends Error {}
+
+/** Checks an output against an assertion. It never throws: an assertion that cannot be checked fails, negated or not. */
+export function checkOutput (assertion: PlainAssertion, output: Output): Verdict {
+  try {
+    const missed = missIn(assertion, output)
+    if (!assertion.isNegated) return { pass: missed === undefined, reason: missed ?? '' }
+    return missed === undefined ? { pass: false, reason: `expected no ${wanted(assertion)}, got ${found(assertion, output)}` } : { pass: true, reason: '' }
+  } catch (error) {
+    if (error instanceof UnusableAssertion) return { pass: false, reason: error.message }
+    throw error
+  }
+}
+
+/** The reason why an output does not meet an assertion; `undefined` if it does. @throws UnusableAssertion */
+function missIn (assertion: PlainAssertion, output: Output): string | undefined {
+  const { kind, value = '', threshold = 0 } = assertion
+  const { text } = output
+  if (kind === 'is-json') return missInJson(assertion, text)
+  const holds = {
+    equals: () => isEqual(value, text),
+    contains: () => text.includes(String(value)),
+    icontains: () => text.toLowerCase().includes(String(value).toLowerCase()),
+    'starts-with': () => text.startsWith(String(value)),
+    // The pattern is checked by a JSON schema, which matches patterns in linear time, whoever wrote them.
+    regex: () => violationsIn({ type: 'string', pattern: value }, text) === undefined,
+    latency: () => output.durationMs <= threshold
+  }[kind]()
+  return holds ? undefined : `expected ${wanted(assertion)}, got ${found(assertion, output)}`
+}
+
+/** Whether an output equals the expected value. A value that is no text is compared as JSON, where white space and the order of members do not count. */
+function isEqual (value: Json, text: string): boolean {
+  if (typeof value === 'string') return value === text
+  const read = readJson(text)
+  return 'json' in read && canonicalJson(read.json) === canonicalJson(value)
+}
+
+function missInJson ({ value }: PlainAssertion, text: string): string | undefined {
+  const read = readJson(text)
+  if ('problem' in read) return `expected JSON, got ${quoted(text)}: ${read.problem}`
+  return value === undefined ? undefined : violationsIn(value, read.json)
+}
+
+/** How a value violates a JSON schema, in words; `undefined` if it does not. @throws UnusableAssertion when the schema is invalid */
+function violationsIn (schema: Json, value: Json): string | undefined {
+  try {
+    const violations = compileSchema(schema).validate(value, 'output')
+    return violations.length === 0 ? undefined : describeViolations(violations)
+  } catch (error) {
+    throw error instanceof SchemaError ? new UnusableAssertion(error.message) : error
+  }
+}
+
+function readJson (text: string): { readonly json: Json } | { readonly problem: string } {
+  try {
+    return { json: parseJson(text) }
+  } catch (error) {
+    if (error instanceof JsonError) return { problem: error.reason }
+    throw error
+  }
+}
+
+function wanted ({ kind, value = '', threshold = 0 }: PlainAssertion): string {
+  const text = beginningOf(typeof value === 'string' ? JSON.stringify(value) : stringifyJson(value), QUOTED)
+  return {
+    equals: text,
+    contains: text,
+    icontains: `${text} in any case`,
+    'starts-with': `${text} at the beginning`,
+    regex: `a match of ${text}`,
+    'is-json': value === '' ? 'JSON' : 'JSON of that schema',
+    latency: `answer within ${threshold} ms`
+  }[kind]
+}
+
+function found ({ kind }: PlainAssertion, { text, durationMs }: Output): string {
+  return kind === 'latency' ? `one after ${durationMs} ms` : quoted(text)
+}
+
+function quoted (text: string): string {
+  return JSON.stringify(beginningOf(text, QUOTED)) + (text.length > QUOTED ? '…' : '')
+}
+
+/** The result of one assertion of a test case. */
+interface AssertionResult extends Verdict {
+  /** The type of the assertion as the test case writes it, such as `not-contains`. */
+  readonly type: string
+}
+
+/** The result of a test case. */
+export interface CaseResult {
+  readonly pass: boolean
+  /** How long the render or the model took, in ms; the time of judging models does not count. */
+  readonly durationMs: number
+  /** The output that the assertions checked; left out when there was none. */
+  readonly output?: string
+  readonly checks: readonly AssertionResult[]
+  /** The error because of which there was no output to check. */
+  readonly error?: { readonly code: string, readonly message: string }
+}
+
+/** Runs a test case. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls; any other failure is a result */
+export type RunCase = (request: CaseRequest) => Promise<CaseResult>
+
+/** Makes the function that runs test cases: it renders the prompt or asks its model once, and then checks all assertions on the same output. */
+export function createCaseRunner (options: CaseRunnerOptions): RunCase {
+  return async function runCase (request) {
+    const { testCase, signal } = request
+    const environment = environmentOf(request, options)
+    const startedAt = performance.now()
+    const elapsed = () => Math.round(performance.now() - startedAt)
+    try {
+      const text = testCase.run === 'chat' ? await ask(request, environment, options) : await render(request, environment, options)
+      const output: Output = { text, durationMs: elapsed() }
+      const checks: AssertionResult[] = []
+      for (const assertion of testCase.assertions) checks.push({ type: typeOf(assertion), ...await check(assertion, output, request, options) })
+      return { pass: checks.every(({ pass }) => pass), durationMs: output.durationMs, output: text, checks }
+    } catch (error) {
+      if (signal.aborted) throw clientClosed()
+      return { pass: false, durationMs: elapsed(), checks: [], error: failureOf(error) }
+    }
+  }
+}
+
+/**
+ * The environment in which the prompt of a test case is rendered: a tool call gives its recorded result, or else the default of the tool;
+ * `undefined` if the tools are really called.
+ * @throws REQUEST_INVALID
+ */
+function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {
+  if (tools === 'live') return undefined
+  if (tools !== 'stub' && known === undefined) {
+    throw requestInvalid(`body: the calls of the file ${tools} are expected in known; aps test reads it from the folder`, { part: 'body', field: 'known' })
+  }
+  return { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }
+}
+
+function renderOf (request: CaseRequest, environment: RenderEnvironment | undefined): RenderRequest {
+  const { generation, caller, id, chosen, testCase: { variables }, requestId, activity } = request
+  return { generation, caller, id, chosen, variables, requestId, activity, ...(environment === undefined ? {} : { environment }) }
+}
+
+async function render (request: CaseRequest, environment: RenderEnvironment | undefined, { renderPrompt }: CaseRunnerOptions): Promise<string> {
+  const { messages } = await renderPrompt(renderOf(request, environment))
+  return messages.map(messageText).join('\n\n')
+}
+
+async function ask (request: CaseRequest, environment: RenderEnvironment | undefined, { chatWithPrompt }: CaseRunnerOptions): Promise<string> {
+  const { chosen, testCase: { model }, signal } = request
+  // A tool that a model calls has no default, so such a chat needs live tools.
+  if (environment !== undefined && chosen.prompt.entry.chat.toolLoop !== undefined) {
+    throw requestInvalid('the model of this prompt calls tools itself: a case with run: chat needs tools: live', { part: 'body', field: 'case' })
+  }
+  const { value } = await chatWithPrompt.complete({ ...renderOf(request, environment), fields: model === undefined ? {} : { model }, signal })
+  const { text, refusal } = readReply(value, {})
+  return text === '' ? refusal : text
+}
+
+async function check (assertion: Assertion, output: Output, request: CaseRequest, options: CaseRunnerOptions): Promise<Verdict> {
+  if (isPlain(assertion)) return await inTurn(() => checkOutput(assertion, output))
+  try {
+    return await judgeOutput(assertion, output, request, options)
+  } catch (error) {
+    if (request.signal.aborted) throw error
+    const { code, message } = failureOf(error)
+    return { pass: false, reason: `${request.testCase.judge} cannot judge: ${message} (${code})` }
+  }
+}
+
+function isPlain (assertion: Assertion): assertion is PlainAssertion {
+  return assertion.kind !== 'llm-rubric'
+}
+
+function typeOf ({ kind, isNegated }: Assertion): string {
+  return isNegated ? `not-${kind}` : kind
+}
+
+/** Turns an expected failure into the error of a result. @throws any other error unchanged */
+function failureOf (error: unknown): { readonly code: string, readonly message: string } {
+  if (error instanceof ServiceError) return { code: error.code, message: error.message }
+  if (error instanceof UpstreamRefusal) return { code: 'LLM_UPSTREAM', message: error.inWords }
+  throw error
+}
+
+/** The text of a message. The texts of a message that is made of parts are joined. */
+function messageText ({ content = null }: JsonObject): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return (content as readonly Json[]).map(part => isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '').join('')
+}
+
+/** The most characters that are quoted of a judging model's answer if the answer is no valid verdict. */
+const QUOTED = 200
+
+/**
+ * Lets a model judge an output, by a chat with a stored prompt. That prompt gets `output` and `rubric` as variables, and its model answers
+ * `{ pass, score, reason }`.
+ * @throws the errors of a chat
+ */
+async function judgeOutput (
+  { value, threshold, isNegated }: Assertion,
+  { text }: Output,
+  request: CaseRequest,
+  { chatWithPrompt, choosePrompt }: Pick<CaseRunnerOptions, 'chatWithPrompt' | 'choosePrompt'>
+): Promise<Verdict> {
+  const { generation, caller, requestId, activity, signal, testCase: { judge } } = request
+  const chosen = await choosePrompt(generation, caller, judge, {})
+  const variables = { output: text, rubric: value ?? '' }
+  const { value: completion } = await chatWithPrompt.complete({ generation, caller, id: judge, chosen, variables, requestId, activity, fields: {}, signal })
+  const answer = readReply(completion, {})
+  const verdict = readVerdict(answer)
+  if (verdict === undefined) {
+    const said = JSON.stringify(beginningOf(answer.text === '' ? answer.refusal : answer.text, QUOTED))
+    return { pass: false, reason: `${judge} gave no verdict { "pass": …, "reason": … }: ${said}` }
+  }
+  const holds = verdict.pass && (threshold === undefined || (verdict.score ?? 0) >= threshold)
+  return { ...verdict, pass: holds !== isNegated }
+}
+
+function readVerdict ({ text, cut }: Answer): Verdict | undefined {
+  const found = jsonIn(text)
+  const read = cut || 'reason' in found ? null : found.value
+  if (!isJsonObject(read) || typeof read['pass'] !== 'boolean') return undefined
+  const { pass, score, reason } = read
+  return { pass, reason: typeof reason === 'string' ? reason : '', ...(score === undefined ? {} : { score: Number(score) }) }
+}
+
+/** A request to run one test case of a prompt. */
+interface CaseRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  readonly id: string
+  /** The version of the prompt that is tested. */
+  readonly chosen: ChosenPrompt
+  readonly testCase: TestCase
+  /** Recorded tool calls, whose results are used in place of calls of tools, if the test case names a file of recorded calls. */
+  readonly known?: Pick<Bundle, 'tools'> | undefined
+  readonly requestId: string
+  readonly activity?: Activity | undefined
+  readonly signal: CallerSignal
+}
+
+/** The parts of the service that running test cases needs. */
+interface CaseRunnerOptions {
+  readonly renderPrompt: RenderPrompt
+  readonly chatWithPrompt: ChatWithPrompt
+  readonly choosePrompt: ChoosePrompt
+  readonly environs: VisibleEnvirons
+}

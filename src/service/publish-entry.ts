@@ -1,0 +1,197 @@
+import type { Caller } from '../access/caller.ts'
+import { mayPublish } from '../access/rights.ts'
+import { entryForbidden, entryInvalid, entryMissing } from '../base/errors.ts'
+import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
+import { type Diagnostic, inWords, locate, reject, RejectedEntry } from '../registry/diagnostic.ts'
+import type { Generation } from '../registry/generation.ts'
+import { type CheckContext, contentTag, type Kind, type NewEntry } from '../registry/kinds/entry-kind.ts'
+import { promptKind } from '../registry/kinds/prompt-kind.ts'
+import { findToolProblems } from '../registry/unknown-names.ts'
+import type { Registry } from '../registry/registry.ts'
+import {
+  type Expected, kindPrefix, MAX_VALUE_BYTES, pathToKey, type RemoveOutcome, type Store, type StoredValue, toPath, type WriteOutcome
+} from '../store/store.ts'
+import type { ToolReader } from '../tool/tool-reader.ts'
+import type { LintCandidate } from './lint/lint-candidate.ts'
+import type { VersionAbout, VersionPublisher } from './publish-version.ts'
+import { asked, type Audit, changedSince, checkOutcome, expectation, holds, isUnconditional, type Precondition } from './record-store.ts'
+
+/** The most attempts at one change while other writers change the same key. */
+const MAX_ATTEMPTS = 5
+
+/** A request to change one entry: a prompt, a tool, an agent or another definition in the store. */
+export interface EntryChange {
+  readonly caller: Caller
+  readonly kind: Kind
+  /** The id of the entry, with `.` or `:` between its parts. */
+  readonly id: string
+  readonly precondition: Precondition
+  readonly requestId: string
+}
+
+/** A request to store an entry, with the snapshot of all entries (the generation) against which it is checked. */
+export interface EntryPublication extends EntryChange {
+  readonly generation: Generation
+  /** The text that is to be stored. */
+  readonly text: string
+  /** The publisher's remarks on the change, kept with the version if one is recorded. */
+  readonly about?: VersionAbout
+  /** Whether everything is checked and nothing stored. */
+  readonly isDryRun?: boolean
+  /** Whether the entry becomes a version of its prompt even if this process does not record versions by default. */
+  readonly isVersion?: boolean
+}
+
+/** An entry that was stored. */
+export interface PublishedEntry {
+  readonly id: string
+  readonly key: string
+  readonly tag: string | undefined
+  readonly isNew: boolean
+  /** The number of the version that was recorded; `undefined` if none was. */
+  readonly version: number | undefined
+  /** The warnings and hints about the entry. There are no errors, as an entry with errors is not stored. */
+  readonly diagnostics: readonly PlacedDiagnostic[]
+}
+
+/** The parts of the service, and the settings, that publishing needs. */
+export interface PublisherOptions {
+  readonly store: Store
+  readonly registry: Pick<Registry, 'follow'>
+  readonly checkEntry: CheckEntry
+  readonly keyPrefix: string
+  readonly versions: VersionPublisher
+  /** Whether prompts that are published are recorded as versions. */
+  readonly isRecording: boolean
+  readonly audit: Audit
+}
+
+/** Stores and removes entries (prompts, tools, agents …) for callers that have no access to the store, be it Redis or a folder. */
+export interface Publisher {
+  /**
+   * Stores an entry if the registry will accept it. Once the promise resolves, this process serves the entry, unless this is a dry run.
+   * @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE
+   */
+  publish (publication: EntryPublication): Promise<PublishedEntry>
+  /**
+   * Removes an entry. Once the promise resolves, this process no longer serves the entry.
+   * @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE
+   */
+  withdraw (change: EntryChange): Promise<void>
+}
+
+export function createPublisher ({ store, registry, checkEntry, keyPrefix, versions, isRecording, audit }: PublisherOptions): Publisher {
+  function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
+    const path = toPath(id)
+    if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.key, path)
+    return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
+  }
+
+  /**
+   * Changes a stored value: reads it, checks the caller's precondition, and writes only if the value is still the one that was read. If
+   * another writer, such as redis-cli, was faster, it tries again.
+   */
+  async function change<T extends WriteOutcome | RemoveOutcome> (
+    { kind, precondition }: EntryChange,
+    key: string,
+    make: (expected: Expected | undefined) => Promise<T>
+  ): Promise<T> {
+    let stored: StoredValue = { kind: 'missing' }
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      if (!isUnconditional(precondition)) {
+        [stored = { kind: 'missing' }] = await asked(store.read([key]))
+        if (!holds(precondition, kind, stored)) throw changedSince(kind, key, stored)
+      }
+      const outcome = await asked(make(isUnconditional(precondition) ? undefined : expectation(stored)))
+      if (checkOutcome(outcome, key, store.variant)) return outcome
+    }
+    throw changedSince(kind, key, stored)
+  }
+
+  return {
+    async publish (publication) {
+      const { generation, caller, kind, text, precondition, about, isDryRun = false, isVersion = isRecording, requestId } = publication
+      const { path, key } = address(publication)
+      const diagnostics = await checkEntry(generation, { kind, id: path, text }, caller)
+      const errors = diagnostics.filter(({ severity }) => severity === 'error')
+      if (errors.length > 0) throw entryInvalid(path, errors.map(inWords), diagnostics.map(placed))
+      if (isDryRun) {
+        const [stored = { kind: 'missing' }] = await asked(store.read([key]))
+        if (!holds(precondition, kind, stored)) throw changedSince(kind, key, stored)
+        const isNew = stored.kind === 'missing'
+        return { id: path, key, tag: contentTag(kind, text), isNew, version: undefined, diagnostics: diagnostics.map(placed) }
+      }
+      const { outcome, version, before, keys } = kind === promptKind && isVersion
+        ? await versions.publish({ id: path, key, text, caller, precondition, ...(about === undefined ? {} : { about }) })
+        : { outcome: await change(publication, key, expected => store.write(key, text, expected)), version: undefined, before: undefined, keys: [key] }
+      const action = about?.from === undefined ? 'publish' : 'restore'
+      audit({ action, kind: kind.key, id: path, version, from: before, note: about?.note, by: caller.name, requestId })
+      await registry.follow(keys)
+      return { id: path, key, tag: contentTag(kind, text), isNew: outcome === 'created', version, diagnostics: diagnostics.map(placed) }
+    },
+    async withdraw (withdrawal) {
+      const { caller, kind, precondition, requestId } = withdrawal
+      const { path, key } = address(withdrawal)
+      const isRemoved = kind === promptKind
+        ? await versions.withdraw({ id: path, key, caller, precondition }, isRecording)
+        : await change(withdrawal, key, expected => store.remove(key, expected)) !== 'missing'
+      if (!isRemoved) throw entryMissing(path, key)
+      audit({ action: 'withdraw', kind: kind.key, id: path, by: caller.name, requestId })
+      await registry.follow([key])
+    }
+  }
+}
+
+/** The most segments (parts between dots) that the id of a published entry has. The name of a shared variable has the same limit. */
+const MAX_SEGMENTS = 32
+
+/** An entry (a prompt, a tool, an agent …) that is checked before it is stored. */
+interface Candidate extends NewEntry {
+  readonly kind: Kind
+}
+
+/** Checks an entry as the registry would, and gives the diagnostics. If one of them is an error, the entry, or a prompt that it contains, would not run. */
+type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
+
+/** The parts of the service that are needed to check a prompt, a tool or another entry. */
+interface EntryCheckOptions {
+  readonly lintCandidate: LintCandidate
+  readonly toolReader: ToolReader
+}
+
+/** Makes the check of entries before they are stored. It runs the same code that reads an entry from the store. */
+export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
+  return async function checkEntry (generation, { kind, id, text }, caller) {
+    const unusable = findUnstorable(id, text)
+    if (unusable.length > 0) return unusable
+    const context: CheckContext = {
+      toolReader,
+      toolOfFunction: name => [...generation.tools.values()].find(tool => tool.definition.name === name)?.id,
+      findToolProblems: uses => findToolProblems(uses, generation),
+      lint: (candidate, entry) => lintCandidate(generation, { kind: candidate, ...entry }, caller)
+    }
+    try {
+      return locate(await kind.check({ id, text }, context), text)
+    } catch (error) {
+      if (error instanceof RejectedEntry) return locate(error.diagnostics, text)
+      throw error
+    }
+  }
+}
+
+/** The reasons why a text cannot be stored under an id, whatever the kind of the entry; an empty list if it can. */
+export function findUnstorable (id: string, text: string): readonly Diagnostic[] {
+  return [...misnamed(id), ...tooLong(text)]
+}
+
+function misnamed (id: string): readonly Diagnostic[] {
+  const segments = id.split('.')
+  if (segments.includes('')) return reject('KEY_INVALID', 'the id has an empty segment').diagnostics
+  if (segments.length > MAX_SEGMENTS) return reject('KEY_INVALID', `the id has more than ${MAX_SEGMENTS} segments`).diagnostics
+  return /\p{Cc}|\p{Cs}/u.test(id) ? reject('KEY_INVALID', 'the id has a control character').diagnostics : []
+}
+
+function tooLong (text: string): readonly Diagnostic[] {
+  const bytes = Buffer.byteLength(text)
+  return bytes <= MAX_VALUE_BYTES ? [] : reject('VALUE_INVALID', `the value is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed`).diagnostics
+}

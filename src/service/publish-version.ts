@@ -1,0 +1,243 @@
+import type { Caller } from '../access/caller.ts'
+import { entryInvalid, promptLabelled, ServiceError, storeRefused } from '../base/errors.ts'
+import { contentHash, type Json } from '../base/json.ts'
+import { RejectedEntry } from '../registry/diagnostic.ts'
+import { promptKind } from '../registry/kinds/prompt-kind.ts'
+import { labelledVersions, MAX_KEPT, type ReleaseRecord, type VersionNote } from '../registry/kinds/release-record.ts'
+import { versionKey, versionText } from '../registry/kinds/release-kind.ts'
+import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../store/store.ts'
+import { asked, changedSince, checkOutcome, expectation, holds, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
+
+/** The most attempts at one change of a prompt while other writers change the same prompt. */
+export const MAX_ATTEMPTS = 20
+
+/** The author that is recorded for a change by a caller without a name. */
+const UNNAMED = 'anyone'
+
+/** The publisher's remarks on a version. */
+export interface VersionAbout {
+  readonly note?: string | undefined
+  readonly source?: string | undefined
+  readonly from?: number | undefined
+}
+
+/** A request to store a prompt under its own key, and as a version. */
+export interface VersionPublication {
+  readonly id: string
+  readonly key: string
+  readonly text: string
+  readonly caller: Pick<Caller, 'name'>
+  readonly precondition: Precondition
+  readonly about?: VersionAbout
+}
+
+export interface VersionPublisherOptions {
+  readonly store: Store
+  readonly keyPrefix: string
+  readonly records: RecordStore
+  /** The numbers of the versions of a prompt that other prompts include by number; these must be kept. */
+  readonly pinsOf: (id: string) => readonly number[]
+}
+
+/** The result of a publication. */
+export interface PublishedVersion {
+  readonly outcome: 'created' | 'replaced'
+  /** The number of the version that was recorded; `undefined` when this process is not allowed to write versions to the store. */
+  readonly version: number | undefined
+  /** The number of the version that was served before; `undefined` if there was none, or if its content was not recorded as a version. */
+  readonly before: number | undefined
+  /** The keys that a publication writes: the prompt's own key, and the key of the prompt's record (list of versions). */
+  readonly keys: readonly string[]
+}
+
+/** Makes the note about a new version (its author, time and remarks), without number and tag. */
+export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}): VersionFacts {
+  return {
+    at: new Date().toISOString(),
+    by: name === '' ? UNNAMED : name,
+    ...(note === undefined ? {} : { note }),
+    ...(source === undefined ? {} : { source }),
+    ...(from === undefined ? {} : { from })
+  }
+}
+
+/** The number of the newest version whose content has a given tag (hash); `undefined` if none has. */
+export function versionWith ({ versions }: ReleaseRecord, tag: string | undefined): number | undefined {
+  return versions.find(version => version.tag === tag)?.n
+}
+
+/** The result of recording a text as a version. */
+interface Recorded {
+  /** The number of the version with the new text; `undefined` if there is no new text. */
+  readonly version: number | undefined
+  /** The numbers of the versions that were removed from the record, as it had too many. */
+  readonly removed: readonly number[]
+}
+
+/**
+ * Publishes prompts, and records each content as a version. A publication writes three keys, one after the other: it creates the text of
+ * the version; changes the record (list of versions) by compare-and-set; and changes the prompt's own key by compare-and-set. If it breaks
+ * off before the last step, there is a recorded version that was never served.
+ */
+export class VersionPublisher {
+  readonly #options: VersionPublisherOptions
+
+  constructor (options: VersionPublisherOptions) {
+    this.#options = options
+  }
+
+  /** Publishes a prompt, and records it as a version. @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
+  async publish ({ id, key, text, caller, precondition, about }: VersionPublication): Promise<PublishedVersion> {
+    const { store, records } = this.#options
+    let stored: StoredValue = { kind: 'missing' }
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const read = await records.read(id);
+      [stored = { kind: 'missing' }] = await asked(store.read([key]))
+      if (!holds(precondition, promptKind, stored)) throw changedSince(promptKind, key, stored)
+      const before = versionWith(read.record, asVersion(stored)?.tag)
+      const recorded = await this.#record(id, read, [stored, { kind: 'text', text }], caller, about)
+      if (recorded === 'conflict') continue
+      const outcome = await asked(store.write(key, text, expectation(stored)))
+      if (!checkOutcome(outcome, key, store.variant)) continue
+      await this.#clean(id, recorded?.removed ?? [])
+      return { outcome: outcome as PublishedVersion['outcome'], version: recorded?.version, before, keys: [key, read.key] }
+    }
+    throw changedSince(promptKind, key, stored)
+  }
+
+  /**
+   * Removes the prompt under its own key. With `isRecording`, its content is recorded as a version first, unless a version has it already.
+   * @returns whether there was a prompt under the key
+   * @throws PROMPT_LABELLED and what `publish` throws
+   */
+  async withdraw ({ id, key, caller, precondition }: Omit<VersionPublication, 'text'>, isRecording: boolean): Promise<boolean> {
+    const { store, records } = this.#options
+    let stored: StoredValue = { kind: 'missing' }
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const read = await records.read(id)
+      if (read.record.labels.size > 0) throw promptLabelled(id, [...read.record.labels.keys()]);
+      [stored = { kind: 'missing' }] = await asked(store.read([key]))
+      if (!holds(precondition, promptKind, stored)) throw changedSince(promptKind, key, stored)
+      if (isRecording && await this.#record(id, read, [stored], caller) === 'conflict') continue
+      const outcome = await asked(store.remove(key, expectation(stored)))
+      if (checkOutcome(outcome, key, store.variant)) return outcome === 'removed'
+    }
+    throw changedSince(promptKind, key, stored)
+  }
+
+  /** Deletes the texts of versions that were removed from the record. A failure is ignored, since a text that stays does no harm. */
+  async #clean (id: string, numbers: readonly number[]): Promise<void> {
+    const { store, keyPrefix } = this.#options
+    for (const n of numbers) await store.remove(versionKey(keyPrefix, id, n)).catch(() => undefined)
+  }
+
+  /**
+   * Records the stored text as a version by the author `store`, if no version has it yet, and then the caller's text.
+   * @param texts the stored value, and the new text if there is one
+   * @returns `conflict` if another writer was faster; `undefined` when the store does not allow this process to write versions, for example by an
+   * access list (ACL) from before the service had versions
+   */
+  async #record (
+    id: string,
+    read: ReadRecord,
+    [stored, next]: readonly [StoredValue, StoredValue?],
+    caller: Pick<Caller, 'name'>,
+    about?: VersionAbout
+  ): Promise<Recorded | 'conflict' | undefined> {
+    const { store, keyPrefix, records, pinsOf } = this.#options
+    let { record } = read
+    try {
+      const found = asVersion(stored)
+      if (found !== undefined && versionWith(record, found.tag) === undefined) {
+        record = await addVersion(store, keyPrefix, id, record, found, factsOf({ name: 'store' }))
+      }
+      const given = next && asVersion(next)
+      // A text equal to the newest version does not become a new version.
+      if (given !== undefined && record.versions[0]?.tag !== given.tag) record = await addVersion(store, keyPrefix, id, record, given, factsOf(caller, about))
+      const version = versionWith(record, given?.tag)
+      if (record === read.record) return { version, removed: [] }
+      const pins = new Set(pinsOf(id))
+      const { record: kept, removed } = trimmed(record, n => pins.has(n))
+      return await records.write(read, kept) === undefined ? 'conflict' : { version, removed }
+    } catch (error) {
+      if (error instanceof ServiceError && error.code === 'STORE_READ_ONLY') return undefined
+      throw error
+    }
+  }
+}
+
+/** The most numbers that are tried for one version of a prompt. Numbers can be taken after a crash, or by others who publish at the same moment. */
+const MAX_TRIES = 1000
+
+/** The content of a prompt that is to be recorded as a version. */
+export interface NewVersion {
+  readonly entry: Json
+  /** The hash of the content, as `contentTag` makes it. */
+  readonly tag: string
+}
+
+/** The note about a version (its author, time and remarks), without its number and tag. */
+type VersionFacts = Omit<VersionNote, 'n' | 'tag'>
+
+/** The version that a stored text would become; `undefined` if it is no readable prompt. */
+export function asVersion (stored: StoredValue): NewVersion | undefined {
+  if (stored.kind !== 'text') return undefined
+  try {
+    const entry = promptKind.decode(stored.text).value
+    return { entry, tag: contentHash(promptKind.normalise(entry)) }
+  } catch (error) {
+    if (error instanceof RejectedEntry) return undefined
+    throw error
+  }
+}
+
+/**
+ * Stores the text of a version under the next free number, and gives the record (list of versions) with that version added. The caller
+ * stores the record later: a crash in between leaves a text that no record lists. If such a text is equal, its number is used again.
+ * @throws ENTRY_INVALID for a text that is too long, STORE_READ_ONLY, STORE_UNAVAILABLE
+ */
+export async function addVersion (
+  store: Store,
+  keyPrefix: string,
+  id: string,
+  record: ReleaseRecord,
+  { entry, tag }: NewVersion,
+  facts: VersionFacts
+): Promise<ReleaseRecord> {
+  const text = versionText(entry)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MAX_VALUE_BYTES) throw entryInvalid(id, [`as a version it is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed`], [])
+  for (let n = record.next; n < record.next + MAX_TRIES; n++) {
+    const key = versionKey(keyPrefix, id, n)
+    const isCreated = checkOutcome(await asked(store.write(key, text, { kind: 'missing' })), key, store.variant)
+    if (isCreated || await isStored(store, key, text)) return { ...record, next: n + 1, versions: [{ n, tag, ...facts }, ...record.versions] }
+  }
+  throw storeRefused(`${MAX_TRIES} numbers from ${record.next} on are taken among the versions of ${id}`)
+}
+
+async function isStored (store: Store, key: string, text: string): Promise<boolean> {
+  const [stored] = await asked(store.read([key]))
+  return stored?.kind === 'text' && stored.text === text
+}
+
+/**
+ * Removes the oldest versions from a record that has too many. Gives also the numbers whose stored texts can be deleted afterwards: the numbers
+ * of the removed versions, and numbers between them that the record does not list.
+ * @param isNeeded whether a version must stay although no label stands for the version
+ */
+function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean): { readonly record: ReleaseRecord, readonly removed: readonly number[] } {
+  const labelled = labelledVersions(record)
+  const kept = record.versions.filter(({ n }, index) => index < MAX_KEPT || labelled.has(n) || isNeeded(n))
+  const out = record.versions.filter(version => !kept.includes(version)).map(({ n }) => n)
+  if (out.length === 0) return { record, removed: [] }
+  const known = new Set(record.versions.map(({ n }) => n))
+  const lost = out.flatMap(n => lostAfter(n, known))
+  return { record: { ...record, versions: kept }, removed: [...out, ...lost] }
+}
+
+/** The numbers between a version and the next higher version in the record. If a text is stored under such a number, a crash was the cause. */
+function lostAfter (from: number, known: ReadonlySet<number>): readonly number[] {
+  const lost: number[] = []
+  for (let n = from + 1; !known.has(n) && lost.length < MAX_KEPT; n++) lost.push(n)
+  return lost
+}

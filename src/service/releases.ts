@@ -1,0 +1,291 @@
+import { type Caller } from '../access/caller.ts'
+import { mayPublish } from '../access/rights.ts'
+import {
+  entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound
+} from '../base/errors.ts'
+import { type Json, stringifyJson } from '../base/json.ts'
+import { inWords, RejectedEntry } from '../registry/diagnostic.ts'
+import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
+import { type Generation } from '../registry/generation.ts'
+import { promptKind } from '../registry/kinds/prompt-kind.ts'
+import {
+  isLabel, type LabelMove, type LabelTarget, LATEST, MAX_KEPT, MAX_LABELS, mistakeInTarget, type ReleaseRecord, sharesOf, type VersionNote
+} from '../registry/kinds/release-record.ts'
+import { entryOfVersion, versionKey } from '../registry/kinds/release-kind.ts'
+import { type Registry } from '../registry/registry.ts'
+import { kindPrefix, pathToKey, type Store, toPath } from '../store/store.ts'
+import { missingPrompt } from './find-entries.ts'
+import { asked, type Audit, holdsFor, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
+import { type PublishedEntry, type Publisher } from './publish-entry.ts'
+import { lookUpPrompt, whyNotRunnable } from './render-prompt.ts'
+import { addVersion, asVersion, factsOf, MAX_ATTEMPTS, type NewVersion, type VersionAbout, versionWith } from './publish-version.ts'
+import { type VersionReader } from './version-reader.ts'
+
+export interface ReleasesOptions {
+  readonly store: Store
+  readonly keyPrefix: string
+  readonly registry: Pick<Registry, 'follow'>
+  readonly records: RecordStore
+  readonly versions: VersionReader
+  readonly publisher: Publisher
+  /** The labels (such as `production`) that a caller is allowed to move only as an admin, or with a token that names the label. */
+  readonly protectedLabels: ReadonlySet<string>
+  readonly audit: Audit
+}
+
+/** A request about the versions and labels (the releases) of one prompt. */
+export interface ReleaseRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  /** The id of the prompt, with `.` or `:` between its parts. */
+  readonly id: string
+}
+
+/** A request to change the versions or labels of a prompt. */
+export interface ReleaseChange extends ReleaseRequest {
+  readonly requestId: string
+  readonly note?: string | undefined
+}
+
+/** The versions and labels of a prompt, as the store has them now. */
+export interface ReleaseHistory {
+  readonly record: ReleaseRecord
+  /** The number of the version that is served when a request names no label; `undefined` if that content was never recorded as a version. */
+  readonly latest: number | undefined
+  /** The ETag of the record (the list of versions and labels); `undefined` for a prompt without a record. */
+  readonly tag: string | undefined
+}
+
+/** A version of a prompt, with its content. */
+export interface StoredVersion {
+  readonly note: VersionNote
+  readonly entry: Json
+  /** Diagnostics of the version, checked against the entries that are registered now. */
+  readonly diagnostics: readonly PlacedDiagnostic[]
+}
+
+/** What a label is to mean: a version, several versions with weights, or `latest`, the content that is served when a request names no label. */
+export type WantedTarget = LabelTarget | typeof LATEST
+
+/** Reads and changes the versions and labels (the releases) of prompts. */
+export class Releases {
+  readonly #options: ReleasesOptions
+
+  constructor (options: ReleasesOptions) {
+    this.#options = options
+  }
+
+  /** Reads the versions and labels of a prompt. @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  async history ({ generation, caller, id }: ReleaseRequest): Promise<ReleaseHistory> {
+    const path = visibleId(generation, caller, id)
+    const { record, tag } = await this.#options.records.read(path)
+    const content = lookUpPrompt(generation, path)?.entry.hash
+    if (content === undefined && record.versions.length === 0) throw missingPrompt(generation, id)
+    return { record, tag, latest: versionWith(record, content) }
+  }
+
+  /** Reads one version of a prompt. @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  async version ({ generation, caller, id }: ReleaseRequest, n: number): Promise<StoredVersion> {
+    const path = visibleId(generation, caller, id)
+    const { record } = await this.history({ generation, caller, id })
+    const note = noteOf(path, record, n)
+    const entry = await this.#entryOf(path, record, n)
+    const { diagnostics } = await this.#options.versions.read(generation, { id: path, record }, n)
+    return { note, entry, diagnostics: diagnostics.map(placed) }
+  }
+
+  /** Records the prompt's current content, which is served when a request names no label, as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
+  async freeze (change: ReleaseChange): Promise<VersionNote> {
+    const id = this.#authorize(change)
+    const { record } = await this.#change(id, {}, async read => await this.#frozen(change, id, read.record))
+    const note = noteOf(id, record, versionWith(record, (await this.#latest(change, id)).tag) ?? record.versions[0]?.n ?? 0)
+    this.#options.audit({ action: 'freeze', kind: promptKind.key, id, version: note.n, note: change.note, by: change.caller.name, requestId: change.requestId })
+    return note
+  }
+
+  /**
+   * Moves a label to another version, by one write of one key. If the target is `latest`, the prompt's current content is recorded as a
+   * version first.
+   * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
+   */
+  async setLabel (change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition): Promise<ReleaseHistory> {
+    const { generation, caller, requestId, note } = change
+    const id = this.#authorize(change)
+    this.#guard(label, caller)
+    let from: LabelTarget | null = null
+    let to: LabelTarget = 0
+    const changed = await this.#change(id, precondition, async ({ record: read }) => {
+      const record = wanted === LATEST ? await this.#frozen(change, id, read) : read
+      to = wanted === LATEST ? versionWith(record, (await this.#latest(change, id)).tag) ?? record.versions[0]?.n ?? 0 : tidied(wanted)
+      from = record.labels.get(label) ?? null
+      if (from === null && record.labels.size >= MAX_LABELS) throw requestInvalid(`path: a prompt may have ${MAX_LABELS} labels`, { part: 'params' })
+      for (const { version } of sharesOf(to)) await this.#check(generation, id, record, version, label)
+      if (JSON.stringify(from) === JSON.stringify(to)) return record
+      return moved({ ...record, labels: new Map([...record.labels, [label, to]]) }, { label, from, to, ...movedBy(caller, note) })
+    })
+    this.#options.audit({ action: 'move label', kind: promptKind.key, id, label, from, to, note, by: caller.name, requestId })
+    return this.#asHistory(generation, id, changed)
+  }
+
+  /** Removes a label from a prompt. @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
+  async removeLabel (change: ReleaseChange, label: string, precondition: Precondition): Promise<void> {
+    const { caller, requestId, note } = change
+    const id = this.#authorize(change)
+    this.#guard(label, caller)
+    let from: LabelTarget | null = null
+    await this.#change(id, precondition, async ({ record }) => {
+      from = record.labels.get(label) ?? null
+      if (from === null) throw labelNotFound(id, label, [...record.labels.keys()])
+      return moved({ ...record, labels: new Map([...record.labels].filter(([each]) => each !== label)) }, { label, from, to: null, ...movedBy(caller, note) })
+    })
+    this.#options.audit({ action: 'remove label', kind: promptKind.key, id, label, from, to: null, note, by: caller.name, requestId })
+  }
+
+  /** Publishes the content of an old version again. @throws VERSION_NOT_FOUND and the errors of publishing */
+  async restore (change: ReleaseChange, n: number, precondition: Precondition, about: Pick<VersionAbout, 'source'> = {}): Promise<PublishedEntry> {
+    const { generation, caller, requestId, note } = change
+    const id = this.#authorize(change)
+    const { record } = await this.#options.records.read(id)
+    noteOf(id, record, n)
+    const text = stringifyJson(await this.#entryOf(id, record, n))
+    return await this.#options.publisher.publish({
+      generation,
+      caller,
+      kind: promptKind,
+      id,
+      text,
+      precondition,
+      requestId,
+      isVersion: true,
+      about: { ...about, note, from: n }
+    })
+  }
+
+  /** Removes a version for good, for example one that contains a secret. @throws VERSION_NOT_FOUND, VERSION_LABELLED */
+  async removeVersion (change: ReleaseChange, n: number): Promise<void> {
+    const { caller, requestId, note } = change
+    const id = this.#authorize(change)
+    const { store, keyPrefix, audit } = this.#options
+    const key = versionKey(keyPrefix, id, n)
+    const [isThere] = await asked(store.has([key]))
+    await this.#change(id, {}, async ({ record }) => {
+      const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
+      if (labels.length > 0) throw versionLabelled(id, n, labels)
+      // A stored text that the record does not list, with a number below `next`, is the rest of an earlier removal, and can be removed. A text
+      // with a higher number belongs to a version that another writer is just recording.
+      if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
+      const versions = record.versions.filter(version => version.n !== n)
+      return versions.length === record.versions.length ? record : { ...record, versions }
+    })
+    await asked(store.remove(key))
+    audit({ action: 'remove version', kind: promptKind.key, id, version: n, note, by: caller.name, requestId })
+  }
+
+  #authorize ({ caller, id }: ReleaseRequest): string {
+    const path = toPath(id)
+    if (!mayPublish(promptKind, path, caller)) throw entryForbidden(caller.name, promptKind.key, path)
+    return path
+  }
+
+  #guard (label: string, { name, roles, labels }: Caller): void {
+    if (!isLabel(label)) {
+      const expected = `expected a letter, then letters, digits, "-" and "_", and not "${LATEST}"`
+      throw requestInvalid(`path: "${label.slice(0, 100)}" is no name of a label: ${expected}`, { part: 'params', field: 'label' })
+    }
+    if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
+  }
+
+  /** Changes the record of a prompt's releases: reads it, and writes the changed record only if nobody else has written it meanwhile; else it tries again. */
+  async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
+    const { records, registry } = this.#options
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const read = await records.read(id)
+      if (!holdsFor(precondition, read.tag, read.tag !== undefined)) {
+        throw entryChanged(read.key, read.tag, read.tag === undefined ? 'nothing is stored there' : undefined)
+      }
+      const record = await make(read)
+      if (record === read.record) return { record, tag: read.tag }
+      const tag = await records.write(read, record)
+      if (tag === undefined) continue
+      await registry.follow([read.key])
+      return { record, tag }
+    }
+    const { key, tag } = await records.read(id)
+    throw entryChanged(key, tag, undefined)
+  }
+
+  /** The record of a prompt's versions, with the prompt's current content added as a version, unless a version in it has that content. */
+  async #frozen (change: ReleaseChange, id: string, record: ReleaseRecord): Promise<ReleaseRecord> {
+    const { store, keyPrefix } = this.#options
+    const latest = await this.#latest(change, id)
+    if (versionWith(record, latest.tag) !== undefined) return record
+    return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
+  }
+
+  /**
+   * Gives the content that is stored under the prompt's own key. If nothing is stored there, gives the content that is served for the prompt: an
+   * extension brings it, or it is stored under another spelling of the key.
+   */
+  async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
+    const { store, keyPrefix } = this.#options
+    const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))
+    const found = asVersion(stored)
+    if (found !== undefined) return found
+    const prompt = lookUpPrompt(generation, id)
+    if (prompt === undefined) throw missingPrompt(generation, id)
+    return { entry: prompt.entry.definition.source, tag: prompt.entry.hash }
+  }
+
+  /** Checks that a version could run now, before a label is moved to it. @throws VERSION_NOT_FOUND, ENTRY_INVALID */
+  async #check (generation: Generation, id: string, record: ReleaseRecord, n: number, label: string): Promise<void> {
+    const prompt = await this.#options.versions.read(generation, { id, record }, n, label)
+    if (whyNotRunnable(prompt, generation) === undefined) return
+    const errors = prompt.diagnostics.filter(({ severity }) => severity === 'error')
+    throw entryInvalid(`${id}@${n}`, errors.map(inWords), prompt.diagnostics.map(placed))
+  }
+
+  async #entryOf (id: string, { labels }: ReleaseRecord, n: number): Promise<Json> {
+    const stored = await this.#options.versions.stored(id, n)
+    if (stored.kind !== 'text') throw versionNotFound(id, n, [...labels.keys()], stored.kind === 'missing' ? 'it is not in the store' : stored.reason)
+    try {
+      return entryOfVersion(stored.text)
+    } catch (error) {
+      if (error instanceof RejectedEntry) throw versionNotFound(id, n, [...labels.keys()], error.diagnostics.map(inWords).join('; '))
+      throw error
+    }
+  }
+
+  #asHistory (generation: Generation, id: string, { record, tag }: Pick<ReleaseHistory, 'record' | 'tag'>): ReleaseHistory {
+    return { record, tag, latest: versionWith(record, lookUpPrompt(generation, id)?.entry.hash) }
+  }
+}
+
+/** The dotted id of a prompt. @throws PROMPT_NOT_FOUND for a prompt that is hidden from the caller */
+function visibleId (generation: Generation, { prompts }: Caller, id: string): string {
+  const path = toPath(id)
+  if (prompts?.allows(path) === false) throw missingPrompt(generation, id)
+  return path
+}
+
+/** Finds what a prompt's record notes about a version: its author, time and remarks. @throws VERSION_NOT_FOUND */
+function noteOf (id: string, { versions, labels }: ReleaseRecord, n: number): VersionNote {
+  const note = versions.find(version => version.n === n)
+  if (note === undefined) throw versionNotFound(id, n, [...labels.keys()])
+  return note
+}
+
+/** Checks what a label is to mean, and simplifies it: a list with one version becomes that version. @throws REQUEST_INVALID */
+function tidied (target: LabelTarget): LabelTarget {
+  const mistake = mistakeInTarget(target)
+  if (mistake !== undefined) throw requestInvalid(`body: version: ${mistake}`, { part: 'body', field: 'version' })
+  const shares = sharesOf(target)
+  return shares.length === 1 ? shares[0]?.version ?? 0 : shares
+}
+
+function moved (record: ReleaseRecord, move: LabelMove): ReleaseRecord {
+  return { ...record, moves: [move, ...record.moves].slice(0, MAX_KEPT) }
+}
+
+function movedBy (caller: Pick<Caller, 'name'>, note: string | undefined): Pick<LabelMove, 'at' | 'by' | 'note'> {
+  return factsOf(caller, { note })
+}

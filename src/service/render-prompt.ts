@@ -1,0 +1,476 @@
+import type { Caller } from '../access/caller.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import {
+  type MissingPath, renderBudget, renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing,
+  variablesInvalid, type Violation
+} from '../base/errors.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { inWords } from '../registry/diagnostic.ts'
+import { isNearly } from '../registry/near-matches.ts'
+import type { Generation, Prompt } from '../registry/generation.ts'
+import { diagnosticsOf } from '../registry/unknown-names.ts'
+import type { EnvironNames } from '../registry/needs/variable-paths.ts'
+import { collectNeeds } from '../registry/needs/prompt-needs.ts'
+import type { Activity } from '../runtime/telemetry.ts'
+import { Deadline } from '../runtime/deadline.ts'
+import { inTurn } from '../runtime/event-loop.ts'
+import { toPath } from '../store/store.ts'
+import { type Link, type LinkedPartial, RenderError } from '../template/language.ts'
+import type { TracedAnswer } from '../template/provenance.ts'
+import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, Run, type RunOptions } from '../template/run.ts'
+import { ScopeRoot, TracedRoot } from '../template/scope.ts'
+import type { ToolCall } from '../template/template-function.ts'
+import { Trace } from '../template/trace.ts'
+import { isObject, type Value } from '../template/value.ts'
+import { type CallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
+import type { ToolCaller } from '../tool/tool-caller.ts'
+import { missingPrompt } from './find-entries.ts'
+import type { ChosenPrompt } from './choose-prompt.ts'
+import { assembleMessages, explain, type Explanation, type RenderedMessage } from './rendered-messages.ts'
+
+/** What a render reads beside its prompt and variables: shared variables, results of tools, and the clock. They are live, or come from a recording. */
+export interface RenderEnvironment {
+  readonly environs: EnvironSource
+  readonly callTool: CallTool
+  /** Looks for results of tool calls in the cache; left out if every call has to be made. */
+  readonly recallTool?: RecallTool | undefined
+  /** The time that templates see as the present. @default the time at which a template first asks for it */
+  readonly now?: Date | undefined
+}
+
+/** The largest size of all tool results of one render or one chat together, in UTF-16 units of JSON: each of its hundred calls could give 1 MiB. */
+const MAX_RESULTS_SIZE = 8 * 1024 * 1024
+
+/** The result of a tool call as a render uses it, and where the value came from. */
+interface ToolAnswer extends TracedAnswer {
+  /** The tool's result or, after a failure, the default in its place. */
+  readonly value: Value
+  /** The size of the result, as in `ToolOutcome`; left out when no tool was called. */
+  readonly size?: number
+}
+
+/** Calls a tool for a render. It throws only when the render must end; any other failed call gives the default from the tool's registration. */
+export type CallTool = (call: ToolCall, options: CallOptions) => Promise<ToolAnswer>
+
+/** Looks for the result of an equal call in the cache; `undefined` if the tool must be called. */
+type RecallTool = (call: ToolCall, activity?: Activity) => ToolAnswer | undefined
+
+/** Makes the function that calls tools for templates, each within its own limits (slots, timeout, retries). */
+export function callWith (tools: ToolCaller): CallTool {
+  return async ({ tool, arguments: values }, options) => toAnswer(tool.name, await tools.call(tool, values, options))
+}
+
+/** Makes the function that looks for results of tool calls in the cache. For a result that is found, the render needs no further pass over its templates. */
+export function recallWith (tools: ToolCaller): RecallTool {
+  return (call, activity) => {
+    const outcome = tools.recall(call, activity)
+    return outcome === undefined ? undefined : toAnswer(call.tool.name, outcome)
+  }
+}
+
+function toAnswer (name: string, answer: ToolOutcome): ToolAnswer {
+  const { outcome, durationMs, size, error } = answer
+  return { value: valueForRender(name, answer), size, outcome, durationMs, error: error?.code }
+}
+
+/** What belongs to one render: its environment, its deadline, and the request for which it is made. */
+interface RenderContext {
+  readonly environment: RenderEnvironment
+  readonly deadline: Deadline
+  readonly requestId: string
+  readonly activity: Activity | undefined
+  readonly trace: Trace | undefined
+  /** Whether required parameters are missing. Then the templates run only to find all other missing values. */
+  readonly lacks: boolean
+}
+
+/**
+ * The options of one render for the template engine. They are a class, since an object literal with a getter gives each object a hidden
+ * class of its own (https://v8.dev/docs/hidden-classes), which keeps the whole render in memory until the next full garbage collection.
+ */
+class RenderOptions implements RunOptions {
+  readonly limits = DEFAULT_LIMITS
+  readonly #context: RenderContext
+  #signal: AbortSignal | undefined
+  #results = 0
+  #failed: Set<string> | undefined
+
+  constructor (context: RenderContext) {
+    this.#context = context
+  }
+
+  get environs (): RunOptions['environs'] {
+    return this.#context.environment.environs
+  }
+
+  get now (): Date | undefined {
+    return this.#context.environment.now
+  }
+
+  get trace (): Trace | undefined {
+    return this.#context.trace
+  }
+
+  get lacks (): boolean {
+    return this.#context.lacks
+  }
+
+  get deadline (): number {
+    return this.#context.deadline.at
+  }
+
+  get timeout (): number {
+    return this.#context.deadline.timeout
+  }
+
+  get signal (): AbortSignal {
+    return (this.#signal ??= this.#context.deadline.toAbortSignal())
+  }
+
+  /** The names of the functions whose tool calls failed, so that a default, or nothing, took the place of the result. */
+  get failedTools (): readonly string[] {
+    return [...this.#failed ?? []]
+  }
+
+  async callTool (call: ToolCall, signal: AbortSignal): Promise<Value> {
+    const { environment, requestId, activity, deadline } = this.#context
+    return this.#valueOf(call, await environment.callTool(call, { signal, requestId, activity, time: { deadline: deadline.at, whole: deadline.timeout } }))
+  }
+
+  recallTool (call: ToolCall): Value | undefined {
+    const { environment, activity } = this.#context
+    const answer = environment.recallTool?.(call, activity)
+    return answer === undefined ? undefined : this.#valueOf(call, answer)
+  }
+
+  /** Takes the value from the answer of a tool, and adds its size to the total. @throws RENDER_BUDGET when all results together are too large */
+  #valueOf (call: ToolCall, answer: ToolAnswer): Value {
+    this.#results += answer.size ?? 0
+    if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)
+    if (answer.outcome === 'failed') (this.#failed ??= new Set()).add(call.tool.name)
+    this.#context.trace?.answered(call, answer)
+    return answer.value
+  }
+}
+
+/**
+ * The most missing paths for which a similar name is searched, the most names of one object that are compared, and the longest name, in
+ * characters, so that a wrong request does not take much time.
+ */
+const MOST_PATHS = 20
+const MOST_NAMES = 100
+const MAX_LENGTH = 100
+/** The most shared variables below a path for which similar names are searched there. */
+const MOST_SHARED = 1000
+
+/** The fields in the body of a request that hold the variables. */
+const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
+
+/** The names that a render can use. If a template or request has a misspelt name, a similar name is searched among these. */
+export interface Present {
+  readonly variables: JsonObject
+  /** The whole body of the request, if variables are one of its members. */
+  readonly body?: JsonObject | undefined
+  /** The shared variables that the caller is allowed to see. */
+  readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
+  /** Whether the prompt or one of its partials reads this path, or a path below it. Such a path is not suggested in place of a missing path. */
+  readonly isAskedFor: (path: string) => boolean
+}
+
+/** Adds suggestions to missing paths: a variable or shared variable with nearly the same name, or a member of the body that should be among the variables. */
+export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
+  return misses.map((miss, index) => {
+    const near = index < MOST_PATHS ? nearName(miss.path, present) : undefined
+    return near === undefined ? miss : { ...miss, near }
+  })
+}
+
+function nearName (path: string, present: Present): string | undefined {
+  const { variables, body = {} } = present
+  const [root = '', first, ...others] = path.split('.')
+  if (first === undefined) return undefined
+  if (root !== 'variables') return nearShared(root, present, [first, ...others])
+  const near = nearBelow(root, variables, present, [first, ...others])
+  return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
+}
+
+/** Finds a variable that is in the wrong place of the request's body: beside `variables`, or in an object of another name. */
+function besideVariables (body: JsonObject, name: string): string | undefined {
+  if (Object.hasOwn(body, name)) return name
+  const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {
+    const member = body[each] as Json
+    return each.length <= MAX_LENGTH && !VARIABLES.has(each) && isObject(member) && Object.hasOwn(member, name)
+  })
+  return holder === undefined ? undefined : `${holder}.${name}`
+}
+
+/** Finds a similar name among shared variables: among the names below a path, and in the value of a variable if this value is in memory. */
+function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
+  if (name === undefined) return undefined
+  const { environs } = present
+  const names = environs.hasBelow(way) ? environs.namesBelow(way, MOST_SHARED) : []
+  if (names === undefined) return undefined
+  const members = new Set(names.map(each => each.slice(way.length + 1).split('.', 1)[0] as string))
+  if (members.has(name)) return nearShared(`${way}.${name}`, present, others)
+  return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
+}
+
+/** Follows a path into a value. At the first name of the path that does not exist there, finds a similar name that does. */
+function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
+  if (name === undefined || holder === undefined || !isObject(holder)) return undefined
+  if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)
+  return nearAmong(way, Object.keys(holder), present, name)
+}
+
+function nearAmong (way: string, names: readonly string[], { isAskedFor }: Present, wanted: string): string | undefined {
+  if (wanted.length > MAX_LENGTH) return undefined
+  const near = names.slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, wanted) && !isAskedFor(`${way}.${each}`))
+  return near === undefined ? undefined : `${way}.${near}`
+}
+
+/** The result of a render. */
+export interface Rendering {
+  readonly prompt: Prompt
+  /** The rendered messages of the prompt, and those of the caller. */
+  readonly messages: readonly RenderedMessage[]
+  /** How many passes over the templates the render took: one more after each round of tool calls. */
+  readonly passes: number
+}
+
+/** The parts of the service, and the settings, that a render needs. */
+interface RendererOptions {
+  readonly environs: VisibleEnvirons
+  readonly callTool: RenderEnvironment['callTool']
+  readonly recallTool?: RecallTool
+  /** The longest time of a render, in ms. */
+  readonly timeout: number
+}
+
+/** A request to render a prompt. */
+export interface RenderRequest {
+  readonly generation: Generation
+  readonly caller: Caller
+  readonly id: string
+  /** The version of the prompt, if it was chosen before, for example by a label. @default the prompt that is served when a request names no label */
+  readonly chosen?: ChosenPrompt | undefined
+  /** A valid prompt that is not stored, as in a preview. It is rendered in place of a registered one. */
+  readonly candidate?: Prompt | undefined
+  /** The revision that the prompt must have. @default any */
+  readonly revision?: string | undefined
+  readonly variables: JsonObject
+  /** The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
+  readonly history?: readonly JsonObject[] | undefined
+  /** The whole body of the request. A missing variable is searched in it, since the caller perhaps sent the variable in the wrong place. */
+  readonly body?: JsonObject | undefined
+  readonly requestId: string
+  /** The observer of the request (for logs, metrics and traces), which learns of the render and of its tool calls. */
+  readonly activity?: Activity | undefined
+  /**
+   * The time at which the whole request had arrived, in ms of `performance.now()`. The time limit of the render counts from then, so any wait
+   * before the render counts, too.
+   * @default now
+   */
+  readonly arrivedAt?: number | undefined
+  /** Called with the explanation of the messages. Without this function nothing is traced, which is faster. */
+  readonly onExplained?: ((explanation: Explanation) => void) | undefined
+  /** Called with the names of the functions whose tool calls failed, if any, so that defaults, or nothing, took the place of their results. */
+  readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
+  /** Where shared variables, results of tools and the clock come from. @default the live service */
+  readonly environment?: RenderEnvironment
+}
+
+export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
+
+/** Makes the function that renders prompts: it turns a prompt and variables into messages. */
+export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
+  return async function renderPrompt (request) {
+    const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body } = request
+    const { requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
+    const prompt = candidate ?? runnablePrompt(generation, id, revision, chosen?.prompt)
+    const deadline = new Deadline(timeout, arrivedAt)
+    const shared = visibleEnvirons(environs, caller)
+    const environment = request.environment ?? { environs: shared, callTool, recallTool }
+    const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
+    const { variables, missing, violations } = await fillVariables(prompt, given, () => {
+      if (performance.now() > deadline.at) throw renderTimeout(timeout)
+    })
+    const trace = onExplained === undefined ? undefined : new Trace()
+    const options = new RenderOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
+    const run = new Run(options)
+    const declared = prompt.entry.parameters?.bareNames
+    const root = trace === undefined
+      ? new ScopeRoot(run, variables, caller.facts, declared)
+      : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
+    try {
+      const texts = await renderToFixpoint(run, prompt.id, () => prompt.texts.map(({ where, template, links }) => {
+        run.text = where
+        const text = template(trace !== undefined).open(run, { links, root })(root)
+        trace?.endText()
+        return text
+      }), options)
+      const messages = assembleMessages(prompt, texts, history)
+      if (trace !== undefined) onExplained?.(explain(trace, chosen ?? { prompt, version: undefined, label: undefined }, options.failedTools))
+      if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
+      return { prompt, messages, passes: run.passes }
+    } catch (error) {
+      if (error instanceof RenderError) {
+        const { message, syntax, line, column } = error
+        throw renderFailed(prompt.id, message, { syntax, line, column, ...run.textName() })
+      }
+      if (error instanceof ServiceError && error.code === 'VARIABLE_MISSING') {
+        const misses = withParameters(run.misses, missing, prompt, generation, shared)
+        throw variableMissing(prompt.id, withNearNames(misses, present), prompt.entry.compiled, violations)
+      }
+      throw error
+    } finally {
+      deadline.abandon()
+    }
+  }
+}
+
+/** Finds a registered prompt by its id; `undefined` when there is none. */
+export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
+  return prompts.get(id) ?? prompts.get(toPath(id))
+}
+
+/**
+ * Finds a registered prompt.
+ * @param revision the revision that the prompt must have. @default any
+ * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded
+ */
+export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
+  const prompt = lookUpPrompt(generation, id)
+  if (prompt === undefined) throw missingPrompt(generation, id)
+  return requireRevision(prompt, id, revision)
+}
+
+/** Checks that a prompt has the expected revision (a hash). @param revision the expected one; `undefined` for any @throws PROMPT_REVISION */
+export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
+  if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
+  return prompt
+}
+
+/** The error for a prompt that cannot be rendered, as it has mistakes or its tools or partials are missing; `undefined` for a valid prompt. */
+export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
+  if (prompt.state === 'valid') return undefined
+  const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
+  const isEndless = mistakes.every(({ code }) => code === 'PARTIAL_CYCLE')
+  const problem = prompt.state === 'invalid' ? templateSyntax : isEndless ? templateCycle : templateLink
+  return problem(prompt.id, mistakes.map(inWords), mistakes)
+}
+
+function runnablePrompt (generation: Generation, id: string, revision: string | undefined, chosen: Prompt | undefined): Prompt {
+  const prompt = chosen === undefined ? findPrompt(generation, id, revision) : requireRevision(chosen, id, revision)
+  const error = whyNotRunnable(prompt, generation)
+  if (error !== undefined) throw error
+  return prompt
+}
+
+/** The variables of a render, filled up with defaults, and what is wrong with them. */
+interface FilledVariables {
+  readonly variables: JsonObject
+  /** The paths of required parameters that the caller has not sent and that have no default. */
+  readonly missing: readonly string[]
+  /** Errors in the values of variables. They are listed here only if a required parameter is missing, too; otherwise they are thrown. */
+  readonly violations: readonly Violation[]
+}
+
+/**
+ * Fills declared parameters with their defaults, and checks them. Both take milliseconds for tens of thousands of variables. A missing
+ * parameter is no error yet: the templates run first, to find all other missing values and where each is used.
+ * @throws VARIABLES_INVALID with all violations, if no parameter is missing
+ */
+async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<FilledVariables> {
+  const { parameters } = prompt.entry
+  if (parameters === undefined) return { variables: given, missing: [], violations: [] }
+  const { defaults } = parameters
+  const variables = await inTurn(() => {
+    checkDeadline()
+    const isWhole = Object.keys(defaults).every(name => Object.hasOwn(given, name))
+    return isWhole ? given : { ...defaults, ...given }
+  })
+  const violations = await inTurn(() => {
+    checkDeadline()
+    return parameters.validate(variables)
+  })
+  if (violations.length === 0) return { variables, missing: [], violations }
+  const missing = parameters.missingFrom(variables)
+  if (missing.length === 0) throw variablesInvalid(prompt.id, violations)
+  return { variables, missing, violations: violations.filter(({ path }) => !missing.includes(path)) }
+}
+
+/** The names of the variables whose value is only a default. */
+function leftOut (variables: JsonObject, given: JsonObject): ReadonlySet<string> {
+  return new Set(Object.keys(variables).filter(name => !Object.hasOwn(given, name)))
+}
+
+/** The most partials (included prompts) that are searched, so that a wrong request does not take much time. */
+const MOST_PARTIALS = 100
+
+/**
+ * Whether a prompt takes a value at a path: it declares a parameter of that name, or it or a partial (an included prompt) reads the path or
+ * something below it. A name without `variables.` is taken for a variable.
+ */
+function asksFor (prompt: Prompt, path: string): boolean {
+  const bare = path.startsWith('variables.') ? path.slice('variables.'.length) : path
+  if (prompt.entry.parameters?.names.has(bare) === true) return true
+  return readPaths(prompt).some(need => [path, bare].some(name => need === name || need.startsWith(`${name}.`)))
+}
+
+function readPaths ({ entry, texts }: Prompt): string[] {
+  const partials = new Set(texts.flatMap(({ links }) => partialsAmong(links)))
+  for (const partial of partials) {
+    if (partials.size >= MOST_PARTIALS) break
+    for (const each of partialsAmong(partial.links)) partials.add(each)
+  }
+  const needs = [...entry.compiled.texts, ...Array.from(partials, partial => partial.template(false))].flatMap(({ paths }) => paths)
+  return needs.map(({ path }) => path)
+}
+
+function partialsAmong (links: ReadonlyArray<Link | undefined>): LinkedPartial[] {
+  return links.filter(link => link?.kind === 'partial')
+}
+
+/**
+ * Adds required parameters that are missing to the paths that a failed render found missing, since a render stops before it has read
+ * everything. Each parameter gets the place where the prompt or a partial (an included prompt) first reads it.
+ */
+function withParameters (
+  misses: readonly MissingPath[],
+  required: readonly string[],
+  prompt: Prompt,
+  { everyPrompt }: Generation,
+  environs: EnvironNames
+): readonly MissingPath[] {
+  const unread = required.filter(path => !misses.some(miss => isWithin(miss.path, path)))
+  if (unread.length === 0) return misses
+  const { variables } = collectNeeds(prompt, everyPrompt, environs)
+  return [...misses, ...unread.map((path): MissingPath => {
+    const need = variables.find(each => each.line !== undefined && isWithin(each.path, path))
+    if (need === undefined) return { path }
+    const { use: _use, required: _required, default: _default, ...place } = need
+    return { ...place, path }
+  })]
+}
+
+function isWithin (path: string, outer: string): boolean {
+  return path === outer || path.startsWith(`${outer}.`)
+}
+
+/** Wraps the render function, so that every render is reported to logs, metrics and traces. */
+export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
+  return async request => {
+    const { activity, generation, id, chosen } = request
+    if (activity === undefined) return await renderPrompt(request)
+    const prompt = chosen?.prompt ?? lookUpPrompt(generation, id)
+    const watch = activity.beginRender(prompt?.id ?? id, prompt?.revision, chosen?.version, chosen?.label)
+    try {
+      const rendering = await renderPrompt(request)
+      watch.ended('ok', rendering.passes)
+      return rendering
+    } catch (error) {
+      watch.ended(error instanceof ServiceError ? error.code : 'INTERNAL')
+      throw error
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { ServiceError } from '../../base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { AGENT, LOOP } from '../../engine/dialogue-state.ts'
+import { PLAN } from '../../engine/plan/state.ts'
+import { SKILL } from '../../engine/skill/skill-state.ts'
+import { childId } from '../../session/child.ts'
+import type { Outcome } from '../../session/effects.ts'
+import { isOf, resultOf, startedAs } from '../../session/engine.ts'
+import { type Followed, followSession } from '../../session/follow.ts'
+import { type ChildEffect, ENDED, type Start, type Status } from '../../session/model.ts'
+import type { SessionRunner } from '../../session/runner.ts'
+import type { Session } from '../../session/session.ts'
+import { patiently, type SessionStore } from '../../session/store/session-store.ts'
+import { clipped, type Perform, type Performing } from './performer.ts'
+import { tellOfChild } from './session-tree.ts'
+
+/** The opened store of sessions, and the runner that continues sessions. */
+interface Opened {
+  readonly store: SessionStore
+  readonly runner: SessionRunner
+}
+
+/** What is needed to start child sessions and to follow them. */
+export interface ChildrenOptions {
+  /** Makes the recorded start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
+  readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
+  /** Opens the store of sessions if it is not open yet, and calls `work` with the store and the runner. */
+  readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>
+}
+
+/**
+ * Makes the performer that starts child sessions, and waits until each has ended. The id of a child is made from the ids of its parent and of the
+ * effect (an action of the parent) that asks for the child. So if another process performs the effect again, it waits for the child that is there.
+ */
+export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
+  // While the store cannot be reached, the work is tried again: an outage must not make the child fail.
+  return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
+    const { session, effect, signal } = performing
+    const id = childId(session.id, effect.id)
+    const known = await runner.load(id)
+    const start = known === undefined ? await tryToStart(startOf, performing, id) : undefined
+    if (start !== undefined && 'kind' in start) return start
+    const begun = known ?? await runner.start(id, start as Start)
+    const watch = new ChildWatch({ store, runner }, performing, begun)
+    await watch.tell()
+    for await (const each of followSession(store, id, begun.seq, signal)) await watch.take(each)
+    const child = await runner.load(id)
+    if (child === undefined || !ENDED.has(child.status)) return { kind: 'failure', code: 'CHILD_LEFT', message: 'nobody waits for it here any more' }
+    return outcomeOfChild(child)
+  }))
+}
+
+/** The recorded start of a child session, or the failure because of which it cannot start. */
+async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Performing<ChildEffect>, id: string): Promise<Start | Outcome> {
+  try {
+    return await startOf(performing, id)
+  } catch (error) {
+    if (error instanceof ServiceError) return { kind: 'failure', code: error.code, message: error.message }
+    throw error
+  }
+}
+
+/** Tells the followers of a parent session what its child waits for. */
+class ChildWatch {
+  readonly #opened: Opened
+  readonly #performing: Performing<ChildEffect>
+  #child: Session
+  #told = ''
+
+  constructor (opened: Opened, performing: Performing<ChildEffect>, child: Session) {
+    this.#opened = opened
+    this.#performing = performing
+    this.#child = child
+  }
+
+  async take (each: Followed): Promise<void> {
+    if ('live' in each) {
+      // News about the child's own children is passed on, so that it reaches the followers of all sessions above.
+      if (each.live['type'] === 'child') this.#performing.publish(each.live)
+      return
+    }
+    if (!each.transition.notices.some(({ type }) => type === 'state' || type === 'approval')) return
+    this.#child = await this.#opened.runner.load(this.#child.id) ?? this.#child
+    await this.tell()
+  }
+
+  /** Tells the parent's followers the child's state, if that state has changed. The first state is told only if the child waits for a person. */
+  async tell (): Promise<void> {
+    const { effect, publish } = this.#performing
+    if (ENDED.has(this.#child.status)) return
+    const words = await tellOfChild(this.#opened, this.#child, effect)
+    const told = stringifyJson(words)
+    const isNews = this.#told === '' ? words['ask'] !== undefined : told !== this.#told
+    this.#told = told
+    if (isNews) publish(words)
+  }
+}
+
+/** The outcome of a child session (one that another session started) for its parent, with the steps and tokens that the child has used. */
+function outcomeOfChild (child: Session): Outcome {
+  const { status, used: { steps, tokens }, start: { definition } } = child
+  const spent = { steps, tokens }
+  if (status === 'completed') return { kind: 'result', result: clipped(resultOfChild(child)), spent }
+  return { kind: 'failure', code: CODES[status] ?? 'CHILD_FAILED', message: `${definition} ${wordsFor(child)}`, spent }
+}
+
+const CODES: Readonly<Partial<Record<Status, string>>> = { cancelled: 'CHILD_CANCELLED', expired: 'CHILD_EXPIRED' }
+
+function wordsFor (child: Session): string {
+  if (child.status === 'cancelled') return 'was cancelled'
+  if (child.status === 'expired') return 'has ended: nobody answered it in time'
+  const why = whyOf(child)
+  return why === '' ? 'has failed' : `has failed: ${why}`
+}
+
+/** The result of a completed child session: the answer of an agent, the last text of a skill, or the changes of a plan. */
+function resultOfChild (child: Session): Json {
+  const { engine } = child.start
+  if (isOf(engine, LOOP)) {
+    const { value, answer } = resultOf(child, LOOP)
+    return value ?? answer ?? ''
+  }
+  if (isOf(engine, AGENT)) return resultOf(child, AGENT).answer ?? ''
+  if (isOf(engine, SKILL)) return resultOf(child, SKILL).text
+  return isOf(engine, PLAN) ? resultOfPlan(child) : null
+}
+
+function resultOfPlan (child: Session): JsonObject {
+  const { state, summary, applied } = resultOf(child, PLAN)
+  const { checks } = startedAs(child.start, PLAN).setting
+  const isApplied = applied.length > 0
+  return {
+    state,
+    summary,
+    applied: applied.map(each => ({ ...each })),
+    // A plan whose check fails does not complete, so all checks of a completed plan have passed.
+    checks: isApplied ? checks.map(name => ({ name, passed: true })) : []
+  }
+}
+
+function whyOf (child: Session): string {
+  const { engine } = child.start
+  if (isOf(engine, LOOP)) return inWords(resultOf(child, LOOP).error)
+  if (isOf(engine, AGENT)) return inWords(resultOf(child, AGENT).error)
+  if (isOf(engine, SKILL)) return resultOf(child, SKILL).text
+  if (!isOf(engine, PLAN)) return ''
+  const { error_code: code = '', error = '', applied } = resultOf(child, PLAN)
+  const left = applied.length === 0 ? '' : `; what it has changed is there: ${applied.slice(0, 20).map(({ path }) => path).join(', ')}`
+  return code === '' ? '' : `${code}: ${error}${left}`
+}
+
+function inWords (error: { readonly code: string, readonly message: string } | null): string {
+  return error === null ? '' : `${error.code}: ${error.message}`
+}
+
+/** What is needed to end orphans: the store with the heads (summaries) of sessions, and the runner that ends a session. */
+interface OrphanServices {
+  readonly store: Pick<SessionStore, 'head'>
+  readonly runner: Pick<SessionRunner, 'stop'>
+}
+
+/**
+ * Ends a child session if a session above it has ended or exists no more. A crash in the middle of a cancel can leave such children, so this is
+ * checked before each action of a child.
+ * @param signal ends the check when nobody waits for the result
+ * @returns whether a session above the child has ended or exists no more
+ */
+export async function stopOrphan (services: OrphanServices, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
+  const { store, runner } = services
+  const heads = await patiently(signal, () => Promise.all((parent?.line ?? []).map(({ session }) => store.head(session))))
+  if (heads.every(head => head !== undefined && !ENDED.has(head.status))) return false
+  try {
+    await runner.stop(id, 'cancel', 'a session above it has ended')
+  } catch (error) {
+    // The child cannot be stopped yet: the change of files that it is about to make counts as begun. As this function returns true, that change
+    // fails, and nothing is written.
+    if (!(error instanceof ServiceError)) throw error
+  }
+  return true
+}

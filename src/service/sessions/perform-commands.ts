@@ -1,0 +1,219 @@
+import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import type { OperatorFile, Target } from '../../config/operator.ts'
+import { type Language, TERMINAL_TEXTS } from '../../engine/texts.ts'
+import { type Executor, ExecutorError, type Stream } from '../../exec/executor.ts'
+import type { Executors } from '../../exec/executors.ts'
+import type { Terminal } from '../../exec/terminal/terminal.ts'
+import type { Terminals } from '../../exec/terminal/terminals.ts'
+import { type AboutEffect, approvalDigest } from '../../session/approvals.ts'
+import type { Outcome } from '../../session/effects.ts'
+import type { CheckEffect, ExecEffect, ShellEffect, Start } from '../../session/model.ts'
+import type { WorkspaceLocks } from './perform-files.ts'
+import { type Perform, type Performing, RightsLost } from './performer.ts'
+
+/** Makes the performer that runs commands on targets (machines). Each command has been checked before against the operator's rules. */
+export function runCommandsOn (executors: Executors, { targets }: OperatorFile, lockOf: WorkspaceLocks): Perform<ExecEffect> {
+  return async performing => {
+    const { effect, signal } = performing
+    const target = targets.get(effect.target)
+    const executor = await executors.ofTarget(effect.target)
+    if (target === undefined || executor === undefined) return notOffered('TARGET_UNKNOWN', `target "${effect.target}"`)
+    const run = (): Promise<Outcome> => runWith(executor, effect.command, performing)
+    return target.type === 'local' ? await lockOf(target.workspace.name).beside(signal, run) : await run()
+  }
+}
+
+/** Makes the performer that runs checks: commands to which the operator's file gives names, such as the tests of a workspace. */
+export function runChecksIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CheckEffect> {
+  return async performing => {
+    const { effect: { workspace, check }, signal } = performing
+    const command = workspaces.get(workspace)?.checks.get(check)
+    const executor = await executors.ofWorkspace(workspace)
+    if (command === undefined || executor === undefined) return notOffered('CHECK_UNKNOWN', `check "${check}" of a workspace "${workspace}"`)
+    return await lockOf(workspace).beside(signal, () => runWith(executor, command, performing))
+  }
+}
+
+function notOffered (code: string, what: string): Outcome {
+  return { kind: 'failure', code, message: `the operator of this service offers no ${what}` }
+}
+
+/** What a run of a command needs: its folder and time limit, the signal that ends the run, and the function that publishes the output. */
+interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> {
+  readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
+}
+
+/** Runs a command, and publishes its output to the followers of the session while the command runs. */
+async function runWith (executor: Executor, command: string, { effect, signal, publish }: RunRequest): Promise<Outcome> {
+  const { id, cwd, timeout } = effect
+  const live = new LiveOutput(id, publish)
+  try {
+    const { outcome, ...ran } = await executor.run(command, { cwd, timeout, signal, keep: KEPT, onOutput: (stream, text) => { live.append(stream, text) } })
+    return outcome === 'lost' ? { kind: 'unknown' } : { kind: 'result', result: { outcome, ...ran, command } }
+  } catch (error) {
+    if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
+    throw error
+  } finally {
+    live.end()
+  }
+}
+
+/** The time for which output is collected before the followers of the session (clients that get its events) receive it, in ms. */
+const PAUSE = 100
+
+/** The most output of one command that the session's followers get while the command runs, in UTF-16 units. The command's result can keep more. */
+const MOST = 256 * 1024
+
+/** Publishes the output of a command to the followers of a session while it runs: in few pieces, and up to a limit. */
+class LiveOutput {
+  readonly #effect: string
+  readonly #publish: (live: JsonObject) => void
+  readonly #waiting: Record<Stream, string> = { stdout: '', stderr: '' }
+  #left = MOST
+  #timer: NodeJS.Timeout | undefined
+
+  constructor (effect: string, publish: (live: JsonObject) => void) {
+    this.#effect = effect
+    this.#publish = publish
+  }
+
+  append (stream: Stream, text: string): void {
+    if (this.#left === 0) return
+    const part = text.slice(0, this.#left)
+    this.#left -= part.length
+    this.#waiting[stream] += this.#left === 0 ? `${part}\n...[TRUNCATED]...\n` : part
+    this.#timer ??= setTimeout(() => { this.#flush() }, PAUSE)
+  }
+
+  /** Sends the output that was collected and is not sent yet. */
+  end (): void {
+    this.#flush()
+  }
+
+  #flush (): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const stream of ['stdout', 'stderr'] as const) {
+      const text = this.#waiting[stream]
+      this.#waiting[stream] = ''
+      if (text !== '') this.#publish({ type: 'command.output', effect: this.#effect, stream, text })
+    }
+  }
+}
+
+/** The most bytes of a command's output that the session's log keeps. */
+const KEPT = 64 * 1024
+
+/**
+ * Makes the performer that runs a skill's commands in a terminal of this process. A command begins when the terminal's command line is empty.
+ * A command that a person has allowed begins only in the folder that this person was shown.
+ * @param about gives what a person would be shown about the command now
+ */
+export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEffect): Perform<ExecEffect> {
+  return async ({ session, effect, signal, publish }) => {
+    const { id, command, timeout, terminal: named = '' } = effect
+    const terminal = terminals.get(named, session.start.owner)
+    if (terminal === undefined) return { kind: 'failure', code: 'TERMINAL_GONE', message: 'the terminal has ended, and nothing was run' }
+    const approved = session.open.get(id)?.approved
+    const live = new LiveOutput(id, publish)
+    try {
+      const { outcome, ...ran } = await terminal.run(command, {
+        timeout,
+        signal,
+        keep: KEPT,
+        onOutput (text) { live.append('stdout', text) },
+        onWait () { publish({ type: 'terminal.waiting', effect: id, terminal: named, text: TERMINAL_TEXTS[languageOf(session.start)].terminalBusy }) },
+        mayBeginIn: () => approved === undefined || approvalDigest(session.id, effect, about(session, effect)) === approved
+      })
+      return outcome === 'lost' ? { kind: 'unknown' } : { kind: 'result', result: { outcome, ...ran, stderr: '', command } }
+    } catch (error) {
+      if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
+      throw error
+    } finally {
+      live.end()
+    }
+  }
+}
+
+function languageOf ({ setting }: Pick<Start, 'setting'>): Language {
+  const skill = isJsonObject(setting) ? setting['skill'] : undefined
+  return isJsonObject(skill) && skill['language'] === 'ru' ? 'ru' : 'en'
+}
+
+/** What is needed to open terminals: the targets, the register of open terminals, and a folder for recordings. */
+interface ShellOptions {
+  readonly executors: Executors
+  readonly operator: OperatorFile
+  readonly terminals: Terminals
+  /** The folder in which recordings of terminals are kept. */
+  readonly folder: string
+  /** Called with the id of the session whose terminal nobody has used for too long. */
+  readonly onIdle: (session: string) => void
+  /** Ends the session of a terminal whose owner may not use it any more. */
+  readonly stop: (session: string, reason: string) => Promise<void>
+}
+
+/** The reason that the log gives for the end of a shell when the service was stopped. */
+const STOPPED = 'the service was stopped'
+
+/** Makes the performer that opens a terminal, and waits until its shell ends. */
+export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
+  const { operator: { targets }, terminals, stop } = options
+  return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing), stop)
+}
+
+/** Opens a terminal, and keeps it open until its shell ends, or until the signal aborts. @param open opens the terminal @param stop see `ShellOptions` */
+export async function keepOpen (
+  { session: { id, start: { owner } }, signal }: Pick<Performing<ShellEffect>, 'session' | 'signal'>,
+  terminals: Terminals,
+  open: () => Promise<Terminal>,
+  stop: ShellOptions['stop']
+): Promise<Outcome> {
+  try {
+    const terminal = await terminals.hold(id, owner, open)
+    const lost = (): RightsLost | undefined => signal.reason instanceof RightsLost ? signal.reason : undefined
+    let stopping: Promise<void> | undefined
+    let isConfirmed: Promise<boolean> | undefined
+    const end = (): void => {
+      const why = lost()?.message
+      // The session ends as one that somebody has ended, and the shell does not wait for that.
+      if (why !== undefined) stopping = stop(id, why).catch(() => {})
+      isConfirmed = terminal.end(why ?? 'it was ended')
+    }
+    signal.addEventListener('abort', end, { once: true })
+    if (signal.aborted) end()
+    const { reason, exitCode } = await terminal.ended
+    signal.removeEventListener('abort', end)
+    await stopping
+    if (await isConfirmed === false) return { kind: 'unknown', reason: 'nobody has confirmed the end of all that ran in it' }
+    return lost()?.failure ?? outcomeOf(reason, exitCode)
+  } catch (error) {
+    if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
+    throw error
+  }
+}
+
+function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null): Outcome {
+  if (reason === 'lost') return { kind: 'unknown', reason: 'the connection was lost' }
+  return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
+}
+
+/** Opens a terminal (a shell for a person) on a target. @throws ExecutorError when the operator allows none there, or when it cannot be opened */
+async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
+  const { executors, folder, onIdle } = options
+  const { cols, rows } = effect
+  const executor = await executors.ofTarget(effect.target)
+  if (target?.mayOpenTerminal !== true || executor === undefined) {
+    throw new ExecutorError('TERMINAL_UNSUPPORTED', `the operator of this service allows no terminals on "${effect.target}"`)
+  }
+  // The code for terminals is loaded with the first terminal.
+  const [{ Recording }, terminals] = await Promise.all([import('../../exec/terminal/recording.ts'), import('../../exec/terminal/terminal.ts')])
+  const size = { cols, rows }
+  const recording = target.isRecorded === true ? await Recording.open(folder, id, size) : undefined
+  try {
+    return await terminals.Terminal.open({ name: target.name, size, open: options => executor.openPty(options), recording, onIdle: () => { onIdle(id) } })
+  } catch (error) {
+    await recording?.close()
+    throw error
+  }
+}

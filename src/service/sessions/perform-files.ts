@@ -1,0 +1,211 @@
+import type { JsonObject } from '../../base/json.ts'
+import type { OperatorFile } from '../../config/operator.ts'
+import { ExecutorError, type Ran } from '../../exec/executor.ts'
+import type { Executors } from '../../exec/executors.ts'
+import type { LocalExecutor } from '../../exec/local-executor.ts'
+import { FileRefusal } from '../../files/workspace-files.ts'
+import type { Workspaces } from '../../files/workspaces.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
+import { SharedLock } from '../../runtime/concurrency.ts'
+import type { Outcome } from '../../session/effects.ts'
+import type { ApplyEffect, CommitEffect, ReadEffect, RememberEffect } from '../../session/model.ts'
+import type { Perform } from './performer.ts'
+
+/** The longest end of git's output that an error quotes, in UTF-16 units. */
+const MAX_PRINTED = 2000
+
+/** The first arguments of every call of git: paths are taken literally, never as patterns. All paths come after `--`, so that none is taken for an option. */
+const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
+
+/**
+ * Makes the performer that commits files of workspaces. Git and the repository's hooks run in the same sandbox as checks, and no shell
+ * reads a path or a message. An effect that is performed twice makes one commit: a trailer of the commit names the session and the effect.
+ */
+export function commitIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CommitEffect> {
+  return async ({ session, effect, signal }) => {
+    const { workspace, timeout } = effect
+    const executor = await executors.ofWorkspace(workspace)
+    if (workspaces.get(workspace)?.mayCommit !== true || executor === undefined) {
+      return failed('COMMIT_DISABLED', `the operator of this service allows no commits in "${workspace}"`)
+    }
+    const ending = timeLimit(signal, timeout)
+    try {
+      return await lockOf(workspace).alone(ending, () => commit(repository(executor, ending, timeout), effect, `${session.id}/${effect.id}`))
+    } catch (error) {
+      if (error instanceof ExecutorError) return failed(error.code, error.message)
+      if (ending.aborted && error === ending.reason) return failed('WORKSPACE_BUSY', 'a command is running in the workspace')
+      throw error
+    }
+  }
+}
+
+/** Runs git in a workspace. @see GIT */
+type Git = (words: readonly string[], input?: string) => Promise<Ran>
+
+function repository (executor: LocalExecutor, signal: AbortSignal, timeout: number): Git {
+  return (words, input) => executor.runProgram([...GIT, ...words], { timeout, signal, ...(input === undefined ? {} : { input }) })
+}
+
+async function commit (git: Git, { paths, message }: CommitEffect, name: string): Promise<Outcome> {
+  const tracked = await git(['ls-files', '-z', '--', ...paths])
+  const untracked = await git(['ls-files', '-z', '--others', '--exclude-standard', '--', ...paths])
+  if (!isGood(tracked) || !isGood(untracked)) return failed('COMMIT_FAILED', printed(isGood(tracked) ? untracked : tracked))
+  const fresh = named(paths, untracked)
+  const known = [...new Set([...named(paths, tracked), ...fresh])]
+  const leftOut = await whyLeftOut(git, paths.filter(path => !known.includes(path)))
+  const left = leftOut.length === 0 ? {} : { leftOut }
+  const there = await findCommit(git, name)
+  if (there !== undefined) {
+    await matchIndex(git)
+    return { kind: 'result', result: { hash: there, ...left } }
+  }
+  if (known.length === 0) {
+    const reasons = leftOut.map(({ path, reason }) => `${path} (${reason})`)
+    return failed('COMMIT_FAILED', `git takes nothing of what was changed: ${reasons.join(', ')}`)
+  }
+  if (fresh.length > 0) await git(['add', '--intent-to-add', '--', ...fresh])
+  const made = await git(['commit', '--only', '--quiet', '--cleanup=whitespace', '-F', '-', '--', ...known], `${message}\n\nSession: ${name}\n`)
+  const hash = await findCommit(git, name) ?? (isGood(made) ? (await git(['rev-parse', 'HEAD'])).stdout.trim() : undefined)
+  if (hash !== undefined) {
+    await matchIndex(git)
+    return { kind: 'result', result: { hash, ...left } }
+  }
+  // Git has made no commit, so the new files are taken out of git's index again.
+  if (fresh.length > 0) await git(['rm', '--cached', '--quiet', '--ignore-unmatch', '-r', '--', ...fresh])
+  return failed('COMMIT_FAILED', printed(made))
+}
+
+/** Says of paths that git does not list why it does not. */
+async function whyLeftOut (git: Git, paths: readonly string[]): Promise<Array<{ readonly path: string, readonly reason: string }>> {
+  if (paths.length === 0) return []
+  const ignored = named(paths, await git(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...paths]))
+  const folders = new Set(paths.flatMap(path => path.split('/').slice(0, -1).map((_part, index, parts) => parts.slice(0, index + 1).join('/'))))
+  const entries = folders.size === 0 ? '' : (await git(['ls-tree', '-z', 'HEAD', '--', ...folders])).stdout
+  const submodules = entries.split('\0').flatMap(entry => entry.startsWith('160000 ') ? [entry.slice(entry.indexOf('\t') + 1)] : [])
+  return paths.map(path => {
+    const submodule = submodules.find(each => path.startsWith(`${each}/`))
+    if (submodule !== undefined) return { path, reason: `in the submodule ${submodule}` }
+    return { path, reason: ignored.includes(path) ? 'ignored' : 'unknown to git: gone, or in a repository of its own' }
+  })
+}
+
+/**
+ * Brings git's index to the commit, for its paths. `git commit --only` runs hooks on an index of its own: what a hook has formatted and added there
+ * is in the commit, while the other index would take it back.
+ */
+async function matchIndex (git: Git): Promise<void> {
+  const { stdout } = await git(['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', 'HEAD'])
+  if (stdout !== '') await git(['reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'], stdout)
+}
+
+/** The hash of the newest commit, if its trailer names this session and effect; `undefined` if not. */
+async function findCommit (git: Git, name: string): Promise<string | undefined> {
+  const { stdout } = await git(['log', '-1', '--format=%H%n%(trailers:key=Session,valueonly)'])
+  const [hash, ...trailers] = stdout.split('\n')
+  return hash !== undefined && trailers.some(trailer => trailer.trim() === name) ? hash : undefined
+}
+
+/** Gives those of the paths that git has listed, each as a file or as a folder that contains listed files. */
+function named (paths: readonly string[], { stdout }: Ran): string[] {
+  const files = stdout.split('\0')
+  return paths.filter(path => files.some(file => file === path || file.startsWith(`${path}/`)))
+}
+
+function isGood ({ outcome, exitCode }: Ran): boolean {
+  return outcome === 'exited' && exitCode === 0
+}
+
+function printed ({ outcome, exitCode, stdout, stderr }: Ran): string {
+  const how = outcome === 'exited' ? `exit code ${String(exitCode)}` : outcome
+  return `git has failed: ${how}\n${endOf(`${stdout}\n${stderr}`.trim())}`.trim()
+}
+
+function endOf (text: string): string {
+  return text.length <= MAX_PRINTED ? text : `[…${text.length - MAX_PRINTED} characters] ${text.slice(-MAX_PRINTED)}`
+}
+
+function failed (code: string, message: string): Outcome {
+  return { kind: 'failure', code, message }
+}
+
+/** The largest file that is read from a target (a machine), in bytes; larger files are left out. */
+const MAX_FILE = 256 * 1024
+
+/** The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session can ask for a shorter time. */
+const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
+
+/** Gives the workspaces (folders whose files plans change). Their code is loaded at the first call. */
+type LoadWorkspaces = () => Promise<Workspaces>
+
+/** Gives the lock of a workspace, by its name. */
+export type WorkspaceLocks = (workspace: string) => SharedLock
+
+/**
+ * Makes the locks of workspaces. While files of a workspace are changed, no command of this process runs there: a command could put a link
+ * where the change has just checked a path. Several commands can run at once.
+ */
+export function workspaceLocks (): WorkspaceLocks {
+  const locks = new Map<string, SharedLock>()
+  return workspace => {
+    const lock = locks.get(workspace) ?? new SharedLock()
+    locks.set(workspace, lock)
+    return lock
+  }
+}
+
+/** Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made only once. */
+export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
+  return async ({ session: { id: session }, effect: { id: effect, workspace, change, together, timeout }, signal }) => {
+    const workspaces = await load()
+    const ending = timeLimit(signal, timeout)
+    try {
+      return await lockOf(workspace).alone(ending, () => workspaces.apply(workspace, { session, effect, change, together, signal: ending }))
+    } catch (error) {
+      return refusalOf(ending.aborted && error === ending.reason ? new FileRefusal('WORKSPACE_BUSY', 'a command is running in the workspace') : error)
+    }
+  }
+}
+
+/** Makes the performer that stores preferences, of the session's owner and of a workspace, which models read later. */
+export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
+  return async ({ session: { start: { owner } }, effect: { workspace, patch, timeout }, signal }) => {
+    const workspaces = await load()
+    try {
+      return { kind: 'result', result: await workspaces.remember(workspace, patch, { owner, signal: timeLimit(signal, timeout) }) }
+    } catch (error) {
+      return refusalOf(error)
+    }
+  }
+}
+
+/** Makes the performer that reads for a session: files of a target (a machine); or files, logs, preferences, previews and search results of a workspace. */
+export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perform<ReadEffect> {
+  return async ({ session: { id: session, start }, effect: { from, requests, timeout }, signal }) => {
+    if ('target' in from) return await readTarget(executors, from.target, requests, timeLimit(signal, Math.min(timeout, TARGET_TIMEOUT)))
+    const workspaces = await load()
+    const limit = timeLimit(signal, Math.min(timeout, WORKSPACE_TIMEOUT))
+    try {
+      return { kind: 'result', result: { blocks: await workspaces.read(from.workspace, requests, { session, owner: start.owner, signal: limit }) } }
+    } catch (error) {
+      return refusalOf(error)
+    }
+  }
+}
+
+/** Reads files of a target (a machine), one for each request `{ path }`. A file that does not exist, or that cannot be read in time, is left out. */
+async function readTarget (executors: Executors, target: string, requests: readonly JsonObject[], limit: AbortSignal): Promise<Outcome> {
+  const executor = await executors.ofTarget(target)
+  if (executor === undefined) return { kind: 'failure', code: 'TARGET_UNKNOWN', message: `the operator of this service offers no target "${target}"` }
+  const files: JsonObject[] = []
+  for (const { path } of requests) {
+    const text = typeof path === 'string' && !limit.aborted ? await executor.readText(path, MAX_FILE, limit).catch(() => undefined) : undefined
+    if (text !== undefined) files.push({ path: path as string, text })
+  }
+  return { kind: 'result', result: { files } }
+}
+
+/** Turns the refusal to touch a file (outside of the workspace, say) into a failure of the session's action. @throws any other error unchanged */
+function refusalOf (error: unknown): Outcome {
+  if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
+  throw error
+}

@@ -1,0 +1,163 @@
+import { ANYONE, type Caller } from '../../access/caller.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import type { Log } from '../../runtime/telemetry.ts'
+import { isProblem, parsePlan } from '../../engine/plan/parse-plan.ts'
+import { PLAN } from '../../engine/plan/state.ts'
+import type { Workspaces } from '../../files/workspaces.ts'
+import { resultOf, startedAs } from '../../session/engine.ts'
+import type { Head, Transition } from '../../session/model.ts'
+import type { Session } from '../../session/session.ts'
+import type { ListQuery, SessionPage } from '../../session/store/session-store.ts'
+import { answersOf, isPlan, maskJson, sessionOfTrace, textOf, type Trace, traceIdOf, traceOf } from './trace.ts'
+
+/** Gives a caller's sessions and their logs. Traces are made from these. */
+export interface SessionLogs {
+  /** Loads a plan. @throws SESSION_NOT_FOUND, also for a session that is no plan */
+  get (caller: Caller, id: string): Promise<Session>
+  list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage>
+  transitions (caller: Caller, id: string): Promise<readonly Transition[]>
+}
+
+interface TracesOptions {
+  readonly logs: SessionLogs
+  /** Whether traces contain the model's answers, with secrets replaced. */
+  readonly keepsRaw: boolean
+  /** The type of the model's provider, such as `builtin`. */
+  readonly provider: string
+}
+
+/** A page of traces. It may have fewer traces than the limit, even none, although there are further pages. */
+interface TracePage {
+  readonly traces: ReadonlyArray<{ readonly id: string, readonly head: Head }>
+  readonly next?: string | undefined
+}
+
+/** Gives callers the traces of those plans that they are allowed to see. Each trace is made from the log of its session whenever it is asked for. */
+export class Traces {
+  readonly #options: TracesOptions
+
+  constructor (options: TracesOptions) {
+    this.#options = options
+  }
+
+  /** Lists the traces of the plans that the caller is allowed to see. @throws REQUEST_INVALID for a cursor that no page has given */
+  async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }): Promise<TracePage> {
+    const { heads, next } = await this.#options.logs.list(caller, query)
+    return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }
+  }
+
+  /** Makes the trace of a plan: a record of what it has read, asked and changed. @throws SESSION_NOT_FOUND */
+  async get (caller: Caller, id: string): Promise<Trace> {
+    const { session, transitions } = await this.#read(caller, id)
+    return traceOf(session, transitions, this.#options.keepsRaw)
+  }
+
+  /** Makes the golden trace of a plan: a record that serves as a test case. @throws SESSION_NOT_FOUND */
+  async golden (caller: Caller, id: string): Promise<Golden> {
+    const { session, transitions } = await this.#read(caller, id)
+    return goldenOf(session, transitions, this.#options.provider)
+  }
+
+  async #read (caller: Caller, id: string): Promise<{ readonly session: Session, readonly transitions: readonly Transition[] }> {
+    const { logs } = this.#options
+    const session = await logs.get(caller, sessionOfTrace(id))
+    return { session, transitions: await logs.transitions(caller, session.id) }
+  }
+}
+
+/** A golden trace: a recorded plan that serves as a test case, with what went in and what came out, and without anything that differs from run to run. */
+export interface Golden {
+  readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
+  readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }
+  readonly context: { readonly context_stats: Json, readonly cache_stats: Json }
+  readonly result: {
+    readonly validated_json: Json
+    readonly validation_outcome: 'ok' | 'error'
+    readonly error_code: Json
+    /**
+     * The state of the plan. This member and the next two exist only with version 2 of the answer's schema. `mended` has the codes of faults that
+     * the model had to correct, `check_rounds` the number of times that a check has failed.
+     */
+    readonly state?: string
+    readonly mended?: readonly string[]
+    readonly check_rounds?: number
+  }
+}
+
+/** Makes the golden trace (test case) of a plan from its log. @param provider the type of the model's provider, such as `builtin` */
+export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
+  const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
+  const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
+  const sent = logged.findLast(({ event }) => event === 'LLM_REQUEST_SENT') ?? {}
+  const judged = logged.findLast(({ event }) => event === 'LLM_PLAN_OK' || event === 'VALIDATION_FAILED')
+  const answer = answersOf(transitions).at(-1) ?? null
+  const outcome = resultOf(session, PLAN)
+  const { mode, context_stats: contextStats, cache_stats: cacheStats, error_code: code = null } = outcome
+  const rounds = {
+    state: outcome.state,
+    mended: outcome.session_memory.recent_errors.map(error => error.split(':', 1)[0] ?? ''),
+    check_rounds: logged.filter(({ event }) => event === 'CHECK_FAILED_ROUND').length
+  }
+  return {
+    protocol: { schema_version: schemaVersion, schema_hash: schemaHash },
+    request: {
+      mode,
+      input_chars: sent['input_chars'] ?? 0,
+      token_budget: sent['token_budget'] ?? 0,
+      strict_json: isStrict,
+      provider,
+      model: model === '' ? modelOf(answer) : model
+    },
+    context: { context_stats: contextStats, cache_stats: cacheStats },
+    result: {
+      validated_json: maskJson(jsonOf(answer, schemaVersion)),
+      validation_outcome: judged?.['event'] === 'LLM_PLAN_OK' ? 'ok' : 'error',
+      error_code: code,
+      ...(schemaVersion === 1 ? {} : rounds)
+    }
+  }
+}
+
+/** The name of the model, as its answer gives it. */
+function modelOf (answer: Json): Json {
+  return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
+}
+
+/** The JSON in a model's answer; null if the answer has no JSON of the right form. */
+function jsonOf (answer: Json, version: number): Json {
+  const reply = parsePlan(textOf(answer), version)
+  return isProblem(reply) ? null : reply.json
+}
+
+/**
+ * Writes the traces of plans (records of what a plan has read, asked and changed) as files into the plans' workspaces, whenever a plan
+ * begins to wait or has ended.
+ */
+export class TraceFiles {
+  readonly #traces: Pick<Traces, 'get'>
+  readonly #loadWorkspaces: () => Promise<Workspaces>
+  readonly #log: Log
+  /** The last write of a trace. Traces are written one after the other, as two traces can go to the same file. */
+  #last = Promise.resolve()
+
+  constructor (traces: Pick<Traces, 'get'>, loadWorkspaces: () => Promise<Workspaces>, log: Log) {
+    this.#traces = traces
+    this.#loadWorkspaces = loadWorkspaces
+    this.#log = log
+  }
+
+  /** Writes the trace of a plan; does nothing for other sessions. It never rejects, since a plan goes on without its trace. */
+  async write (session: Session): Promise<void> {
+    if (!isPlan(session.start)) return
+    this.#last = this.#last.then(() => this.#write(session.id)).catch((error: unknown) => {
+      this.#log.warn({ session: session.id, reason: (error as Error).message }, 'the trace of a plan could not be written')
+    })
+    await this.#last
+  }
+
+  async #write (session: string): Promise<void> {
+    const trace = await this.#traces.get(ANYONE, session)
+    const workspaces = await this.#loadWorkspaces()
+    await workspaces.writeTrace(trace.workspace, trace.trace_id, `${stringifyJson(trace, 2)}\n`)
+  }
+}

@@ -1,0 +1,76 @@
+import { type Activity } from '../runtime/telemetry.ts'
+import { toolArgumentsInvalid, toolNotCallable } from '../base/errors.ts'
+import { type CallableTool, type Generation, type Tool } from '../registry/generation.ts'
+import { type Json, type JsonObject } from '../base/json.ts'
+import { checkArguments } from '../tool/parameters.ts'
+import { type ToolOutcome } from '../tool/registered-tool.ts'
+import { type ToolCaller } from '../tool/tool-caller.ts'
+import { Deadline } from '../runtime/deadline.ts'
+import { missingTool } from './find-entries.ts'
+import { toPath } from '../store/store.ts'
+
+/** The longest time of a tool call that a person makes by hand, in ms; a call in a render has less time. */
+const TOOL_CALL_TIMEOUT = 10_000
+
+/** What is needed to call tools by hand. */
+export interface ToolTrialOptions {
+  readonly tools: Pick<ToolCaller, 'call'>
+  /** The longest time of a tool call, in ms. @default 10 s */
+  readonly timeout?: number
+}
+
+/** A request to call a tool by hand. */
+export interface ToolTrialRequest {
+  readonly generation: Generation
+  readonly id: string
+  /** The arguments: an object by name, or a list in the order that the tool declares, as a template would give them. */
+  readonly arguments: JsonObject | readonly Json[]
+  readonly requestId: string
+  /** The observer of the request (for logs, metrics and traces), which learns of the call. */
+  readonly activity?: Activity | undefined
+  /** The signal that is aborted when the client closes the connection. */
+  readonly signal: AbortSignal
+}
+
+export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
+
+/** Makes the function that calls a tool by hand, outside of a template but within the tool's own limits: its timeout, cache, circuit breaker and so on. */
+export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
+  return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
+    const tool = callableTool(generation, id)
+    const values = Array.isArray(given) ? tool.mapArguments(given, {}) : tool.mapArguments([], given as JsonObject)
+    const violations = checkArguments(tool.definition.parameters, values)
+    if (violations.length > 0) throw toolArgumentsInvalid(tool.id, violations)
+    const deadline = new Deadline(timeout, performance.now(), signal)
+    try {
+      const outcome = await tools.call(tool, values, { signal: deadline.toAbortSignal(), requestId, activity, time: { deadline: deadline.at, whole: timeout } })
+      // Some wrong arguments are noticed only when the request is built, such as a placeholder of the URL for which there is no text.
+      if (outcome.error?.code === 'ARGUMENTS_INVALID') throw toolArgumentsInvalid(tool.id, [{ path: 'arguments', message: outcome.error.message }])
+      return outcome
+    } finally {
+      deadline.abandon()
+    }
+  }
+}
+
+/**
+ * Finds a registered tool.
+ * @throws TOOL_NOT_FOUND with near matches, or with the reason why the tool cannot be used; STORE_UNAVAILABLE before the store was first read
+ */
+export function findTool (generation: Generation, id: string): Tool {
+  const tool = generation.tools.get(toPath(id))
+  if (tool === undefined) throw missingTool(generation, id)
+  return tool
+}
+
+function callableTool (generation: Generation, id: string): CallableTool {
+  const tool = findTool(generation, id)
+  if (tool.callable === undefined) throw toolNotCallable(tool.id, whyNotCallable(tool, generation))
+  return tool.callable
+}
+
+function whyNotCallable ({ id, definition }: Tool, { tools }: Generation): string {
+  if (definition.standsFor === undefined) return `its server does not offer "${definition.tool ?? definition.id}"`
+  const offered = [...tools.keys()].filter(each => each.startsWith(`${id}.`))
+  return `it stands for ${definition.standsFor}, which offers ${offered.length === 0 ? 'nothing so far' : offered.join(', ')}`
+}

@@ -1,0 +1,449 @@
+import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { approvalAsked, approvalDecided, approvalDigest } from './approvals.ts'
+import { addSpent, childId, reservationFor } from './child.ts'
+import { digestOf, rowOf } from './effects.ts'
+import type { EngineStart, RunningEngine } from './engine.ts'
+import type { Gate } from './gate.ts'
+import {
+  type Begun, type ChildEffect, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
+  type ToolEffect, type Transition, type Usage
+} from './model.ts'
+import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used } from './session.ts'
+
+/** A fact (what happened to a session) that says how an effect, such as a tool call, ended. */
+type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
+
+/** The largest JSON of a tool call's arguments in an event, in UTF-16 units; a longer one is cut. */
+const MAX_ARGUMENTS = 16_000
+
+/**
+ * The notice (an event for a session's followers) that a tool is called; empty for an effect that calls no tool.
+ * @param isAgain whether the call was begun once before, and was perhaps completed then
+ */
+function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
+  return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
+}
+
+/**
+ * The notice (an event for a session's followers) of how a tool call ended, or that it was refused; empty for an effect that calls no tool.
+ * @param at when the call ended, in ms since 1970
+ */
+function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number): Notice[] {
+  return effect.kind === 'tool' ? [notice(effect, 'ended', { ...outcomeOf(fact), ...durationOf(since, at) })] : []
+}
+
+/** The notice (an event for a session's followers) that a running tool call was aborted with its session; empty for an effect that calls no tool. */
+function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
+  return effect.kind === 'tool'
+    ? [notice(effect, 'ended', {
+        outcome: 'unknown',
+        message: 'It was given up. Nobody knows whether it was done',
+        ...durationOf(since, at)
+      })]
+    : []
+}
+
+function notice ({ id, name, tool, arguments: given }: ToolEffect, phase: 'called' | 'ended', more: JsonObject): Notice {
+  return { type: 'tool', data: { effect: id, ...(name === undefined ? {} : { name }), tool, arguments: shown(given), phase, ...more } }
+}
+
+function outcomeOf (fact: End): JsonObject {
+  switch (fact.kind) {
+    case 'result': return { outcome: 'ok' }
+    case 'failure': return { outcome: 'failed', code: fact.code, message: fact.message }
+    case 'unknown': return { outcome: 'unknown', message: `${fact.reason ?? 'It was interrupted'}. Nobody knows whether it was done` }
+    case 'refused': return { outcome: 'refused', message: fact.reason }
+  }
+}
+
+/** The duration of a tool call, in ms. It is never negative, even when begin and end come from the clocks of two replicas. */
+function durationOf (since: number | undefined, at: number): JsonObject {
+  return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
+}
+
+function shown (given: JsonObject): Json {
+  const text = stringifyJson(given)
+  return text.length <= MAX_ARGUMENTS ? given : `${text.slice(0, MAX_ARGUMENTS)}…[truncated]`
+}
+
+/**
+ * The notice (an event for the followers of a session) that a child session has begun; empty for an effect that starts no child.
+ * @param session id of the parent
+ */
+function childBegun (session: string, effect: Effect): Notice[] {
+  return effect.kind === 'child' ? [childNotice(session, effect, { status: 'running' })] : []
+}
+
+/**
+ * The notice (an event for the followers of a session) of how a child session ended, or that its start was refused; empty for an effect that
+ * starts no child.
+ * @param session id of the parent
+ */
+function childEnded (session: string, { effect }: OpenEffect, fact: End): Notice[] {
+  return effect.kind === 'child' ? [childNotice(session, effect, endStatus(fact))] : []
+}
+
+function childNotice (session: string, { id, name, definition }: ChildEffect, more: JsonObject): Notice {
+  return { type: 'child', data: { effect: id, session: childId(session, id), name, definition, ...more } }
+}
+
+const STATUSES: ReadonlyMap<string, string> = new Map([['CHILD_EXPIRED', 'expired'], ['CHILD_CANCELLED', 'cancelled']])
+
+function endStatus (fact: End): JsonObject {
+  switch (fact.kind) {
+    case 'result': return { status: 'completed' }
+    case 'refused': return { status: 'refused', message: fact.reason }
+    case 'failure': return { status: STATUSES.get(fact.code) ?? 'failed', code: fact.code, message: fact.message }
+    case 'unknown': return { status: 'failed', message: fact.reason ?? 'it was interrupted' }
+  }
+}
+
+/** The stamp of a transition (log entry): its time, its random token, and the id of the replica that writes it. */
+export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
+
+/** A session after one more transition (log entry), and this transition. */
+export interface Advanced {
+  readonly session: Session
+  readonly transition: Transition
+}
+
+/** Makes the first transition (log entry) of a session. @param engine creates the engine that `start` names */
+export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
+  const empty: Session = {
+    id,
+    seq: 0,
+    token: '',
+    start,
+    status: 'running',
+    engine: engine(),
+    open: new Map(),
+    used: { steps: 0, tokens: 0, calls: new Map() },
+    lastInput: undefined,
+    doubtful: new Set(),
+    asked: new Map(),
+    bytes: 0,
+    createdAt: stamp.at,
+    updatedAt: stamp.at
+  }
+  return advance(empty, { kind: 'started', start }, gate, stamp)
+}
+
+/**
+ * Computes the next transition (log entry) of a session: the engine takes the fact (what happened), the gate decides about each effect that has not
+ * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. When a log is
+ * read again, this same function is called with a gate that repeats the recorded decisions.
+ */
+export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
+  return new Step(session, stamp).take(fact, gate)
+}
+
+/** The status in which each cause of a stop leaves a session. */
+const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
+
+/** Computes one transition (the next entry of a session's log), and the session after it. */
+class Step {
+  readonly #before: Session
+  readonly #stamp: Stamp
+  readonly #open: Map<string, OpenEffect>
+  readonly #begun: Begun[] = []
+  readonly #held: Held[] = []
+  readonly #denied: Denied[] = []
+  readonly #notices: Notice[] = []
+  readonly #seq: number
+  #engine: RunningEngine
+  #used: Used
+  #stopped: Status | undefined
+  #asked = 0
+  #lastInput: string | undefined
+  #doubtful: ReadonlySet<string>
+  #people: ReadonlyMap<string, Asked>
+
+  constructor (session: Session, stamp: Stamp) {
+    this.#before = session
+    this.#stamp = stamp
+    this.#seq = session.seq + 1
+    this.#open = new Map(session.open)
+    this.#engine = session.engine
+    this.#used = session.used
+    this.#lastInput = session.lastInput
+    this.#doubtful = session.doubtful
+    this.#people = session.asked
+    this.#stopped = ENDED.has(session.status) ? session.status : undefined
+  }
+
+  take (fact: Fact, gate: Gate): Advanced {
+    this.#takeFact(fact)
+    for (let owed = this.#firstOwed(gate); owed !== undefined; owed = this.#firstOwed(gate)) this.#decide(...owed)
+    if (this.#engine.view.outcome !== 'open') this.#open.clear()
+    const session = this.#session()
+    // A notice of the state follows each input, also where the status stays as it was: the client that sent the input waits for the notice.
+    if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') {
+      this.#notices.push({
+        type: 'state',
+        data: { status: session.status, word: this.#engine.view.stateName }
+      })
+    }
+    if (ENDED.has(session.status) && !ENDED.has(this.#before.status)) this.#notices.push({ type: 'done', data: { status: session.status } })
+    const { at, token, by } = this.#stamp
+    return { session, transition: { seq: this.#seq, at, token, by, fact, begun: this.#begun, held: this.#held, denied: this.#denied, notices: this.#notices } }
+  }
+
+  #takeFact (fact: Fact): void {
+    switch (fact.kind) {
+      case 'stopped':
+        this.#stop(fact)
+        break
+      case 'took':
+        for (const id of fact.repeats) this.#change(id, { phase: 'owed' })
+        break
+      case 'decided':
+        this.#takeDecision(fact)
+        break
+      case 'input':
+        for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
+        this.#lastInput = fact.id
+        // The user's input sets the count of equal calls to 0: only calls without an input between them count as a loop.
+        this.#used = { ...this.#used, calls: new Map() }
+        this.#handToEngine(fact)
+        break
+      case 'result':
+        this.#used = { ...this.#used, tokens: this.#used.tokens + tokensOf(fact.usage) }
+        this.#doubt(fact.effect, false)
+        this.#close(fact.effect, fact)
+        break
+      case 'unknown':
+        this.#takeUnknown(fact)
+        break
+      case 'failure':
+      case 'refused':
+        this.#close(fact.effect, fact)
+        break
+      case 'started':
+        this.#handToEngine(fact)
+    }
+  }
+
+  /**
+   * Handles an effect whose end is unknown. The engine is told which command really began: a person may have edited the command that the
+   * engine asked for.
+   */
+  #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
+    const effect = this.#open.get(fact.effect)?.effect
+    this.#doubt(fact.effect, true)
+    if (this.#stopped === undefined) this.#close(fact.effect, effect?.kind === 'exec' ? { ...fact, command: effect.command } : fact)
+    else {
+      this.#notices.push({
+        type: 'error',
+        data: { code: 'END_NOT_CONFIRMED', effect: fact.effect, message: 'it was ended with the session, and nobody has confirmed that: it may run on' }
+      })
+    }
+  }
+
+  /**
+   * Records that nobody knows whether a tool call or command was done, or removes this record. While it is there, an equal call needs a
+   * person's approval.
+   */
+  #doubt (id: string, isDoubtful: boolean): void {
+    const effect = this.#open.get(id)?.effect
+    if (effect?.kind !== 'tool' && effect?.kind !== 'exec') return
+    const digest = digestOf(effect)
+    if (this.#doubtful.has(digest) === isDoubtful) return
+    this.#doubtful = new Set(isDoubtful ? [...this.#doubtful, digest] : [...this.#doubtful].filter(each => each !== digest))
+  }
+
+  #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
+    this.#stopped = STOPPED[by]
+    for (const open of openIn(this.#before, 'begun')) this.#notices.push(...toolGivenUp(open, this.#stamp.at))
+    this.#open.clear()
+    if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
+  }
+
+  /**
+   * The first effect that waits to be begun and that the gate does not leave for later, with the gate's verdict; `undefined` when there is none, or
+   * the session has ended.
+   */
+  #firstOwed (gate: Gate): [OpenEffect, Exclude<ReturnType<Gate>, { answer: 'owe' }>] | undefined {
+    if (this.#stopped !== undefined || this.#engine.view.outcome !== 'open') return undefined
+    const session = this.#session()
+    for (const owed of openIn(session, 'owed')) {
+      const verdict = gate(session, owed)
+      if (verdict.answer !== 'owe') return [owed, verdict]
+    }
+    return undefined
+  }
+
+  #decide ({ effect, by, reserved }: OpenEffect, verdict: Exclude<ReturnType<Gate>, { answer: 'owe' }>): void {
+    const { id, kind } = effect
+    const digest = digestOf(effect)
+    if (verdict.answer === 'deny') {
+      this.#denied.push({ id, by: verdict.by, reason: verdict.reason })
+      this.#refuse(id, verdict.by, verdict.reason)
+    } else if (verdict.answer === 'ask') {
+      this.#hold(effect, digest, verdict)
+    } else {
+      const subject = rowOf(effect).subject(effect)
+      const aside = effect.kind === 'child' ? reserved ?? reservationFor(this.#session(), effect) : undefined
+      this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
+      this.#change(id, {
+        phase: 'begun',
+        by: this.#stamp.by,
+        since: this.#stamp.at,
+        ...(by === undefined ? {} : { isAgain: true }),
+        ...(aside === undefined ? {} : { reserved: aside })
+      })
+      if (kind === 'wait') return
+      this.#notices.push(...toolCalled(effect, by !== undefined), ...childBegun(this.#before.id, effect))
+      const calls = (kind === 'tool' || kind === 'exec') && by === undefined
+        ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1)
+        : this.#used.calls
+      this.#used = { ...this.#used, steps: this.#used.steps + 1, calls }
+    }
+  }
+
+  #hold (effect: Effect, digest: string, { rule, about }: Extract<ReturnType<Gate>, { answer: 'ask' }>): void {
+    const { id: session, start: { budget } } = this.#before
+    const { at } = this.#stamp
+    const shown = approvalDigest(session, effect, about)
+    const held = { effect, digest, rule, about }
+    this.#held.push(held)
+    this.#notices.push(approvalAsked(session, held, shown, at + budget.idle))
+    this.#people = new Map(this.#people).set(effect.id, { seq: this.#seq, digest: shown })
+    this.#change(effect.id, { phase: 'held', question: { rule, about, at } })
+  }
+
+  #takeDecision (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect, decision, reason = '' } = fact
+    this.#notices.push(approvalDecided(this.#before.id, fact))
+    const asked = this.#people.get(effect)
+    if (asked !== undefined) this.#people = new Map(this.#people).set(effect, { ...asked, decided: this.#seq })
+    if (decision === 'approve') this.#approve(fact)
+    else this.#refuse(effect, 'person', reason)
+  }
+
+  /**
+   * Lets the gate judge an effect again that a person approved. If the person edited the effect's command, the gate judges the edited command. The
+   * engine is told of the approval.
+   */
+  #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
+    const { effect: id, digest = '', command } = fact
+    const effect = this.#open.get(id)?.effect
+    this.#change(id, { phase: 'owed', approved: digest, ...(effect?.kind === 'exec' && command !== undefined ? { effect: { ...effect, command } } : {}) })
+    this.#handToEngine(fact)
+  }
+
+  #refuse (effect: string, by: 'policy' | 'person' | 'budget', reason: string): void {
+    const refused = this.#open.get(effect)?.effect
+    this.#close(effect, { kind: 'refused', effect, by, reason, ...(refused?.kind === 'exec' ? { command: refused.command } : {}) })
+  }
+
+  /** Ends an effect. Does nothing for an effect that has ended already. */
+  #close (id: string, fact: End): void {
+    const open = this.#open.get(id)
+    if (open === undefined) return
+    this.#open.delete(id)
+    // The budget that a child has used replaces the part that was reserved for the child.
+    if ('spent' in fact) this.#used = addSpent(this.#used, fact.spent)
+    this.#notices.push(...toolEnded(open, fact, this.#stamp.at), ...childEnded(this.#before.id, open, fact))
+    this.#handToEngine(fact)
+  }
+
+  #handToEngine (fact: Fact): void {
+    const moment = { session: this.#before.id, seq: this.#seq, at: this.#stamp.at, effects: this.#asked, notices: this.#notices.length }
+    const { engine, effects, notices } = this.#engine.take(fact, moment)
+    this.#engine = engine
+    this.#notices.push(...notices)
+    this.#asked += effects.length
+    for (const effect of effects) this.#open.set(effect.id, { effect, phase: 'owed' })
+  }
+
+  #change (id: string, change: Partial<OpenEffect>): void {
+    const open = this.#open.get(id)
+    if (open !== undefined) this.#open.set(id, { ...open, ...change })
+  }
+
+  #session (): Session {
+    const { id, start, createdAt, bytes } = this.#before
+    const session: Session = {
+      id,
+      start,
+      createdAt,
+      bytes,
+      seq: this.#seq,
+      token: this.#stamp.token,
+      updatedAt: this.#stamp.at,
+      engine: this.#engine,
+      open: this.#open,
+      used: this.#used,
+      lastInput: this.#lastInput,
+      doubtful: this.#doubtful,
+      asked: this.#people,
+      status: 'running'
+    }
+    return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }
+  }
+}
+
+function tokensOf (usage: Usage | undefined): number {
+  return usage === undefined ? 0 : usage.input + usage.output
+}
+
+/**
+ * The error that an engine, when it reads a session's log again, asks for other effects (model calls, commands) than the log records. This
+ * happens when an engine was changed without a new version.
+ */
+export class EngineDiverged extends Error {
+  override readonly name = 'EngineDiverged'
+}
+
+/** The error that this program has no engine of the name and version that a session was started with. */
+export class EngineUnknown extends Error {
+  override readonly name = 'EngineUnknown'
+}
+
+/** The engines of this program (the rules of each kind of session), by name with version. */
+export type Engines = ReadonlyMap<string, EngineStart>
+
+/**
+ * Computes the session after one more transition (entry) of its log.
+ * @param session the session before the transition; `undefined` for the first transition
+ * @throws EngineDiverged when the engine now asks for other effects than those that were recorded; EngineUnknown
+ */
+export function foldTransition (id: string, session: Session | undefined, transition: Transition, engines: Engines): Session {
+  const { fact } = transition
+  const gate = recordedGate(transition)
+  const next = session === undefined ? first(id, transition, engines, gate) : advance(session, fact, gate, transition).session
+  const recorded = [...transition.begun, ...transition.held.map(({ effect }) => effect), ...transition.denied]
+  const missed = recorded.find(({ id: effect }) => !gate.seen.has(effect))
+  if (missed !== undefined) throw new EngineDiverged(`transition ${transition.seq} began effect ${missed.id}, which the engine does not ask for`)
+  return next
+}
+
+function first (id: string, transition: Transition, engines: Engines, gate: Gate): Session {
+  const { fact } = transition
+  if (fact.kind !== 'started') throw new EngineDiverged(`the first transition is "${fact.kind}"`)
+  const engine = engines.get(fact.start.engine)
+  if (engine === undefined) throw new EngineUnknown(`no engine ${fact.start.engine} is here`)
+  return begin(id, fact.start, engine, gate, transition).session
+}
+
+/**
+ * A gate (which decides whether an effect may begin) that repeats the decisions recorded in a transition. An effect that the transition
+ * does not name is not begun.
+ */
+function recordedGate ({ seq, begun, held, denied }: Transition): Gate & { readonly seen: ReadonlySet<string> } {
+  const seen = new Set<string>()
+  const decide = (_session: Session, { effect }: OpenEffect): ReturnType<Gate> => {
+    const digest = digestOf(effect)
+    const began = begun.find(({ id }) => id === effect.id)
+    const asked = held.find(each => each.effect.id === effect.id)
+    const refused = denied.find(({ id }) => id === effect.id)
+    seen.add(effect.id)
+    if ((began !== undefined && (began.kind !== effect.kind || began.digest !== digest)) || (asked !== undefined && asked.digest !== digest)) {
+      throw new EngineDiverged(`effect ${effect.id} of transition ${seq} is another than the one that was recorded`)
+    }
+    if (began !== undefined) return { answer: 'allow' }
+    if (asked !== undefined) return { answer: 'ask', rule: asked.rule, about: asked.about }
+    return refused === undefined ? { answer: 'owe' } : { answer: 'deny', by: refused.by, reason: refused.reason }
+  }
+  return Object.assign(decide, { seen })
+}

@@ -1,0 +1,201 @@
+import { createHash } from 'node:crypto'
+import { approvalOutdated, requestInvalid } from '../base/errors.ts'
+import { canonicalJson, type JsonObject } from '../base/json.ts'
+import { contentOf } from './effects.ts'
+import type { Decision, Effect, Fact, Held, Notice } from './model.ts'
+import { type OpenEffect, openIn, type Session } from './session.ts'
+
+/** A person's answer to an approval (the question whether an effect may be performed). */
+export interface PersonsAnswer {
+  readonly by: string
+  readonly decision: Decision
+  readonly reason?: string | undefined
+  /** The command that the person wants instead of the one that was shown. */
+  readonly command?: string | undefined
+  /**
+   * The digest of the approval as the person saw it, which proves that the answer is about the present content.
+   * @default the digest at the time of the question
+   */
+  readonly digest?: string | undefined
+}
+
+/** A person's answer to an approval, as it was written to the session's log. */
+export interface Decided extends Omit<PersonsAnswer, 'digest'> {
+  /** When the answer was written, in ms since 1970. */
+  readonly at: number
+}
+
+/** An approval (a question to a person) from a session's log, answered or not. */
+export interface PastApproval {
+  readonly effect: Effect
+  /** The approval as it was shown when the person was asked. */
+  readonly asked: Approval
+  /** The answer; `undefined` where the session ended before anybody answered. */
+  readonly decided: Decided | undefined
+}
+
+/**
+ * The fact (what happened, for the session's log) that a person's answer leads to. `decided`: the answer counts. `took`: the person is asked
+ * again, because the content has changed since the question.
+ */
+export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
+
+/**
+ * Turns a person's answer about a held effect (one that waits for an approval) into the fact for the session's log; `undefined` when the
+ * effect is not held.
+ * @throws APPROVAL_OUTDATED when the person was shown another content; REQUEST_INVALID when the answer replaces the command of an effect that
+ * is not a command
+ */
+export function decisionOn (
+  session: Session,
+  effect: string,
+  { by, decision, reason, command, digest }: PersonsAnswer,
+  aboutOf: AboutEffect
+): AnswerFact | undefined {
+  const open = session.open.get(effect)
+  if (open?.phase !== 'held') return undefined
+  const waiting = approvalOf(session, open, aboutOf)
+  const asked = session.asked.get(effect)?.digest
+  const isSeen = decision === 'approve' || digest !== undefined
+  if (isSeen && (digest ?? asked) !== waiting.digest) {
+    // The operator's configuration has changed since the question. Asking again tells all followers the current content.
+    if (asked !== waiting.digest) return { kind: 'took', repeats: [effect] }
+    throw approvalOutdated(session.id, describeApproval(waiting))
+  }
+  const why = reason === undefined ? {} : { reason }
+  if (decision === 'reject') return { kind: 'decided', effect, by, decision, ...why }
+  if (command === undefined || command === commandOf(open.effect)) return { kind: 'decided', effect, by, decision, digest: waiting.digest, ...why }
+  if (open.effect.kind !== 'exec') throw requestInvalid('command: expected none: only a command can be replaced by another', { part: 'body' })
+  const edited = { ...open.effect, command }
+  return { kind: 'decided', effect, by, decision, digest: approvalDigest(session.id, edited, aboutOf(session, edited)), command, ...why }
+}
+
+/** Whether a person's answer equals the answer that was given already. That is so for a repeated request or a second click, which is no conflict. */
+export function isSameAnswer (answer: PersonsAnswer, asked: Effect, decided: Decided): boolean {
+  const proposed = commandOf(asked)
+  return decided.by === answer.by && decided.decision === answer.decision && (decided.command ?? proposed) === (answer.command ?? proposed)
+}
+
+function commandOf (effect: Effect): string | undefined {
+  return effect.kind === 'exec' ? effect.command : undefined
+}
+
+/**
+ * An approval: the question to a person whether one effect of a session (an action of the service, such as a command) may be performed,
+ * with what the person is shown.
+ */
+export interface Approval {
+  readonly session: Session
+  /** The id of the effect that waits for the person's answer. */
+  readonly effect: string
+  readonly rule: string
+  /**
+   * The digest (a SHA-256) of the content that the person is shown and of the effect's id. An equal command at a later step has another
+   * id, so another digest.
+   */
+  readonly digest: string
+  /** The content that the person is shown: the effect and its circumstances. */
+  readonly content: JsonObject
+  /** When the person was asked, in ms since 1970. */
+  readonly askedAt: number
+}
+
+/** Gives the circumstances of an effect as they are now, such as host and folder: what a person has to know to decide whether the effect may be performed. */
+export type AboutEffect = (session: Session, effect: Effect) => JsonObject
+
+/**
+ * The longest output of the session's last command that an approval shows, in UTF-16 units. It is short because approvers are perhaps not allowed
+ * to read the session itself.
+ */
+const MAX_OUTPUT = 2048
+
+/** The id of an approval: its session's id and its effect's id, such as `9f…:4.0`. */
+export function approvalId (session: string, effect: string): string {
+  return `${session}:${effect}`
+}
+
+/** Splits the id of an approval into the ids of its session and its effect. @returns `undefined` for a text that is not the id of an approval */
+export function parseApprovalId (id: string): { readonly session: string, readonly effect: string } | undefined {
+  const [, session, effect] = /^([0-9a-f]{32}):(\d{1,9}\.\d{1,9})$/.exec(id) ?? []
+  return session === undefined || effect === undefined ? undefined : { session, effect }
+}
+
+/**
+ * The whole content that a person is shown to decide about an effect (an action of the service, such as a command): the effect itself,
+ * and its circumstances.
+ */
+function askedContent (effect: Effect, about: JsonObject): JsonObject {
+  return { ...contentOf(effect), ...about }
+}
+
+/**
+ * The digest of the content that a person is shown to decide about an effect, as SHA-256. It is equal only for the same effect of the
+ * same session under the same circumstances.
+ */
+export function approvalDigest (session: string, effect: Effect, about: JsonObject): string {
+  return createHash('sha256').update(canonicalJson({ session, effect: effect.id, content: askedContent(effect, about) })).digest('hex')
+}
+
+/**
+ * The notice (an event for a session's followers) that a person is asked about an effect.
+ * @param digest of the content that the person is shown
+ * @param until when the question expires, in ms since 1970
+ */
+export function approvalAsked (session: string, { effect, rule, about }: Held, digest: string, until: number): Notice {
+  const id = approvalId(session, effect.id)
+  return { type: 'approval', data: { effect: effect.id, id, digest, rule, expiresAt: new Date(until).toISOString(), ...askedContent(effect, about) } }
+}
+
+/** The notice (an event for a session's followers) of a person's decision about an effect. */
+export function approvalDecided (session: string, { effect, by, decision, command, reason }: Extract<Fact, { kind: 'decided' }>): Notice {
+  const edited = { ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+  return { type: 'approval', data: { effect, id: approvalId(session, effect), decision, by, ...edited } }
+}
+
+/**
+ * The approvals of a session that wait for a person's answer.
+ * @param aboutOf gives the circumstances of an effect.
+ * @default the circumstances at the time of the question
+ */
+export function approvalsIn (session: Session, aboutOf?: AboutEffect): readonly Approval[] {
+  return openIn(session, 'held').map(open => approvalOf(session, open, aboutOf))
+}
+
+/** The approval for a held effect, which is one that waits for a person's answer. @param aboutOf see `approvalsIn` */
+export function approvalOf (session: Session, { effect, question }: Pick<OpenEffect, 'effect' | 'question'>, aboutOf?: AboutEffect): Approval {
+  const about = aboutOf?.(session, effect) ?? question?.about ?? {}
+  return {
+    session,
+    effect: effect.id,
+    rule: question?.rule ?? '',
+    digest: approvalDigest(session.id, effect, about),
+    content: askedContent(effect, about),
+    askedAt: question?.at ?? session.updatedAt
+  }
+}
+
+/** Finds an effect by the digest that its approval was shown with, even if a person has answered already. @returns id of the effect, if any */
+export function effectShownWith ({ asked }: Session, digest: string): string | undefined {
+  return [...asked].find(([, shown]) => shown.digest === digest)?.[0]
+}
+
+/** Formats an approval (the question to a person whether an effect may be performed) for replies to clients. */
+export function describeApproval ({ session, effect, rule, digest, content, askedAt }: Approval) {
+  const { id, start: { definition, owner, budget, parent }, updatedAt, engine: { view: { progress } } } = session
+  return {
+    id: approvalId(id, effect),
+    session: id,
+    root: parent?.root ?? id,
+    path: [...(parent?.line ?? []).map(each => each.definition), definition],
+    definition,
+    owner,
+    title: progress?.title ?? definition,
+    rule,
+    digest,
+    effect: content,
+    askedAt: new Date(askedAt).toISOString(),
+    expiresAt: new Date(updatedAt + budget.idle).toISOString(),
+    ...(progress?.step === undefined ? {} : { step: progress.step, maxSteps: progress.maxSteps ?? progress.step }),
+    ...(progress?.lastOutput === undefined || progress.lastOutput === '' ? {} : { lastOutput: progress.lastOutput.slice(-MAX_OUTPUT) })
+  }
+}

@@ -1,0 +1,196 @@
+import { LRUCache } from 'lru-cache'
+import type { JsonObject } from '../base/json.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import type { ActiveEffect, Outcome, Performer } from './effects.ts'
+import { ENDED, type Fact } from './model.ts'
+import type { Session } from './session.ts'
+import { patiently, type SessionStore } from './store/session-store.ts'
+import type { Commit, Replica } from './fact-writer.ts'
+
+/** The most effects of which this process remembers that it has performed them. */
+const REMEMBERED = 10_000
+
+/** The effects (model calls, commands …) that this process performs now, by session, and the ids of the effects that it performed lately. */
+export class RunningEffects {
+  readonly #controllers = new Map<string, Map<string, AbortController>>()
+  // The cache is limited by the sum of sizes, where each entry has the size 1. Limited by a number of entries, the cache would reserve the memory
+  // for all entries at once.
+  readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
+
+  /** The ids of sessions for which this process performs an effect now. */
+  get sessions (): string[] {
+    return [...this.#controllers.keys()]
+  }
+
+  has (session: string, effect: string): boolean {
+    return this.#controllers.get(session)?.has(effect) === true
+  }
+
+  hasAny (session: string): boolean {
+    return this.#controllers.has(session)
+  }
+
+  /** Whether this process remembers that it has performed an effect. The log does not always tell that: the store may have lost the last entries. */
+  wasPerformed (session: string, effect: string): boolean {
+    return this.#performed.has(`${session}:${effect}`)
+  }
+
+  /** Runs `work`, which performs an effect. Until `work` has ended, the effect counts as running. */
+  async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const controller = new AbortController()
+    this.#performed.set(`${session}:${effect}`, true)
+    const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
+    this.#controllers.set(session, running.set(effect, controller))
+    await work(controller.signal)
+    // The same effect may have begun again meanwhile, with another controller.
+    if (running.get(effect) === controller) running.delete(effect)
+    if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
+  }
+
+  /** Aborts running effects of a session. @param isUnwanted says which effects to abort. @default all */
+  abort (session: string, isUnwanted: (effect: string) => boolean = () => true): void {
+    for (const [effect, controller] of this.#controllers.get(session) ?? []) if (isUnwanted(effect)) controller.abort()
+  }
+
+  abortAll (): void {
+    for (const session of this.sessions) this.abort(session)
+  }
+}
+
+/**
+ * Watches the sessions for which this process performs effects, so that the process hears of log entries that other replicas add, such as
+ * a stop or an approval.
+ */
+export class Watches {
+  readonly #store: SessionStore
+  readonly #onNews: (id: string, seq: number) => void
+  readonly #onLive: (live: JsonObject) => void
+  readonly #open = new Map<string, Promise<() => void>>()
+  /** The ids of sessions that stay watched while no effect runs for them. */
+  readonly #kept = new Set<string>()
+
+  /**
+   * Creates the object; no session is watched yet.
+   * @param onNews called with a session's id and the number of a new entry of its log, or `Infinity` when there are perhaps new entries
+   * @param onLive called with each live message (a message that is not stored in the log)
+   */
+  constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
+    this.#store = store
+    this.#onNews = onNews
+    this.#onLive = onLive
+  }
+
+  /** Watches a session for transitions of other processes until `release` is called, also while this process performs no effect of the session. */
+  keep (id: string): void {
+    this.#kept.add(id)
+    this.open(id)
+  }
+
+  release (id: string): void {
+    this.#kept.delete(id)
+    this.close(id)
+  }
+
+  open (id: string): void {
+    if (this.#open.has(id)) return
+    const look = (): void => { this.#onNews(id, Infinity) }
+    const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
+    const watch = this.#store.watch(id, listener).catch(() => () => {})
+    this.#open.set(id, watch)
+    // Log entries that were added before the store began to watch did not reach the listener, so `onNews` is called once in any case.
+    void watch.then(look)
+  }
+
+  close (id: string): void {
+    if (this.#kept.has(id)) return
+    const watch = this.#open.get(id)
+    this.#open.delete(id)
+    void watch?.then(stop => { stop() })
+  }
+
+  /** Stops watching all sessions; resolves when the store tells this process of no more entries. */
+  async closeAll (): Promise<void> {
+    for (const watch of this.#open.values()) (await watch)()
+  }
+}
+
+export interface EffectDriverOptions {
+  readonly replica: Replica
+  readonly store: SessionStore
+  readonly performer: Performer
+  readonly running: RunningEffects
+  readonly watches: Watches
+  readonly log: Log
+  readonly commit: Commit
+  /** Called with a session's id when the outcome of one of its effects cannot be written to the log. */
+  readonly onFailed: (id: string, error: unknown) => Promise<void>
+}
+
+/** Performs the effects (model calls, commands …) that this process has begun, and writes to the session's log how each of them ended. */
+export class EffectDriver {
+  readonly #options: EffectDriverOptions
+
+  constructor (options: EffectDriverOptions) {
+    this.#options = options
+  }
+
+  /** Performs an effect of a session; resolves when the outcome is written to the log. */
+  async perform (session: Session, effect: ActiveEffect): Promise<void> {
+    const { running, watches } = this.#options
+    const { id } = session
+    await running.run(id, effect.id, async signal => {
+      watches.open(id)
+      const outcome = await this.#outcomeOf(session, effect, signal)
+      // An effect can succeed although it was aborted, so a result is written. A failure of an aborted effect only says that it was aborted.
+      if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
+      else if (outcome.kind === 'unknown') await this.#endUnconfirmed(id, effect)
+    })
+    if (!running.hasAny(id)) watches.close(id)
+  }
+
+  /** Aborts effects that this process still performs, though the session's log says that they have ended, or that another replica performs them. */
+  abortStale ({ id, open }: Session): void {
+    const { running, replica } = this.#options
+    running.abort(id, effect => open.get(effect)?.by !== replica.id)
+  }
+
+  /**
+   * Reports an aborted effect that perhaps still runs. Only for a session that has ended, the report is written to the log. For a session that goes
+   * on, the next replica that takes the session records that the effect's end is unknown.
+   */
+  async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
+    const target = effect.kind === 'exec' ? effect.target : undefined
+    const about = { session: id, effect: effect.id, kind: effect.kind, target }
+    this.#options.log.warn(about, 'something was ended, and nobody has confirmed that: it may run on')
+    await this.#end(id, effect, { kind: 'unknown' }, ({ status }) => ENDED.has(status))
+  }
+
+  async #outcomeOf (session: Session, effect: ActiveEffect, signal: AbortSignal): Promise<Outcome> {
+    const { store, performer } = this.#options
+    try {
+      return await performer.perform(session, effect, signal, live => { store.publish(session.id, live) })
+    } catch (error) {
+      return { kind: 'failure', code: 'INTERNAL', message: (error as Error).message }
+    }
+  }
+
+  /**
+   * Writes to the session's log how an effect ended, as soon as the store can be reached.
+   * @param isWanted decides whether to write the outcome.
+   * @default only while the log says that this replica performs the effect
+   */
+  async #end (id: string, effect: ActiveEffect, outcome: Outcome, isWanted = (session: Session): boolean => this.#isOwn(session, effect)): Promise<void> {
+    const { replica: { closing }, commit, onFailed } = this.#options
+    const { kind, ...rest } = outcome
+    const decide = (session: Session): Fact | undefined => isWanted(session) ? { kind, effect: effect.id, ...rest } as Fact : undefined
+    try {
+      await patiently(closing, () => commit(id, decide))
+    } catch (error) {
+      await onFailed(id, error)
+    }
+  }
+
+  #isOwn ({ open }: Session, { id }: ActiveEffect): boolean {
+    return open.get(id)?.by === this.#options.replica.id
+  }
+}

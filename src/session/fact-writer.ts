@@ -1,0 +1,263 @@
+import { randomUUID } from 'node:crypto'
+import { approvalDecided, approvalNotFound, approvalOutdated, sessionEnded, sessionNotFound } from '../base/errors.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import { advance, type Advanced, begin, type Engines, EngineUnknown, type Stamp } from './advance-session.ts'
+import {
+  type AnswerFact, type Approval, approvalId, approvalOf, approvalsIn, type Decided, decisionOn, describeApproval, isSameAnswer, type PastApproval,
+  type PersonsAnswer
+} from './approvals.ts'
+import { type Circumstances, type Gate, owingGate } from './gate.ts'
+import { type Effect, ENDED, type Fact, type Start } from './model.ts'
+import { KeyedMutex, LogLost, type SessionLog } from './session-log.ts'
+import { driverOf, isWaiting, openIn, type Session } from './session.ts'
+import type { Append, SessionStore } from './store/session-store.ts'
+
+/** Appends the fact that `decide` returns to a session's log; appends nothing when `decide` returns `undefined`. */
+export type Commit = (id: string, decide: (session: Session) => Fact | undefined) => Promise<Session>
+
+/** The approvals of sessions: the questions to people whether effects (such as commands) may be performed, and their answers. */
+export class Approvals {
+  readonly #log: SessionLog
+  readonly #about: Circumstances['about']
+  readonly #commit: Commit
+
+  /** @param about gives the circumstances, as they are now, of an effect that a person is asked about */
+  constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
+    this.#log = log
+    this.#about = about
+    this.#commit = commit
+  }
+
+  /** The approvals of a session that wait for an answer, with the circumstances as they are now. */
+  of (session: Session): readonly Approval[] {
+    return approvalsIn(session, this.#about)
+  }
+
+  /**
+   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it comes.
+   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was shown;
+   * APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. These two errors carry the approval that waits now, if there is
+   * one
+   * @param mayShow whether the person may be shown another effect that waits
+   */
+  async decide (
+    id: string,
+    effect: string,
+    answer: PersonsAnswer,
+    mayShow: (effect: Effect) => boolean
+  ): Promise<{ readonly session: Session, readonly decided: Decided }> {
+    let written: AnswerFact | undefined
+    const session = await this.#commit(id, before => (written = decisionOn(before, effect, answer, this.#about)))
+    if (written?.kind === 'took') throw approvalOutdated(id, this.of(session).filter(each => each.effect === effect).map(describeApproval)[0])
+    if (written !== undefined) return { session, decided: { ...written, at: session.updatedAt } }
+    const past = await this.past(session, effect)
+    if (past === undefined) throw approvalNotFound(approvalId(id, effect))
+    const { decided } = past
+    if (decided === undefined) throw sessionEnded(id, session.status)
+    if (isSameAnswer(answer, past.effect, decided)) return { session, decided }
+    const [next] = openIn(session, 'held').filter(open => mayShow(open.effect)).map(open => describeApproval(approvalOf(session, open, this.#about)))
+    throw approvalDecided(approvalId(id, effect), { ...decided, at: new Date(decided.at).toISOString() }, next)
+  }
+
+  /** Reads a past approval and its answer from the log; `undefined` for an effect about which nobody was asked. @throws SessionStoreError */
+  async past (session: Session, effect: string): Promise<PastApproval | undefined> {
+    const asked = session.asked.get(effect)
+    if (asked === undefined) return undefined
+    const transition = async (seq: number | undefined) => seq === undefined ? undefined : await this.#log.transition(session.id, seq)
+    const [asking, deciding] = await Promise.all([transition(asked.seq), transition(asked.decided)])
+    const held = asking?.held.find(each => each.effect.id === effect)
+    if (asking === undefined || held === undefined) return undefined
+    return {
+      effect: held.effect,
+      asked: approvalOf(session, { effect: held.effect, question: { ...held, at: asking.at } }),
+      decided: deciding?.fact.kind === 'decided' ? { ...deciding.fact, at: deciding.at } : undefined
+    }
+  }
+}
+
+/** The process that has to drive a session (perform its effects): this process, a certain other one, or any process. */
+type Place = 'here' | 'elsewhere' | 'anywhere'
+
+/** The terminals (shells that people type into) that this process holds, by the id of the terminal's session. */
+export interface HeldTerminals {
+  has (terminal: string): boolean
+}
+
+/** The disks with workspaces that this process has, by id. */
+export interface HeldDisks {
+  has (disk: string): boolean
+  ids (): readonly string[]
+}
+
+export const NO_DISKS: HeldDisks = { has: () => false, ids: () => [] }
+
+export const NO_TERMINALS: HeldTerminals = { has: () => false }
+
+/** The type of the live message by which a process tells the holder of a terminal, or of a disk, that a session of it has to go on. */
+export const IN_TERMINAL = 'terminal.session'
+
+/**
+ * Decides which process has to drive a session (perform its effects). When the session's commands run in a terminal (a shell that a person types
+ * into), that is the process that holds the terminal; when the session works on files, any process that has their disk.
+ */
+export class Residence {
+  readonly #store: Pick<SessionStore, 'head'>
+  readonly #held: HeldTerminals
+  readonly #disks: HeldDisks
+
+  constructor (store: Pick<SessionStore, 'head'>, held: HeldTerminals, disks: HeldDisks) {
+    this.#store = store
+    this.#held = held
+    this.#disks = disks
+  }
+
+  /** Whether a session has not ended, and its terminal or its disk is of this process. */
+  isHere ({ start: { terminal, disk }, status }: Pick<Session, 'start' | 'status'>): boolean {
+    return !ENDED.has(status) && (terminal === undefined ? disk !== undefined && this.#disks.has(disk.id) : this.#held.has(terminal))
+  }
+
+  /** Which process has to drive a session (perform its effects). @throws SessionStoreError */
+  async of (session: Pick<Session, 'start' | 'status'>): Promise<Place> {
+    const { start: { terminal, disk }, status } = session
+    if ((terminal ?? disk) === undefined || ENDED.has(status)) return 'anywhere'
+    if (this.isHere(session)) return 'here'
+    if (terminal === undefined) return 'elsewhere'
+    const head = await this.#store.head(terminal)
+    return head === undefined || ENDED.has(head.status) ? 'anywhere' : 'elsewhere'
+  }
+}
+
+/** This process as a replica: one of the service processes that share the sessions of a store. */
+export interface Replica {
+  /** A random id of this process. */
+  readonly id: string
+  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
+  readonly lease: number
+  /** Aborts when the process closes. */
+  readonly closing: AbortSignal
+}
+
+export interface FactWriterOptions {
+  readonly replica: Replica
+  readonly engines: Engines
+  readonly sessions: SessionLog
+  readonly residence: Residence
+  readonly gate: Gate
+  readonly log: Log
+  /** Called with each transition (log entry) that this process has written. */
+  readonly onWritten: (advanced: Advanced) => void
+  /** Called with the id of a session when the store has lost a part of the session's log. */
+  readonly onLost: (id: string) => void
+}
+
+/** Adds facts (what happened: an input, a result) to sessions: computes the transition that follows from a fact, and appends it to the session's log. */
+export class FactWriter {
+  readonly #options: FactWriterOptions
+  readonly #mutex = new KeyedMutex()
+
+  constructor (options: FactWriterOptions) {
+    this.#options = options
+  }
+
+  /** Begins a session; returns the existing session when one with this id was begun already. @throws EngineUnknown, SessionStoreError */
+  async start (id: string, start: Start): Promise<Session> {
+    const { sessions, engines, residence, gate, onWritten } = this.#options
+    return await this.exclusively(id, async () => {
+      const known = await sessions.load(id)
+      if (known !== undefined) return known
+      const engine = engines.get(start.engine)
+      if (engine === undefined) throw new EngineUnknown(`no engine ${start.engine} is here`)
+      const isElsewhere = await residence.of({ start, status: 'running' }) === 'elsewhere'
+      const advanced = begin(id, start, engine, this.#isClosed || isElsewhere ? owingGate : gate, this.#stamp())
+      if (await sessions.append(advanced, undefined, isElsewhere ? undefined : this.#driverOf(advanced.session), this.#dueOf(advanced.session))) {
+        onWritten(advanced)
+        return advanced.session
+      }
+      return await sessions.load(id) ?? advanced.session
+    })
+  }
+
+  /**
+   * Adds a fact to a session. When another writer is first, calls `decide` again with the session's new state, as often as needed. The first call
+   * gets the session from the cache. An outdated session does no harm: the store refuses the append. When `decide` returns no fact, or throws, for
+   * the cached session, `decide` is called again with the session as it is in the store.
+   * @param decide gives the fact, or `undefined` to leave the session as it is
+   * @param isTaken whether the store gave the session to this replica because it was due
+   * @throws SESSION_NOT_FOUND, and SESSION_ENDED when a part of the log is lost; EngineDiverged, SessionStoreError; what `decide` throws
+   */
+  async commit (id: string, decide: (session: Session) => Fact | undefined, isTaken = false): Promise<Session> {
+    const { sessions, replica, residence, gate, onWritten } = this.#options
+    return await this.exclusively(id, async () => {
+      for (let known = isTaken ? undefined : sessions.peek(id); ; known = undefined) {
+        const before = known !== undefined && wouldAdd(known, decide) ? known : await sessions.load(id)
+        if (before === undefined) throw sessionNotFound(id)
+        // The previous driver (the replica that performed the effects) can still append after this replica took the session. The store then names
+        // that replica as the driver again. The effects still run there, so they must not count as lost.
+        if (isTaken && await sessions.driverOf(id) !== replica.id) return before
+        const fact = decide(before)
+        if (fact === undefined) return before
+        const driver = driverOf(before)
+        const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
+        const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
+        // All running effects of a session belong to one replica. So this replica begins none while the log names effects of another replica as running.
+        const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
+        const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
+        if (!await this.#append(advanced, before, drives, isElsewhere)) continue
+        onWritten(advanced)
+        return advanced.session
+      }
+    })
+  }
+
+  /** Runs `work` while this process appends nothing else to the session's log. */
+  async exclusively<T> (id: string, work: () => Promise<T>): Promise<T> {
+    return await this.#mutex.run(id, work)
+  }
+
+  /** Appends a transition to a session's log. @param isElsewhere whether another process holds the session's terminal, and so has to drive the session */
+  async #append (advanced: Advanced, before: Session, drives: boolean, isElsewhere: boolean): Promise<boolean> {
+    const { sessions, log, onLost } = this.#options
+    const { session } = advanced
+    try {
+      if (!drives) return await sessions.append(advanced, before, undefined, isElsewhere ? this.#dueOf(session) : 'keep')
+      return await sessions.append(advanced, before, this.#driverOf(session), this.#dueOf(session))
+    } catch (error) {
+      if (!(error instanceof LogLost)) throw error
+      const { message, top } = error
+      log.error({ session: before.id, reason: message }, 'the store has lost a part of a session')
+      onLost(before.id)
+      await sessions.stopBroken(before.id, { code: 'LOG_LOST', message, top })
+      throw sessionEnded(before.id, `LOG_LOST: ${message}`)
+    }
+  }
+
+  get #isClosed (): boolean {
+    return this.#options.replica.closing.aborted
+  }
+
+  #stamp (): Stamp {
+    return { at: Date.now(), token: randomUUID(), by: this.#options.replica.id }
+  }
+
+  /**
+   * The id of the driver (the replica that performs the effects) for the session's head, after this replica has written a transition: this replica's
+   * own id, or `undefined` when the session only waits for a person or has ended, or when this process closes.
+   */
+  #driverOf (session: Session): string | undefined {
+    return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id
+  }
+
+  #dueOf (session: Session): Append['due'] {
+    if (ENDED.has(session.status)) return 'never'
+    if (isWaiting(session)) return session.start.budget.idle
+    return this.#isClosed ? 0 : this.#options.replica.lease
+  }
+}
+
+function wouldAdd (session: Session, decide: (session: Session) => Fact | undefined): boolean {
+  try {
+    return decide(session) !== undefined
+  } catch {
+    return false
+  }
+}

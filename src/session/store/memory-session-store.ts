@@ -1,0 +1,99 @@
+import { ENDED } from '../model.ts'
+import { checkAppend, type Entry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
+import { cursorOf, indexed, parseCursor, SessionIndex } from './session-index.ts'
+
+export interface MemorySessionStoreOptions {
+  /** How long an ended session is kept, in ms. */
+  readonly keep: number
+  /** The clock, in ms since 1970. @default Date.now */
+  readonly now?: () => number
+}
+
+interface Kept { readonly entry: Entry, readonly token: string }
+
+/** A session store in the memory of this process, for tests and for trying things out. The sessions are lost when the process ends. */
+export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
+  const logs = new Map<string, Kept[]>()
+  const index = new SessionIndex()
+  /** The time at which the store forgets each ended session, in ms since 1970, by the session's id. The earliest time is first. */
+  const ends = new Map<string, number>()
+  const listeners = new SessionListeners()
+  let closed = false
+
+  /** Every method but `publish` calls this first. Forgets the ended sessions that were kept long enough. @throws SessionStoreError after `close` */
+  function enter (): void {
+    if (closed) throw new SessionStoreError('the store is closed')
+    for (const [id, end] of ends) {
+      if (end > now()) break
+      ends.delete(id)
+      logs.delete(id)
+      index.delete(id)
+    }
+  }
+
+  return {
+    async append (append) {
+      enter()
+      checkAppend(append)
+      const { id, transition: { seq, token }, entry: kept } = append
+      const log = logs.get(id) ?? []
+      const last = log.at(-1)
+      const top = last && { seq: last.entry.seq, token: last.token }
+      if (!isNext(append, top)) return refusal(append, top, log[seq - 1]?.token)
+      logs.set(id, log)
+      log.push({ entry: kept, token })
+      const entry = indexed(append, index.get(id), now())
+      index.put(entry)
+      ends.delete(id)
+      if (ENDED.has(entry.head.status)) ends.set(id, now() + keep)
+      // Listeners are called later, so that an error of a listener does not fail the append.
+      queueMicrotask(() => listeners.appended(id, seq))
+      return 'ok'
+    },
+    async * read (id, after) {
+      enter()
+      const log = logs.get(id) ?? []
+      const end = log.length
+      for (let start = after; start < end; start += PAGE_SIZE) yield log.slice(start, Math.min(end, start + PAGE_SIZE)).map(({ entry }) => entry)
+    },
+    async head (id) {
+      enter()
+      return index.get(id)?.head
+    },
+    async hasOpen () {
+      enter()
+      return index.hasOpen()
+    },
+    async countOpen (owner) {
+      enter()
+      return index.countOpen(owner)
+    },
+    async list (query) {
+      enter()
+      const all = index.list(query, parseCursor(query.cursor))
+      const heads = all.slice(0, query.limit)
+      const last = heads.at(-1)
+      return { heads, next: last !== undefined && all.length > heads.length ? cursorOf(last) : undefined }
+    },
+    async take (by, limit, lease, engines) {
+      enter()
+      return index.take(by, limit, lease, now(), engines)
+    },
+    async renew (by, ids, lease) {
+      enter()
+      return ids.flatMap(id => index.renew(by, id, lease, now()) ?? [])
+    },
+    publish (id, live) {
+      queueMicrotask(() => listeners.live(id, live))
+    },
+    async watch (id, listener) {
+      enter()
+      return listeners.add(id, listener)
+    },
+    problem: () => closed ? 'the store is closed' : undefined,
+    async close () {
+      closed = true
+      listeners.clear()
+    }
+  }
+}

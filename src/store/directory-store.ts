@@ -1,0 +1,529 @@
+import { randomUUID } from 'node:crypto'
+import { type FSWatcher, watch } from 'node:fs'
+import { lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import pLimit from 'p-limit'
+import { JsonError, parseJson } from '../base/json.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import { createGatherer } from './gather.ts'
+import {
+  type ChangeListener, type Expected, type RemoveOutcome, type Store, type StoredValue, StoreError, type StoreKeys, type StoreStatus, type WriteOutcome,
+  type WriteRefusal
+} from './store.ts'
+import { fileToKey, isAbsent, isDotpromptFile, isInside, isPresent, isValueFile, isYamlFile, keyToFiles, writeProblem } from './directory-paths.ts'
+import { createTrueFolders, listDirectory, MAX_DEPTH, readKey } from './directory-read.ts'
+
+/** A key to write, with the folder of the store. */
+interface DirectoryKey {
+  /** The store's folder, as a path without symbolic links. */
+  readonly root: string
+  readonly key: string
+  readonly keys: StoreKeys
+}
+
+const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
+
+/**
+ * Writes a text as the file of a key. The file that the key has already is replaced; YAML stays YAML where that is possible. A new file is JSON. A text
+ * that is no JSON becomes a file such as `SKILL.md`, if the key's kind has one. A reader sees the old file or the new one, also after a power cut. Calls for
+ * one folder must not overlap. What another program writes between the check and the change is lost, as always when two programs write one file.
+ * @throws StoreError when the disk is in trouble
+ */
+function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+  return changing(place, expected, async (files, known): Promise<WriteOutcome> => {
+    const present = await firstPresent(files)
+    if (present !== undefined && isDotpromptFile(present)) return { kind: 'kept', reason: `${basename(present)} ${OF_DOTPROMPT}` }
+    const { path, content } = await contentOf(files, present, text)
+    const folder = await makeFolder(place.root, dirname(path))
+    if (folder === undefined) return 'impossible'
+    await replaceFile(folder, basename(path), content)
+    if (present !== undefined && present !== path) await unlink(present)
+    return known.kind === 'missing' ? 'created' : 'replaced'
+  })
+}
+
+/**
+ * Gives the path and content of the file for a text. A text that is no JSON goes into the own file of the key's kind, such as `SKILL.md`, if the kind
+ * has one. A YAML file stays YAML, unless the YAML would not be read back as the same value.
+ */
+async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
+  const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
+  if (own !== undefined && !isJson(text)) return { path: own, content: text }
+  const yaml = present !== undefined && isYamlFile(present) ? await toYaml(text) : undefined
+  return yaml === undefined ? { path: files[0] as string, content: text } : { path: present as string, content: yaml }
+}
+
+function isJson (text: string): boolean {
+  try {
+    parseJson(text)
+    return true
+  } catch (error) {
+    if (error instanceof JsonError) return false
+    throw error
+  }
+}
+
+/**
+ * Removes every file of a key (it can have a `.json` and a `.yaml` file, of which one is read). If that one alone were removed, the other would be read.
+ * @throws StoreError when the disk is in trouble
+ */
+function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
+  return changing(place, expected, async (files, known) => {
+    if (known.kind === 'missing') return 'missing'
+    // The preferred file is removed last, because it is the one that is read until then.
+    for (const file of files.toReversed()) await removeFile(file)
+    for (const folder of foldersOf(files)) await syncFolder(folder)
+    return 'removed'
+  })
+}
+
+/** Calls a function that changes the files of a key, if the key's value is the expected one. Returns a refusal of the file system instead of throwing it. */
+async function changing<T> (
+  { root, key, keys }: DirectoryKey,
+  expected: Expected | undefined,
+  change: (files: readonly string[], known: StoredValue) => Promise<T>
+): Promise<T | WriteRefusal> {
+  const files = keyToFiles(key, keys).map(file => join(root, file))
+  // A folder that nests deeper than `MAX_DEPTH` would make every listing of the store fail.
+  if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
+  try {
+    const known = await readKey(createTrueFolders(root), key, keys)
+    if (!isAs(expected, known)) return 'conflict'
+    if (await leadsOutside(root, files)) return 'impossible'
+    return await change(files, known)
+  } catch (error) {
+    const refusal = writeProblem(error)
+    if (refusal === undefined) throw new StoreError(`the file of ${key} cannot be written: ${(error as Error).message}`)
+    return refusal
+  }
+}
+
+function isAs (expected: Expected | undefined, known: StoredValue): boolean {
+  if (expected === undefined) return true
+  return expected.kind === 'missing' ? known.kind === 'missing' : known.kind === 'text' && known.text === expected.text
+}
+
+/** Whether a folder of a key's files lies outside of the store, because of symbolic links. */
+async function leadsOutside (root: string, files: readonly string[]): Promise<boolean> {
+  for (const folder of foldersOf(files)) {
+    const path = await truePathOf(folder)
+    if (path !== undefined && !isInside(root, path)) return true
+  }
+  return false
+}
+
+function foldersOf (files: readonly string[]): ReadonlySet<string> {
+  return new Set(files.map(file => dirname(file)))
+}
+
+/** Removes a file. A missing file, or a missing folder above it, is no error. */
+async function removeFile (file: string): Promise<void> {
+  await unlink(file).catch((error: unknown) => { if (!isAbsent(error)) throw error })
+}
+
+async function firstPresent (files: readonly string[]): Promise<string | undefined> {
+  for (const file of files) {
+    try {
+      await lstat(file)
+      return file
+    } catch (error) {
+      if (!isAbsent(error)) throw error
+    }
+  }
+  return undefined
+}
+
+/**
+ * Makes a folder and the folders above it, one by one, so that no folder is made behind a symbolic link that leads outside of the store.
+ * @returns the folder's true path; `undefined` when that is outside
+ */
+async function makeFolder (root: string, folder: string): Promise<string | undefined> {
+  const present = await truePathOf(folder)
+  if (present !== undefined) return isInside(root, present) ? present : undefined
+  const above = await makeFolder(root, dirname(folder))
+  if (above === undefined) return undefined
+  const made = join(above, basename(folder))
+  // `mkdir` fails if another program has just made the folder, or if the name is a symbolic link that leads nowhere.
+  await mkdir(made).catch((error: unknown) => { if (!isPresent(error)) throw error })
+  return await truePathOf(made) === made ? made : undefined
+}
+
+async function truePathOf (path: string): Promise<string | undefined> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (isAbsent(error)) return undefined
+    throw error
+  }
+}
+
+async function toYaml (json: string): Promise<string | undefined> {
+  const { jsonToYaml } = await import('./json-to-yaml.ts')
+  return jsonToYaml(json)
+}
+
+/** Replaces a file in one step: the content is written to a hidden file beside it, which listings and watches ignore, and which is then renamed. */
+async function replaceFile (folder: string, name: string, content: string): Promise<void> {
+  const temporary = join(folder, `.${randomUUID()}`)
+  try {
+    const file = await open(temporary, 'wx')
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, join(folder, name))
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(folder)
+}
+
+/**
+ * Flushes a folder to the disk, since a new file name is safe from a power cut only when its folder is on the disk. Windows can neither do this nor
+ * needs it.
+ */
+async function syncFolder (folder: string): Promise<void> {
+  const handle = await open(folder, 'r').catch(() => undefined)
+  try {
+    await handle?.sync()
+  } catch {
+    // Some network file systems cannot flush a folder to the disk.
+  } finally {
+    await handle?.close()
+  }
+}
+
+/** The listener that a watch of folders calls. */
+interface FolderWatchListener {
+  /** Called with a path at which something has changed. */
+  onPath (path: string): void
+  /** Called when a folder or a symbolic link was added or removed, with everything in it. */
+  onFolder (): void
+  /** Called with a reason when changes cannot be seen, and with `undefined` when they can be seen again. */
+  onProblem (reason: string | undefined): void
+}
+
+/** The watch on one folder, with the folder's identity: another folder that takes the same path has another identity. */
+interface Watched { readonly watcher: FSWatcher, readonly identity: string }
+
+/**
+ * Watches a folder and all folders below it. Each folder is watched before it is listed, so that no change in between is missed, and a folder that
+ * another one of the same name has replaced is watched anew. The package chokidar does neither. It also needs a watch for every single file, and a system
+ * allows only few watches, although a watched folder reports changes of its files by itself.
+ */
+export class FolderWatch {
+  readonly #listener: FolderWatchListener
+  readonly #watched = new Map<string, Watched>()
+  /** The folders that could not be watched, each with the reason. */
+  readonly #failed = new Map<string, string>()
+  #reported: string | undefined
+  #closed = false
+
+  constructor (listener: FolderWatchListener) {
+    this.#listener = listener
+  }
+
+  /** Watches a folder and those below it. Resolves when every later change will be seen. Symbolic links are not followed. */
+  async add (folder: string): Promise<void> {
+    try {
+      const identity = await identify(folder)
+      if (this.#closed || this.#watched.get(folder)?.identity === identity) return
+      this.#remove(folder)
+      const watcher = watch(folder, (_event, name) => { if (name !== null) this.#note(folder, name) })
+      watcher.on('error', error => {
+        this.#fail(folder, error)
+        this.#report()
+      })
+      this.#watched.set(folder, { watcher, identity })
+      const entries = await readdir(folder, { withFileTypes: true })
+      // If another folder has taken this name since `identify` was called, the watch is perhaps on the old folder, so the watch begins again.
+      if (await identify(folder) !== identity) return await this.add(folder)
+      await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
+    } catch (error) {
+      this.#fail(folder, error)
+    }
+    this.#report()
+  }
+
+  /** Tries again to watch the folders that could not be watched, up to the first one that still cannot. */
+  async retry (): Promise<void> {
+    for (const folder of [...this.#failed.keys()]) {
+      await this.add(folder)
+      if (this.#failed.has(folder)) return
+      this.#listener.onFolder()
+    }
+  }
+
+  close (): void {
+    this.#closed = true
+    for (const { watcher } of this.#watched.values()) watcher.close()
+    this.#watched.clear()
+  }
+
+  /**
+   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it can
+   * have as well: so both are noted.
+   */
+  #note (folder: string, name: string): void {
+    if (!takesPart(name)) return
+    for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
+      this.#listener.onPath(path)
+      void this.#follow(path)
+    }
+  }
+
+  /** Begins to watch a folder that was added at a path, or ends the watch of one that was removed. */
+  async #follow (path: string): Promise<void> {
+    const stats = await lstat(path).catch(() => undefined)
+    const isFolder = stats?.isDirectory() === true
+    const known = this.#watched.get(path)
+    if (this.#closed || (!isFolder && known === undefined && stats?.isSymbolicLink() !== true)) return
+    if (isFolder) await this.add(path)
+    else this.#remove(path)
+    if (!isFolder || this.#watched.get(path) !== known) this.#listener.onFolder()
+  }
+
+  #remove (folder: string): void {
+    this.#failed.delete(folder)
+    for (const [path, { watcher }] of this.#watched) {
+      if (path !== folder && !path.startsWith(folder + sep)) continue
+      watcher.close()
+      this.#watched.delete(path)
+    }
+  }
+
+  #fail (folder: string, error: unknown): void {
+    this.#remove(folder)
+    if (!isAbsent(error)) this.#failed.set(folder, `changes of files are not seen at once: ${(error as Error).message}`)
+  }
+
+  #report (): void {
+    const [reason] = this.#failed.values()
+    if (this.#closed || reason === this.#reported) return
+    this.#reported = reason
+    this.#listener.onProblem(reason)
+  }
+}
+
+/**
+ * Whether a file or folder of that name is watched: hidden ones are not. `..data` counts as not hidden, because Kubernetes swaps it to publish a new
+ * version of a mounted ConfigMap.
+ */
+function takesPart (name: string): boolean {
+  return name !== 'node_modules' && !/^\.[^.]/.test(name)
+}
+
+/** The most files that the store opens at the same time. */
+const OPEN_FILES = 32
+
+/** The most different warnings that the store remembers, so that each is logged only once. */
+const MAX_WARNINGS = 1000
+
+/** Runs a piece of work at a time when no other process of the service writes into the folder. Calls must not overlap. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+export interface DirectoryStoreOptions {
+  /** The folder of the store. It has one folder for each kind (`templates/`, …); a missing one counts as empty. */
+  readonly directory: string
+  readonly keys: StoreKeys
+  readonly log?: Log
+  /** Makes the processes of this service write into the folder one after the other. @default there is only one process */
+  readonly inTurn?: InTurn | undefined
+}
+
+/**
+ * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file gives its key. YAML is turned into JSON text, JSON is given
+ * unchanged. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
+ * @throws StoreError when there is no such folder
+ */
+export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
+  const path = resolve(directory)
+  const limit = pLimit(OPEN_FILES)
+  const oneWriteAtATime = pLimit(1)
+  const warned = new Set<string>()
+  const watches = new Set<() => Promise<void>>()
+  let hasLinks = false
+  let problem: string | undefined
+  let watchProblem: string | undefined
+  let closed = false
+
+  function warn (message: string): void {
+    if (warned.has(message)) return
+    if (warned.size >= MAX_WARNINGS) warned.clear()
+    warned.add(message)
+    log?.warn({ directory: path }, message)
+  }
+
+  /** Finds the true path of the store's folder. The configured folder can be a symbolic link, which a deployment swaps for another one. */
+  async function findRoot (): Promise<string> {
+    if (closed) throw new StoreError('the store is closed')
+    const root = await realpath(path)
+    if (!(await stat(root)).isDirectory()) throw new StoreError(`the store's folder ${path} is not a folder`)
+    return root
+  }
+
+  /**
+   * Calls a function that reads or writes in the store's folder, and fails when the folder was replaced during the call. Otherwise a folder that
+   * vanishes half-way would look like one whose files were all deleted.
+   */
+  async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
+    try {
+      const root = await findRoot()
+      const before = await identify(root)
+      const answer = await question(root)
+      if (await identify(await findRoot()) !== before) throw new StoreError(`the store's folder ${path} was replaced meanwhile`)
+      problem = undefined
+      return answer
+    } catch (error) {
+      problem = explain(error, path)
+      throw new StoreError(problem)
+    }
+  }
+
+  async function * scan (prefix: string): AsyncGenerator<readonly string[]> {
+    const listing = await ask(root => listDirectory(root, prefix, keys, warn))
+    hasLinks ||= listing.hasLinks
+    yield listing.keys
+  }
+
+  function read (wanted: readonly string[]): Promise<readonly StoredValue[]> {
+    return ask(root => {
+      const folders = createTrueFolders(root)
+      return Promise.all(wanted.map(key => limit(() => readKey(folders, key, keys))))
+    })
+  }
+
+  function status (): StoreStatus {
+    const trouble = problem ?? watchProblem
+    return {
+      connected: problem === undefined,
+      changes: watchProblem === undefined ? 'pushed' : 'polled',
+      ...(trouble === undefined ? {} : { problem: trouble })
+    }
+  }
+
+  function onProblem (reason: string | undefined): void {
+    if (reason === undefined) log?.info({ directory: path }, 'changes of files are seen at once again')
+    else log?.warn({ directory: path }, reason)
+    watchProblem = reason
+  }
+
+  await ask(async () => {})
+  return {
+    variant: 'directory',
+    scan,
+    read,
+    has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
+    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keys }, text, expected)))),
+    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keys }, expected)))),
+    async watch (listener) {
+      // Lists everything once, because the watch must know whether there are symbolic links.
+      await scan(keys.prefix).next()
+      const stop = await watchDirectory({ keys, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
+      watches.add(stop)
+      return async () => {
+        watches.delete(stop)
+        await stop()
+      }
+    },
+    status,
+    async close () {
+      closed = true
+      problem = 'the store is closed'
+      await Promise.all([...watches].map(stop => stop()))
+      watches.clear()
+    }
+  }
+}
+
+function explain (error: unknown, path: string): string {
+  if (error instanceof StoreError) return error.message
+  if (isAbsent(error)) return `the store's folder ${path} does not exist`
+  return `the store's folder ${path} cannot be read: ${(error as Error).message}`
+}
+
+/** The time between two checks of the identity of the store's folder, in ms, since the system reports no event when another folder takes its name. */
+const ROOT_CHECK_MS = 500
+
+interface DirectoryWatchOptions {
+  readonly keys: StoreKeys
+  /** Gives the true path of the store's folder at present. Throws while there is none. */
+  readonly findRoot: () => Promise<string>
+  /** Whether one changed file can mean several changed keys, because symbolic links lead to it. */
+  readonly hasLinks: () => boolean
+  /** Called with a reason when changes cannot be seen, and with `undefined` when they can be seen again. */
+  readonly onProblem: (reason: string | undefined) => void
+}
+
+/**
+ * Watches the store's folder for changes of files. The watch goes on when the folder is removed and made again, or replaced.
+ * @returns a function that ends the watch
+ */
+async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeListener): Promise<() => Promise<void>> {
+  const gatherer = createGatherer(listener)
+  let watcher: FolderWatch | undefined
+  let identity = ''
+  let problem: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+
+  async function start (): Promise<void> {
+    const root = await options.findRoot()
+    identity = await identify(root)
+    reportProblem(undefined)
+    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: reportProblem })
+    await watcher.add(root)
+  }
+
+  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. During a problem, files can change without being noticed. */
+  function reportProblem (reason: string | undefined): void {
+    if (reason === problem) return
+    problem = reason
+    options.onProblem(reason)
+    gatherer.addUnknown()
+  }
+
+  function note (root: string, path: string): void {
+    if (options.hasLinks()) gatherer.addUnknown()
+    const key = fileToKey(relative(root, path), options.keys)
+    if (key !== undefined) gatherer.add(key)
+  }
+
+  async function checkRoot (): Promise<void> {
+    const now = await options.findRoot().then(identify).catch(() => '')
+    if (stopped) return
+    if (now === identity) return await watcher?.retry()
+    identity = ''
+    gatherer.addAll()
+    watcher?.close()
+    if (now !== '') await start().catch(() => { identity = '' })
+    if (stopped) watcher?.close()
+    // Files that changed before the watch began were not noticed, so any key can have changed.
+    else gatherer.addUnknown()
+  }
+
+  function schedule (): void {
+    timer = setTimeout(() => { checkRoot().finally(() => { if (!stopped) schedule() }) }, ROOT_CHECK_MS).unref()
+  }
+
+  await start()
+  schedule()
+  return async () => {
+    stopped = true
+    clearTimeout(timer)
+    gatherer.stop()
+    watcher?.close()
+  }
+}
+
+/**
+ * The identity of the folder at a path. Another folder that takes the same name has another identity. It includes the time when the folder was made,
+ * because the file system often gives the inode number of a removed folder to the next one.
+ */
+async function identify (folder: string): Promise<string> {
+  const { dev, ino, birthtimeMs } = await stat(folder)
+  return `${dev}:${ino}:${birthtimeMs}:${folder}`
+}

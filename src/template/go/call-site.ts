@@ -1,0 +1,103 @@
+import type { Position } from '../tags.ts'
+import { PENDING } from '../value.ts'
+import { CallError } from './builtins.ts'
+import type { GoValue } from './go-value.ts'
+import { describeNode, type IdentifierNode, type Node, type Operand } from './node.ts'
+import { type Machine, settle, unionOf } from './render-state.ts'
+import type { Evaluate, Expression } from './code.ts'
+import { type Context, failure, noteFailing } from './unit.ts'
+
+/** A call of a function in a template: its place and its arguments. */
+export interface Call {
+  readonly name: string
+  /** The syntax-tree node of the function's name. */
+  readonly identifier: IdentifierNode
+  /** The node of the whole call, for messages. */
+  readonly node: Node
+  readonly operands: Operands
+  /** The arguments that are written after the function's name. An argument that comes through a pipe (`|`) is not among them. */
+  readonly written: readonly Operand[]
+}
+
+/** Makes the expression for a call; `evaluate` makes the call itself. Go's messages name the call's last written argument, or its name when there is none. */
+export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
+  const { all, isPiped, assigns, size } = operands
+  const last = all.at(isPiped ? -2 : -1)
+  return {
+    evaluate,
+    assigns,
+    size: size + 1,
+    path: `(${describeNode(node)})`,
+    isBoxed: false,
+    last: last?.last ?? (() => identifier),
+    start: identifier.offset
+  }
+}
+
+/** An expression that fails, when a call has too few or too many arguments; otherwise `undefined`. Go checks the number before it evaluates the arguments. */
+export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
+  const count = call.operands.all.length
+  if (count >= least && count <= most) return undefined
+  const wanted = most === Infinity ? `at least ${least}` : String(least)
+  const got = most === Infinity ? call.written.length : count
+  const reason = `wrong number of args for ${call.name}: want ${wanted} got ${got}`
+  noteFailing(context, call.identifier, reason)
+  return callExpression(call, (machine, dot) => {
+    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(machine, dot)
+    throw failure(context, call.identifier, reason)
+  })
+}
+
+/** Runs the function that a template calls. When it throws a CallError, a RenderError that also names the call is thrown instead. */
+export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof CallError)) throw error
+    throw failure(context, node, `error calling ${name}: ${error.message}`)
+  }
+}
+
+/** The arguments of a call, the piped one last. */
+interface Operands {
+  readonly all: readonly Expression[]
+  /** The places at which the arguments are written. */
+  readonly places: readonly Position[]
+  /** Whether the last argument is piped, and so evaluated first. */
+  readonly isPiped: boolean
+  readonly assigns: readonly number[]
+  readonly size: number
+}
+
+export function compileOperands (context: Context, args: readonly Operand[], piped: Expression | undefined): Operands {
+  const all = args.map(operand => context.unit.compilers.operand(context, operand))
+  if (piped !== undefined) all.push(piped)
+  return {
+    all,
+    places: all.map(({ start }) => context.unit.tree.source.position(start)),
+    isPiped: piped !== undefined,
+    assigns: unionOf(all.map(({ assigns }) => assigns)),
+    size: all.reduce((sum, { size }) => sum + size, 0)
+  }
+}
+
+/** Evaluates all arguments, the piped one first as in Go, and gives their values in the order of `all`. A value can still be a `LazyNode` or `Absent`. */
+export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: GoValue): GoValue[] {
+  const values = new Array<GoValue>(all.length)
+  const last = all.length - 1
+  if (isPiped) values[last] = (all[last] as Expression).evaluate(machine, dot)
+  const count = isPiped ? last : all.length
+  for (let index = 0; index < count; index++) values[index] = (all[index] as Expression).evaluate(machine, dot)
+  return values
+}
+
+/** Settles values (reads each `LazyNode`, notes absent ones as missing) from index `first` on, in place. @returns `false` when one of them is not known yet */
+export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0, settleOne = settle): boolean {
+  let isKnown = true
+  for (let index = first; index < values.length; index++) {
+    const value = settleOne(machine, values[index] as GoValue, places[index] as Position)
+    if (value === PENDING) isKnown = false
+    values[index] = value
+  }
+  return isKnown
+}

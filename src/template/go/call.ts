@@ -1,0 +1,439 @@
+import type { Json } from '../../base/json.ts'
+import { FunctionError, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
+import { Absent, isToolResult, LazyNode, markToolResult, memberNames, NOTHING, PENDING } from '../value.ts'
+import type { Position } from '../tags.ts'
+import { type Builtin, type BuiltinContext, BUILTINS, CallError, format } from './builtins.ts'
+import { type Command, describeNode, type IdentifierNode, type Operand } from './node.ts'
+import { byteLength, fromBytes, toBytes } from './bytes.ts'
+import { GoByte, type GoMap, type GoValue, integerOf, kindOf, truthOf, typeName } from './go-value.ts'
+import { type Expression, joinPath } from './code.ts'
+import { allShared, type Machine, noteBytes, settle, settleWhole, skip, unionOf } from './render-state.ts'
+import { type Context, failure, placeOf } from './unit.ts'
+import { type Call, callExpression, checkCount, compileOperands, evaluateAll, guarded, settleAll } from './call-site.ts'
+
+/**
+ * The length of text that costs one visit (a unit of a render's work) when the text is indexed or sliced, in UTF-16 units. It is shorter than for other
+ * work, because the text is turned into bytes and back.
+ */
+const UNITS_PER_VISIT = 16
+
+/**
+ * Does one step of the function `index`: gives the element at one key of a list, a map, a string or a branch (a group of shared variables).
+ * @param path the path of the container, for the message that a map lacks the key
+ */
+function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
+  if (container === NOTHING || container === PENDING) return container
+  if (container instanceof Absent) return new Absent(joinPath(container.path, stepName(key)))
+  if (container instanceof LazyNode) return container.field(textKey(key))
+  switch (kindOf(container)) {
+    case 'slice': return listElement(container as readonly GoValue[], key)
+    case 'map': return mapElement(container as GoMap, textKey(key), path)
+    case 'string': return byteAt(context, container as string, key)
+    case 'nil': throw new CallError('index of nil pointer')
+    default: throw new CallError(`can't index item of type ${typeName(container)}`)
+  }
+}
+
+function stepName (key: GoValue): string {
+  return typeof key === 'string' || typeof key === 'number' ? String(key) : '*'
+}
+
+function textKey (key: GoValue): string {
+  if (typeof key === 'string') return key
+  throw new CallError(kindOf(key) === 'nil' ? 'value is nil; should be of type string' : `value has type ${typeName(key)}; should be string`)
+}
+
+function mapElement (map: GoMap, key: string, path: string): GoValue {
+  const value = Object.hasOwn(map, key) ? map[key] : undefined
+  if (isToolResult(map)) return value ?? NOTHING
+  return value === undefined ? new Absent(joinPath(path, key)) : value
+}
+
+function listElement (list: readonly GoValue[], key: GoValue): GoValue {
+  if (!isToolResult(list)) {
+    const index = indexOf(key, list.length)
+    if (index === list.length) throw new CallError('reflect: slice index out of range')
+    return list[index] as GoValue
+  }
+  const kind = kindOf(key)
+  if (kind !== 'int' && kind !== 'uint8') indexOf(key, list.length)
+  return list[Number(integerOf(key))] ?? NOTHING
+}
+
+function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
+  context.charge(Math.floor(text.length / UNITS_PER_VISIT))
+  const bytes = toBytes(text)
+  const index = indexOf(key, bytes.length)
+  if (index === bytes.length) throw new CallError('reflect: string index out of range')
+  return new GoByte(bytes[index] as number)
+}
+
+/** Reads the value of an index as a number. @param most the greatest allowed index @throws CallError for any other value */
+function indexOf (key: GoValue, most: number): number {
+  const kind = kindOf(key)
+  if (kind === 'nil') throw new CallError('cannot index slice/array with nil')
+  if (kind !== 'int' && kind !== 'uint8') throw new CallError(`cannot index slice/array with type ${typeName(key)}`)
+  const index = integerOf(key)
+  if (index < 0 || index > most) throw new CallError(`index out of range: ${index}`)
+  return Number(index)
+}
+
+/** The lists that `slice` has made, each with the list of which it is a part. Go allows slicing a slice beyond its end, into that list. */
+const backing = new WeakMap<object, { readonly whole: readonly GoValue[], readonly start: number, readonly end: number }>()
+
+/** The function `slice` of Go's template language. */
+function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[]): GoValue {
+  if (item === NOTHING) return NOTHING
+  const kind = kindOf(item)
+  if (kind === 'nil') throw new CallError('slice of untyped nil')
+  if (keys.length > 3) throw new CallError(`too many slice indexes: ${keys.length}`)
+  if (kind === 'string') return sliceText(context, item as string, keys)
+  if (kind === 'slice') return sliceList(context, item as readonly GoValue[], keys)
+  throw new CallError(`can't slice item of type ${typeName(item)}`)
+}
+
+function sliceText (context: BuiltinContext, text: string, keys: readonly GoValue[]): string {
+  if (keys.length === 3) throw new CallError('cannot 3-index slice a string')
+  context.charge(Math.floor(text.length / UNITS_PER_VISIT))
+  const length = byteLength(text)
+  const [start, end] = bounds(keys, length, length)
+  return length === text.length ? text.slice(start, end) : fromBytes(toBytes(text).subarray(start, end))
+}
+
+function sliceList (context: BuiltinContext, list: readonly GoValue[], keys: readonly GoValue[]): readonly GoValue[] {
+  const { whole, start: offset, end: limit } = backing.get(list) ?? { whole: list, start: 0, end: list.length }
+  const [start, end, most] = bounds(keys, list.length, limit - offset)
+  context.charge(end - start)
+  const part = whole.slice(offset + start, offset + end)
+  backing.set(part, { whole, start: offset + start, end: offset + most })
+  if (isToolResult(list)) markToolResult(part as readonly Json[])
+  return part
+}
+
+function bounds (keys: readonly GoValue[], length: number, capacity: number): [start: number, end: number, most: number] {
+  const [start = 0, end = length, most = capacity] = keys.map(key => indexOf(key, capacity))
+  if (start > end) throw new CallError(`invalid slice index: ${start} > ${end}`)
+  if (end > most) throw new CallError(`invalid slice index: ${end} > ${most}`)
+  return [start, end, most]
+}
+
+/** Compiles `not`, which tests its argument and so accepts a missing value. */
+function compileNot (_context: Context, call: Call): Expression {
+  const [operand] = call.operands.all as [Expression]
+  return callExpression(call, (machine, dot) => {
+    const truth = truthOf(operand.evaluate(machine, dot))
+    return truth === PENDING ? PENDING : truth === false
+  })
+}
+
+/** Compiles `len`. Of a branch (a group of shared variables) it reads only the names, not the values. */
+function compileLength (context: Context, call: Call): Expression {
+  const [operand] = call.operands.all as [Expression]
+  const [place] = call.operands.places as [Position]
+  return callExpression(call, (machine, dot) => {
+    const value = operand.evaluate(machine, dot)
+    if (value instanceof LazyNode) {
+      const keys = value.keys()
+      return keys === PENDING ? PENDING : (keys as readonly string[]).length
+    }
+    const known = settle(machine, value, place)
+    return known === PENDING ? PENDING : guarded(context, call, () => lengthOf(machine.builtins, known))
+  })
+}
+
+/** Compiles `index`, which descends into shared variables without fetching them, and into an absent value without making that an error. */
+function compileIndex (context: Context, call: Call): Expression {
+  const { operands } = call
+  const [container] = operands.all as [Expression]
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values, 1)) return PENDING
+    return guarded(context, call, () => descend(machine, values, container.path))
+  })
+}
+
+function descend (machine: Machine, values: readonly GoValue[], start: string): GoValue {
+  const [container, ...keys] = values as [GoValue, ...GoValue[]]
+  if (container === null) throw new CallError('index of untyped nil')
+  let item: GoValue = container
+  let path = start
+  for (const key of keys) {
+    item = elementOf(machine.builtins, item, key, path)
+    path = item instanceof Absent ? item.path : joinPath(path, String(key))
+  }
+  return item
+}
+
+/** Compiles `slice`, whose result can be a text with bytes that are no valid UTF-8. */
+function compileSlice (context: Context, call: Call): Expression {
+  const { operands } = call
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    const [item, ...keys] = values as [GoValue, ...GoValue[]]
+    return noteBytes(machine, guarded(context, call, () => sliceOf(machine.builtins, item, keys)))
+  })
+}
+
+/** Compiles `call`, which has nothing to call here, because no value is a function. */
+function compileFunctionCall (context: Context, call: Call): Expression {
+  const { operands, written: [callee] } = call
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    const [target] = values as [GoValue]
+    return guarded(context, call, () => {
+      if (kindOf(target) === 'nil') throw new CallError('call of nil')
+      throw new CallError(`non-function ${callee === undefined ? reflectText(target) : describeNode(callee)} of type ${typeName(target)}`)
+    })
+  })
+}
+
+/** The text that Go's reflect.Value.String gives for a value. */
+function reflectText (value: GoValue): string {
+  return typeof value === 'string' ? value : `<${typeName(value)} Value>`
+}
+
+/** The function `len` of Go's template language. The length of a string is that in bytes. */
+function lengthOf (context: BuiltinContext, value: GoValue): number {
+  if (value === NOTHING) return 0
+  switch (kindOf(value)) {
+    case 'string':
+      context.charge((value as string).length >> 6)
+      return byteLength(value as string)
+    case 'slice': return (value as readonly GoValue[]).length
+    case 'map': return memberNames(value as object).length
+    case 'nil': throw new CallError('len of nil pointer')
+    default: throw new CallError(`len of type ${typeName(value)}`)
+  }
+}
+
+/**
+ * Compiles `and` or `or`. The result is the first operand that decides it (a false one for `and`, a true one for `or`), otherwise the last operand.
+ * The operands after the result are not evaluated.
+ */
+function compileLogic ({ unit }: Context, call: Call): Expression {
+  const { all, isPiped } = call.operands
+  const isOr = call.name === 'or'
+  const final = all.length - 1
+  const form = unit.forms++
+  // An operand whose value is not known yet leaves all operands after it unevaluated, except the piped one, which was evaluated first.
+  const written = isPiped ? all.slice(0, -1) : all
+  const skipped = assignsBehind(written, all.length)
+  const expression = callExpression(call, (machine, dot) => {
+    const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : null
+    for (let index = 0; index < final; index++) {
+      const value = (all[index] as Expression).evaluate(machine, dot)
+      const truth = truthOf(value)
+      if (truth === PENDING) {
+        skip(machine, skipped[index] as readonly number[])
+        return PENDING
+      }
+      if (truth === isOr) {
+        decide(machine, form, index)
+        return value
+      }
+    }
+    decide(machine, form, final)
+    return isPiped ? piped : (all[final] as Expression).evaluate(machine, dot)
+  })
+  if (written.length === 0) return expression
+  return { ...expression, last: machine => (written[Math.min(machine.decided?.[form] ?? 0, written.length - 1)] as Expression).last(machine) }
+}
+
+function decide (machine: Machine, form: number, operand: number): void {
+  machine.decided ??= []
+  machine.decided[form] = operand
+}
+
+/** For each of `count` operands: the slots (indexes in `Machine.variables`) of the variables that later operands can assign. A piped operand does not count. */
+function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
+  const behind = new Array<readonly number[]>(count).fill([])
+  for (let index = written.length - 2; index >= 0; index--) {
+    const { assigns } = written[index + 1] as Expression
+    const further = behind[index + 1] as readonly number[]
+    behind[index] = assigns.length === 0 ? further : unionOf([assigns, further])
+  }
+  return behind
+}
+
+/** Compiles `default fallback value`. The value is evaluated first, and the fallback only when there is no value. */
+function compileDefault ({ unit }: Context, call: Call): Expression {
+  const [fallback, value] = call.operands.all as [Expression, Expression]
+  const evaluateFallback = unit.tracing.fallback(fallback.evaluate)
+  return callExpression(call, (machine, dot) => {
+    const result = value.evaluate(machine, dot)
+    if (result === PENDING) {
+      skip(machine, fallback.assigns)
+      return PENDING
+    }
+    return isMissing(result) ? evaluateFallback(machine, dot) : result
+  })
+}
+
+function isMissing (value: GoValue): boolean {
+  return value === null || value === '' || value === NOTHING || value instanceof Absent
+}
+
+/** Compiles a call of `printf`. As in Go, the first argument (the format, which must be a text) is checked before the arguments after it are evaluated. */
+function compileFormat (context: Context, call: Call): Expression {
+  const { operands: { all, places, isPiped }, written } = call
+  const last = all.length - 1
+  const [first] = written
+  const constant = first && constantProblem(first)
+  const valueAt = (machine: Machine, index: number, value: GoValue): GoValue => {
+    const known = settle(machine, value, places[index] as Position)
+    const problem = index === 0 ? typeProblem(known, (all[0] as Expression).isBoxed) : undefined
+    if (problem === undefined) return known
+    throw failure(context, isPiped && last === 0 ? call.identifier : (all[0] as Expression).last(machine), problem)
+  }
+  return callExpression(call, (machine, dot) => {
+    const piped = isPiped ? (all[last] as Expression).evaluate(machine, dot) : null
+    if (constant !== undefined) throw failure(context, first as Operand, constant)
+    const values = all.map((operand, index) => valueAt(machine, index, isPiped && index === last ? piped : operand.evaluate(machine, dot)))
+    if (values.includes(PENDING)) return PENDING
+    const [text, ...args] = values
+    return text === NOTHING ? NOTHING : format(machine.builtins, text as string, args)
+  })
+}
+
+/** The reason why a constant operand cannot be the format of `printf`; `undefined` when it can be, and for an operand that is no constant. */
+function constantProblem (operand: Operand): string | undefined {
+  switch (operand.type) {
+    case 'nil': return 'cannot assign nil to string'
+    case 'bool':
+    case 'number': return `expected string; found ${describeNode(operand)}`
+    default: return undefined
+  }
+}
+
+/** The reason why a value cannot be the format of `printf`; `undefined` when it can be, and while the value is not known yet. */
+function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
+  if (typeof value === 'string' || value === PENDING || value === NOTHING) return undefined
+  if (kindOf(value) === 'nil' && !isBoxed) return 'invalid value; expected string'
+  return `wrong type for value; expected string; got ${kindOf(value) === 'nil' ? 'interface {}' : typeName(value)}`
+}
+
+type Compile = (context: Context, call: Call) => Expression
+
+/** The builtins that have a compiler of their own, with the least and the greatest number of their arguments. */
+const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
+  ['and', [1, Infinity, compileLogic]],
+  ['or', [1, Infinity, compileLogic]],
+  ['not', [1, 1, compileNot]],
+  ['len', [1, 1, compileLength]],
+  ['index', [1, Infinity, compileIndex]],
+  ['slice', [1, Infinity, compileSlice]],
+  ['printf', [1, Infinity, compileFormat]],
+  ['call', [1, Infinity, compileFunctionCall]],
+  ['default', [2, 2, compileDefault]]
+])
+
+/** The names of the functions that every template in Go's language has. */
+export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...BUILTINS.keys()])
+
+/** Compiles a call by its name: of a builtin, of a function that both languages have, or otherwise of a tool. */
+export function callFunction (
+  context: Context,
+  identifier: IdentifierNode,
+  node: Command | IdentifierNode,
+  written: readonly Operand[],
+  piped: Expression | undefined
+): Expression {
+  const expression = callByName(context, identifier, node, written, piped)
+  return { ...expression, evaluate: context.unit.tracing.making(expression.evaluate) }
+}
+
+function callByName (
+  context: Context,
+  identifier: IdentifierNode,
+  node: Command | IdentifierNode,
+  written: readonly Operand[],
+  piped: Expression | undefined
+): Expression {
+  const { unit } = context
+  const { name } = identifier
+  const call: Call = { name, identifier, node, operands: compileOperands(context, written, piped), written }
+  const form = FORMS.get(name)
+  if (form !== undefined) return checkCount(context, call, form[0], form[1]) ?? form[2](context, call)
+  const builtin = BUILTINS.get(name)
+  if (builtin !== undefined) return callBuiltin(context, call, builtin)
+  const shared = unit.functions.get(name)
+  return shared === undefined ? callTool(context, call) : callShared(context, call, shared)
+}
+
+function callBuiltin (context: Context, call: Call, builtin: Builtin): Expression {
+  const wrong = checkCount(context, call, builtin.least, builtin.most)
+  if (wrong !== undefined) return wrong
+  const { operands } = call
+  if (operands.all.length === 2 && builtin.applyPair !== undefined) return callPair(context, call, builtin.applyPair)
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values)) return PENDING
+    return guarded(context, call, () => builtin.apply(machine.builtins, values))
+  })
+}
+
+/** Compiles a call with two arguments, without making a list of them. Most comparisons are such calls. */
+function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
+  const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [Expression, Expression]
+  const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
+  const applySettled = (machine: Machine, first: GoValue, second: GoValue): GoValue => {
+    const left = typeof first === 'object' ? settle(machine, first, firstPlace) : first
+    const right = typeof second === 'object' ? settle(machine, second, secondPlace) : second
+    if (left === PENDING || right === PENDING) return PENDING
+    try {
+      return apply(machine.builtins, left, right)
+    } catch (error) {
+      if (!(error instanceof CallError)) throw error
+      throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
+    }
+  }
+  if (!call.operands.isPiped) return callExpression(call, (machine, dot) => applySettled(machine, evaluateFirst(machine, dot), evaluateSecond(machine, dot)))
+  return callExpression(call, (machine, dot) => {
+    const second = evaluateSecond(machine, dot)
+    return applySettled(machine, evaluateFirst(machine, dot), second)
+  })
+}
+
+function callShared (context: Context, call: Call, shared: TemplateFunction): Expression {
+  const wrong = checkCount(context, call, shared.arity.least, shared.arity.most)
+  if (wrong !== undefined) return wrong
+  const { operands } = call
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values, 0, settleWhole)) return PENDING
+    try {
+      return shared.apply(allShared(machine, values), machine.builtins)
+    } catch (error) {
+      throw calledWrongly(context, call, error)
+    }
+  })
+}
+
+/** Turns the error of a function into the error to throw: a FunctionError becomes a RenderError that also names the call; any other error stays as it is. */
+function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
+  return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
+}
+
+/**
+ * Compiles the call of a tool. The tool gets its arguments by position, not by name. A result that is null becomes `NOTHING`, so that every field of it
+ * is `NOTHING`, too.
+ */
+function callTool (context: Context, call: Call): Expression {
+  const { operands, identifier } = call
+  const slot = context.unit.links.get(identifier) as number
+  const at = placeOf(context, identifier)
+  return callExpression(call, (machine, dot) => {
+    const values = evaluateAll(operands, machine, dot)
+    if (!settleAll(operands, machine, values, 0, settleWhole)) return PENDING
+    const tool = machine.links[slot] as LinkedTool
+    const plain = allShared(machine, values)
+    try {
+      measureArguments(plain, machine.run)
+    } catch (error) {
+      throw calledWrongly(context, call, error)
+    }
+    return machine.run.call(tool, plain, {}, at) ?? NOTHING
+  })
+}

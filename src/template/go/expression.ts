@@ -1,0 +1,320 @@
+import { dataMember, isRootName } from '../scope.ts'
+import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../value.ts'
+import {
+  type ChainNode, type Command, describeNode, describeOperand, type FieldNode, type Node, type NumberNode, type Operand, type Pipe, startOf,
+  type StringNode, type VariableNode
+} from './node.ts'
+import { hasLoneSurrogate } from './bytes.ts'
+import { GoComplex, goFloat, goInt, type GoMap, type GoValue, isGoDataName, kindOf, typeName } from './go-value.ts'
+import { callFunction } from './call.ts'
+import { type Evaluate, type Expression, joinPath, type PlainPath, plainPath } from './code.ts'
+import { type Machine, noteBytes, unionOf } from './render-state.ts'
+import { UNTRACED } from './tracing.ts'
+import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
+
+/** Compiles a pipeline with its declarations. A variable that is not defined is reported as a mistake where it is used. */
+export function compilePipe (context: Context, pipe: Pipe): Expression {
+  const value = compileCommands(context, pipe)
+  return pipe.variables.length === 0 ? value : assign(context, pipe, value)
+}
+
+/** Compiles a pipeline without its declarations. The value of each command is the last argument of the next one. */
+export function compileCommands (context: Context, pipe: Pipe): Expression {
+  let value: Expression | undefined
+  // At the end of a command Go forgets that a value came from a map.
+  for (const command of pipe.commands) value = { ...compileCommand(context, pipe, command, value), isBoxed: false }
+  return value as Expression
+}
+
+/** Compiles a declaration or an assignment. Only `range` has two variables, and handles them itself. */
+function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
+  const [node] = variables as [VariableNode]
+  const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
+  if (variable === undefined) return assignUnknown(context, node, value)
+  if (isAssignment) variable.path = node.name
+  const { slot } = variable
+  const evaluate = context.unit.tracing.assignment(slot, value.evaluate)
+  return {
+    ...value,
+    size: value.size + 1,
+    assigns: unionOf([value.assigns, [slot]]),
+    evaluate: (machine, dot) => (machine.variables[slot] = evaluate(machine, dot))
+  }
+}
+
+function assignUnknown (context: Context, node: VariableNode, value: Expression): Expression {
+  const reason = undefinedVariable(context, node)
+  return {
+    ...value,
+    evaluate: (machine, dot) => {
+      value.evaluate(machine, dot)
+      throw failure(context, value.last(machine), reason)
+    }
+  }
+}
+
+function compileCommand (context: Context, pipe: Pipe, command: Command, piped: Expression | undefined): Expression {
+  const [first, ...others] = command.operands as [Operand, ...Operand[]]
+  if (first.type === 'identifier') return callFunction(context, first, command, others, piped)
+  if (others.length === 0 && piped === undefined) return first.type === 'nil' ? failing(context, first, 'nil is not a command') : compileOperand(context, first)
+  switch (first.type) {
+    case 'field': return fieldWithArguments(context, first, first.names, dotExpression(context, first), piped)
+    case 'chain': return fieldWithArguments(context, first, first.fields, compileOperand(context, first.base), piped)
+    case 'variable':
+      if (first.fields.length > 0) return fieldWithArguments(context, first, first.fields, variableExpression(context, first), piped)
+  }
+  return notAFunction(context, first, first.type === 'pipe' ? pipe : first, piped)
+}
+
+/**
+ * Compiles a value that has arguments as if it were a function, which is a mistake: the expression fails. Go reports this before it looks at the
+ * arguments, and before it looks into a pipeline in parentheses.
+ */
+function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
+  const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
+  const reason = isUnknown ? undefinedVariable(context, first) : `can't give argument to non-function ${describeNode(first)}`
+  if (piped === undefined) return failing(context, blamed, reason)
+  return {
+    ...failing(context, first, reason),
+    assigns: piped.assigns,
+    evaluate: (machine, dot) => {
+      piped.evaluate(machine, dot)
+      throw failure(context, first.type === 'pipe' ? piped.last(machine) : blamed, reason)
+    }
+  }
+}
+
+/**
+ * Compiles a field that has arguments as if it were a method. That fails when the field would be looked up in a map or in shared variables; in any
+ * other value, the field is read as if it had no arguments.
+ */
+function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
+  const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
+  const name = names.at(-1) as string
+  const path = joinPath(base.path, names.join('.'))
+  const last = node.type === 'chain' ? base.last : () => node
+  const member = memberOf(context, [name], last)
+  const reason = `${name} is not a method but has arguments`
+  noteFailing(context, node, reason)
+  const evaluate: Evaluate = (machine, dot) => {
+    piped?.evaluate(machine, dot)
+    const receiver = holder.evaluate(machine, dot)
+    const isField = receiver instanceof LazyNode || (kindOf(receiver) === 'map' && !(receiver instanceof Absent) && receiver !== PENDING)
+    if (isField) throw failure(context, last(machine), reason)
+    return member(machine, receiver, name, path, holder.isBoxed)
+  }
+  return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: true, path, last }
+}
+
+function failing (context: Context, node: Node, reason: string): Expression {
+  noteFailing(context, node, reason)
+  return leaf(node, '', () => {
+    throw failure(context, node, reason)
+  }, false)
+}
+
+/** Compiles an operand that stands alone in its command, or is an argument. */
+export function compileOperand (context: Context, operand: Operand): Expression {
+  switch (operand.type) {
+    case 'pipe': return compilePipe(context, operand)
+    case 'identifier': return callFunction(context, operand, operand, [], undefined)
+    case 'field': return traced(context, operand, compileField(context, operand))
+    case 'variable': return traced(context, operand, compileVariable(context, operand))
+    case 'chain': return compileChain(context, operand)
+    case 'dot': return dotExpression(context, operand)
+    case 'number': return compileNumber(context, operand)
+    case 'string': return compileText(operand)
+    case 'bool': return constant(operand, operand.value)
+    case 'nil': return constant(operand, null)
+  }
+}
+
+/** A copy of the context in which nothing is traced for an explanation. */
+export function untraced (context: Context): Context {
+  return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
+}
+
+/** The plain path of an operand (the dot or a variable, then names of data); `undefined` for any other operand. */
+function pathOf (context: Context, operand: Operand): PlainPath | undefined {
+  switch (operand.type) {
+    case 'field': return plainPath(-1, operand.names)
+    case 'variable': {
+      const variable = context.scope.find(operand.name)
+      return variable && plainPath(variable.slot, operand.fields)
+    }
+    case 'dot': return plainPath(-1, [])
+    default: return undefined
+  }
+}
+
+/** The plain path (see `PlainPath`) of a pipeline that consists of that path alone; `undefined` for any other pipeline. */
+export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pick<Pipe, 'commands' | 'variables'>): PlainPath | undefined {
+  const [operand, ...others] = command?.operands ?? []
+  return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
+}
+
+function traced (context: Context, operand: Operand, expression: Expression): Expression {
+  return { ...expression, evaluate: context.unit.tracing.operand(expression.evaluate, () => pathOf(context, operand)) }
+}
+
+function constant (node: Operand, value: GoValue): Expression {
+  return leaf(node, describeOperand(node), () => value, false)
+}
+
+function leaf (node: Node, path: string, evaluate: Evaluate, isBoxed: Expression['isBoxed']): Expression {
+  return { evaluate, assigns: [], size: 1, path, isBoxed, last: () => node, start: startOf(node) }
+}
+
+function compileNumber (context: Context, node: NumberNode): Expression {
+  const { literal, text } = node
+  if (literal.complex !== undefined) return constant(node, new GoComplex(literal.complex.real, literal.complex.imaginary))
+  const looksLikeFloat = /[.eEpP]/.test(text) && !text.startsWith("'") && !(/^0[xX]./.test(text) && !/[pP]/.test(text))
+  if (literal.float !== undefined && looksLikeFloat) return constant(node, goFloat(literal.float))
+  if (literal.integer !== undefined) return constant(node, goInt(literal.integer))
+  return failing(context, node, `${text} overflows int`)
+}
+
+function compileText (node: StringNode): Expression {
+  const expression = constant(node, node.text)
+  return hasLoneSurrogate(node.text) ? { ...expression, evaluate: machine => noteBytes(machine, node.text) } : expression
+}
+
+function dotExpression ({ scope, unit }: Context, node: Node): Expression {
+  const { dot } = scope
+  return leaf(node, dot.path ?? '.', unit.tracing.dot, dot.isBoxed)
+}
+
+function compileVariable (context: Context, node: VariableNode): Expression {
+  const variable = variableExpression(context, node)
+  return node.fields.length === 0 ? variable : fieldsOf(context, node, variable, node.fields)
+}
+
+function variableExpression (context: Context, node: VariableNode): Expression {
+  const variable = context.scope.find(node.name)
+  if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
+  const { slot, isBoxed, path } = variable
+  return leaf(node, path, context.unit.tracing.variable(slot), isBoxed)
+}
+
+function compileChain (context: Context, node: ChainNode): Expression {
+  if (node.base.type === 'nil') return failing(context, node, `indirection through explicit nil in ${describeOperand(node)}`)
+  return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
+}
+
+/**
+ * Compiles `.a.b`, which starts from the dot. In a partial, the argument can lack a name that the scope root (the object with all variables) has; then
+ * the name is read at the root.
+ */
+function compileField (context: Context, node: FieldNode): Expression {
+  const { scope, isMain, unit } = context
+  const base = dotExpression(context, node)
+  if (!isMain || !scope.dot.isInitial) return fieldsOf(context, node, base, node.names)
+  const [first = '', ...others] = node.names
+  const path = joinPath(base.path, first)
+  const member = memberOrRoot(context, first, node, isOfRoot)
+  const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, false)
+  const start = leaf(node, path, unit.tracing.start(first, evaluate, isOfRoot), true)
+  return others.length === 0 ? start : fieldsOf(context, node, start, others)
+}
+
+/** Whether a field is read at the scope root (the object with all variables), and not in the argument with which the template was called. */
+function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
+  return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
+}
+
+/** Whether a partial's argument has a field. An argument that is still pending might have it, and so counts. */
+function hasField (argument: GoValue, name: string): boolean {
+  if (typeof argument !== 'object' || argument === null) return false
+  if (argument === PENDING) return true
+  if (argument instanceof LazyNode) return !(argument.field(name) instanceof Absent)
+  return kindOf(argument) === 'map' && Object.hasOwn(argument, name)
+}
+
+function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
+  let path = base.path
+  const paths = names.map(name => (path = joinPath(path, name)))
+  // Go's messages name the node that was evaluated last: what is in the parentheses, otherwise the node itself.
+  const last = node.type === 'chain' ? base.last : () => node
+  const member = memberOf(context, names, last)
+  const { evaluate, isBoxed, assigns } = base
+  const [name = ''] = names
+  const [firstPath = ''] = paths
+  const read: Evaluate = (machine, receiver) => {
+    let value = member(machine, receiver, name, firstPath, isBoxed)
+    for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, true)
+    return value
+  }
+  return {
+    evaluate: context.unit.tracing.fields(evaluate, names, read),
+    assigns,
+    size: base.size + names.length,
+    path,
+    isBoxed: true,
+    last,
+    start: startOf(node)
+  }
+}
+
+/**
+ * Reads one field of a value.
+ * @param path the field's path, for the message when it is missing
+ * @param isBoxed whether Go would have the value in a variable of type `interface {}`, which its messages then name
+ */
+type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
+
+/** Makes the function that reads fields. @param names the names of all fields that it will read @param last gives the node that messages name */
+function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
+  const careful = carefulMember(context, last)
+  return names.every(isGoDataName) ? quickMember(careful) : careful
+}
+
+/**
+ * Makes the function that reads a field of a template's argument. A name that the argument lacks and the scope root (the object with all variables) has
+ * is read at the root.
+ */
+function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
+  const member = carefulMember(context, () => node)
+  const either: Member = (machine, receiver, name, path, isBoxed) =>
+    isOfRoot(machine, receiver, name) ? machine.root.field(name) : member(machine, receiver, name, path, isBoxed)
+  return isGoDataName(name) ? quickMember(either) : either
+}
+
+/**
+ * Makes the faster function that reads a field whose name is none of JavaScript's own properties: a value with such a member is a map, and needs no
+ * further check.
+ * @param careful reads the field in all other cases
+ */
+function quickMember (careful: Member): Member {
+  return (machine, receiver, name, path, isBoxed) => {
+    if (typeof receiver !== 'object' || receiver === null) return careful(machine, receiver, name, path, isBoxed)
+    const value = dataMember(receiver, name)
+    if (value === undefined) return careful(machine, receiver, name, path, isBoxed)
+    return value === null && isToolResult(receiver) ? NOTHING : value
+  }
+}
+
+/** Makes the function that reads a field with all checks. For a missing field it gives an `Absent` or, inside a tool's result, `NOTHING`. */
+function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
+  return (machine, receiver, name, path, isBoxed) => {
+    if (receiver === null) {
+      if (!isBoxed) return new Absent(path)
+      throw failure(context, last(machine), `nil pointer evaluating interface {}.${name}`)
+    }
+    if (receiver === PENDING || receiver === NOTHING) return receiver
+    if (receiver instanceof LazyNode) return receiver.field(name)
+    if (receiver instanceof Absent) return new Absent(joinPath(receiver.path, name))
+    if (kindOf(receiver) === 'map') return memberOfMap(receiver as GoMap, name, path)
+    if (Array.isArray(receiver) && isToolResult(receiver)) return NOTHING
+    throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed))
+  }
+}
+
+function memberOfMap (map: GoMap, name: string, path: string): GoValue {
+  const value = Object.hasOwn(map, name) ? map[name] : undefined
+  if (isToolResult(map)) return value ?? NOTHING
+  return value === undefined ? new Absent(path) : value
+}
+
+function cannotEvaluate (receiver: GoValue, name: string, isBoxed: boolean): string {
+  return `can't evaluate field ${name} in type ${isBoxed ? 'interface {}' : typeName(receiver)}`
+}

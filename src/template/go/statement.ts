@@ -1,0 +1,391 @@
+import type { LinkedPartial } from '../language.ts'
+import type { Beside } from '../provenance.ts'
+import { enterPartial } from '../scope.ts'
+import type { Position } from '../tags.ts'
+import { Absent, isToolResult, LazyNode, memberNames, NOTHING, PENDING } from '../value.ts'
+import { sortedKeys } from './bytes.ts'
+import { intText } from './format-number.ts'
+import { GoByte, type GoMap, type GoValue, integerOf, kindOf, toPlain, truthOf } from './go-value.ts'
+import type { ActionNode, BranchNode, ListNode, Pipe, Statement, TemplateNode, TextNode } from './node.ts'
+import { writeRoundTraced } from './tracing.ts'
+import { compileCommands, compilePipe, pathOfPipe, untraced } from './expression.ts'
+import { Jump, type Machine, maybe, settle, skip, toShared, unionOf } from './render-state.ts'
+import { type Block, type Body, type Evaluate, type Expression, type Header, joinPath, Kind, type List, type Write } from './code.ts'
+import { type Context, type Dot, failure, placeOf, undefinedVariable, type Variable } from './unit.ts'
+import { writeList } from './write-list.ts'
+
+/** Compiles a statement other than a text. */
+export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): Block {
+  switch (node.type) {
+    case 'action': return compileAction(context, node)
+    case 'template': return compileTemplateCall(context, node)
+    case 'range': return context.scope.nested(() => compileRange(context, node))
+    case 'break': return jump(Jump.Break)
+    case 'continue': return jump(Jump.Continue)
+    default: return context.scope.nested(() => compileBranch(context, node))
+  }
+}
+
+function jump (kind: number): Block {
+  const write: Write = (machine, _dot, _value, before) => {
+    machine.jump = kind
+    return before
+  }
+  return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
+}
+
+/** A statement `{{pipeline}}` that declares no variables. */
+type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
+
+/** Whether a statement prints the value of a pipeline. */
+export function isPrinting (node: Statement): node is PrintNode {
+  return node.type === 'action' && node.pipe.variables.length === 0
+}
+
+/** Compiles a `{{pipeline}}` that declares or assigns variables, and so prints nothing. */
+function compileAction (context: Context, node: ActionNode): Block {
+  const { evaluate, assigns, size } = compilePipe(context, node.pipe)
+  return { ...NO_STATEMENT, evaluate, assigns, size }
+}
+
+/** Compiles a statement that prints. @param beside the texts beside it, which it reports together with its own when the render is explained */
+export function compilePrinting (context: Context, node: PrintNode, beside: Beside): Block {
+  const { evaluate, assigns, size } = compilePipe(context, node.pipe)
+  const path = pathOfPipe(context, node.pipe)
+  const print = printerOf(context, node)
+  const write: Write = (machine, _dot, value, before) => before + print(machine, value)
+  return {
+    evaluate,
+    path,
+    kind: Kind.Print,
+    write,
+    writer: context.unit.tracing.writer(placeOf(context, node), beside, path?.names ?? []),
+    assigns,
+    jumps: 0,
+    size
+  }
+}
+
+/** Makes the function that gives the printed text of a value. */
+function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
+  const at = placeOf(context, node)
+  return (machine, value) => {
+    if (typeof value === 'string') return value
+    if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
+    const known = typeof value === 'object' ? settle(machine, value, at) : value
+    if (known === PENDING) {
+      machine.run.unfinished = true
+      return ''
+    }
+    if (known === null) return ''
+    return machine.builtins.printer.text(known)
+  }
+}
+
+/** Compiles `{{if}}` or `{{with}}`. */
+function compileBranch (context: Context, node: BranchNode): Block {
+  const { scope } = context
+  const setsDot = node.type === 'with'
+  const condition = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
+  const path = pathOfPipe(context, node.pipe)
+  const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
+  const list = scope.withDot(dot, () => scope.block(() => context.unit.compilers.list(context, node.list)))
+  const otherwise = compileElse(context, node.otherwise)
+  const branches = unionOf([list.assigns, otherwise?.assigns ?? []])
+  const jumps = list.jumps | (otherwise?.jumps ?? 0)
+  return {
+    evaluate: condition.evaluate,
+    path,
+    kind: setsDot ? Kind.Other : Kind.If,
+    write: writeBranch(
+      setsDot ? context.unit.tracing.inner(list) : (machine, dot, _value, before) => writeList(machine, list, dot, before),
+      otherwise,
+      branches,
+      maybe(jumps)
+    ),
+    list,
+    assigns: unionOf([condition.assigns, branches]),
+    jumps,
+    size: condition.size + 1
+  }
+}
+
+/** Whether a pipeline only reads values. When such a pipeline is the condition of an `if`, nothing that is printed comes from it, so it is not traced. */
+function isReading ({ commands, variables }: Pipe): boolean {
+  return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
+}
+
+function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: readonly number[], maybeJumps: number): Write {
+  return (machine, dot, value, before) => {
+    const truth = truthOf(value)
+    if (truth === true) return writeThen(machine, dot, value, before)
+    if (truth === false) return otherwise === undefined ? before : writeList(machine, otherwise, dot, before)
+    skip(machine, assigns)
+    machine.jump = maybeJumps
+    return before
+  }
+}
+
+/** Compiles `{{template "name" argument}}`: the call of a template that the same source defines, otherwise of a partial (another prompt). */
+function compileTemplateCall (context: Context, node: TemplateNode): Block {
+  const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
+  const body = context.unit.bodies.get(node.name)
+  const write = body === undefined ? writePartial(context, node) : writeBody(context, node, body)
+  return {
+    evaluate: argument?.evaluate ?? (() => null),
+    path: node.pipe && pathOfPipe(context, node.pipe),
+    kind: Kind.Other,
+    write: context.unit.tracing.call(write),
+    assigns: argument?.assigns ?? [],
+    jumps: 0,
+    size: (argument?.size ?? 0) + 1
+  }
+}
+
+function writeBody (context: Context, node: TemplateNode, body: Body): Write {
+  const blocks = context.scope.depth
+  const writeInside = context.unit.tracing.body(body)
+  const at = placeOf(context, node.pipe ?? node)
+  return (machine, _dot, value, before) => {
+    machine.run.enter(blocks)
+    const argument = argumentOf(machine, value, at)
+    const { variables } = machine
+    machine.variables = new Array<GoValue>(body.slots)
+    machine.variables[0] = argument
+    const text = writeInside(machine, argument, before)
+    machine.variables = variables
+    machine.run.leave(blocks)
+    return text
+  }
+}
+
+/** Makes the closure that runs another prompt as a partial and writes its output. That prompt can be in the other template language. */
+function writePartial (context: Context, node: TemplateNode): Write {
+  const slot = context.unit.links.get(node) as number
+  const blocks = context.scope.depth
+  const at = placeOf(context, node.pipe ?? node)
+  return (machine, _dot, value, before) => {
+    const known = argumentOf(machine, value, at)
+    const { run, root: outer } = machine
+    const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= enterPartial(run, machine.links[slot] as LinkedPartial, outer))
+    // The partial gets a scope root of its own. There, variables that the caller has left out have the defaults that the partial declares.
+    const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
+    const { within } = run
+    run.enter(blocks)
+    run.within = id
+    const text = write(argument, before)
+    run.within = within
+    run.leave(blocks)
+    return text
+  }
+}
+
+/** The argument with which a template is called. A `LazyNode` is not read here, and an absent value is noted as missing. */
+function argumentOf ({ run }: Machine, value: GoValue, at: Position): GoValue {
+  return value instanceof Absent ? run.miss(value, at) : value
+}
+
+/** The cost of sorting one name of a map, in visits (units of a render's work). */
+const VISITS_PER_SORTED_NAME = 4
+
+/** A compiled `range`. */
+interface Loop {
+  readonly header: Header
+  readonly body: List
+  /** The slots of the variables that skipped rounds could have assigned. Rounds are skipped when it is not known yet whether they run. */
+  readonly skipped: readonly number[]
+}
+
+/** Compiles `{{range}}`. */
+function compileRange (context: Context, node: BranchNode): Block {
+  const { scope, unit } = context
+  const list = compileCommands(context, node.pipe)
+  const path = pathOfPipe(context, { commands: node.pipe.commands, variables: [] })
+  const elementPath = joinPath(list.path, '*')
+  const unknown = node.pipe.isAssignment ? node.pipe.variables.find(({ name }) => scope.find(name) === undefined) : undefined
+  const problem = unknown === undefined ? undefined : undefinedVariable(context, unknown)
+  const variables = unknown === undefined ? headerVariables(context, node.pipe, list.path) : []
+  const header = headerOf(variables, node.pipe.isAssignment)
+  setPaths(variables, elementPath, true)
+  const body = scope.withDot({ path: elementPath, isBoxed: true, isInitial: false }, () => scope.block(() => unit.compilers.list(context, node.list)))
+  setPaths(variables, list.path, false)
+  const otherwise = compileElse(context, node.otherwise)
+  const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
+  // A `break` in the else list ends this range; a `continue` there concerns the loop around it.
+  const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
+  const loop: Loop = { header, body, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
+  const iterate = iteration(context, list, loop)
+  const at = placeOf(context, node.pipe)
+  const write: Write = (machine, dot, value, before) => {
+    if (problem !== undefined) throw failure(context, list.last(machine), problem)
+    if (Array.isArray(value) && value.length > 0) return overList(machine, loop, value as readonly GoValue[], before)
+    const known = otherwise === undefined && value instanceof Absent ? machine.run.miss(value, at) : value
+    setHeader(machine, loop, known)
+    const text = iterate(machine, known, before)
+    if (text === PENDING) {
+      skip(machine, inside)
+      machine.jump = maybe(jumps)
+      return before
+    }
+    if (text !== undefined) return text as string
+    return otherwise === undefined ? before : writeElse(machine, dot, otherwise, before)
+  }
+  return {
+    evaluate: list.evaluate,
+    path,
+    kind: Kind.Other,
+    write: unit.tracing.loop(header, write),
+    assigns: unionOf([list.assigns, header.assigns, inside]),
+    jumps,
+    size: list.size + variables.length + 1
+  }
+}
+
+function writeElse (machine: Machine, dot: GoValue, list: List, before: string): string {
+  const text = writeList(machine, list, dot, before)
+  machine.jump &= ~(Jump.Break | Jump.MaybeBreak)
+  return text
+}
+
+function headerVariables ({ scope }: Context, { variables, isAssignment }: Pipe, path: string): Variable[] {
+  return variables.map(({ name }) => (isAssignment ? scope.find(name) : undefined) ?? scope.declare(name, true, path))
+}
+
+function headerOf (variables: readonly Variable[], isAssignment: boolean): Header {
+  const slots = variables.map(({ slot }) => slot)
+  return { key: slots.length > 1 ? slots[0] as number : -1, element: slots.at(-1) ?? -1, assigns: unionOf([slots]), isAssignment }
+}
+
+/**
+ * Sets the paths of the header's variables. In the body the last variable has an element; in the else list all of them have the value that was looped
+ * over.
+ */
+function setPaths (variables: readonly Variable[], path: string, isInBody: boolean): void {
+  for (const [index, variable] of variables.entries()) {
+    const isElement = index === variables.length - 1
+    variable.isBoxed = isInBody && isElement
+    variable.path = isElement || !isInBody ? path : variable.name
+  }
+}
+
+/** Sets the header's variables to the value of the `range`, which they have before the first round. */
+function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, value: GoValue): void {
+  if (key >= 0) variables[key] = value
+  if (element >= 0) variables[element] = value
+}
+
+/**
+ * Runs a loop over a value. The result is the text before the loop followed by the loop's own text; `undefined` when there is nothing to loop over;
+ * `PENDING` when the value is not known.
+ */
+type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
+
+function iteration (context: Context, list: Expression, loop: Loop): Iterate {
+  return (machine, value, before) => {
+    if (value === null || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
+    if (value === PENDING) return PENDING
+    if (value instanceof LazyNode) return overBranch(machine, loop, value, before)
+    const kind = kindOf(value)
+    if (kind === 'map') return overMap(machine, loop, value as GoMap, before)
+    if (kind === 'int' || kind === 'uint8') {
+      if (loop.header.key < 0) return overInteger(machine, loop, value, before)
+      throw failure(context, list.last(machine), `can't use ${machine.builtins.printer.text(value)} to iterate over more than one variable`)
+    }
+    throw failure(context, list.last(machine), `range can't iterate over ${machine.builtins.printer.text(value)}`)
+  }
+}
+
+function overList (machine: Machine, loop: Loop, list: readonly GoValue[], before: string): string {
+  let text = before
+  for (let index = 0; index < list.length; index++) {
+    const element = list[index] as GoValue
+    text = iterateOnce(machine, loop, index, element === null && isToolResult(list) ? NOTHING : element, text)
+    if (endsLoop(machine, loop, text, index + 1 < list.length)) break
+  }
+  return text
+}
+
+function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): string | undefined {
+  const count = memberNames(map).length
+  if (count === 0) return undefined
+  machine.run.charge(count * VISITS_PER_SORTED_NAME)
+  const keys = sortedKeys(map)
+  const isFromTool = isToolResult(map)
+  let text = before
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    const element = map[key] as GoValue
+    text = iterateOnce(machine, loop, key, element === null && isFromTool ? NOTHING : element, text)
+    if (endsLoop(machine, loop, text, index + 1 < keys.length)) break
+  }
+  return text
+}
+
+/** Loops over a branch (a group of shared variables). Its members stay lazy: each is fetched only when it is used. */
+function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
+  const keys = branch.keys()
+  if (keys === PENDING) return PENDING
+  const names = keys as readonly string[]
+  if (names.length === 0) return undefined
+  machine.run.charge(names.length)
+  let text = before
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
+    text = iterateOnce(machine, loop, name, branch.field(name), text)
+    if (endsLoop(machine, loop, text, index + 1 < names.length)) break
+  }
+  return text
+}
+
+/** Loops over the integers from 0 up to `value`, without `value` itself. They have the type of `value`: int or uint8. */
+function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
+  const count = integerOf(value)
+  if (count <= 0) return undefined
+  let text = before
+  // Numbers need not become bigint, because the limit of visits (units of a render's work) is reached long before 2^53.
+  for (let index = 0; index < count; index++) {
+    // The number costs a visit (a unit of the render's work), because it is made here, whereas elements of a list exist.
+    machine.run.charge(1)
+    text = iterateOnce(machine, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
+    if (endsLoop(machine, loop, text, index + 1 < count)) break
+  }
+  return text
+}
+
+/** Runs one round of a loop. The rounds over an integer have no key. */
+function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
+  const { variables } = machine
+  if (header.key >= 0) variables[header.key] = key
+  if (header.element >= 0) variables[header.element] = element
+  return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
+}
+
+/** Handles the jumps of a round. @returns whether the loop is over */
+function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean): boolean {
+  if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
+  const { jump } = machine
+  if (jump === Jump.None) return false
+  machine.jump = Jump.None
+  if ((jump & Jump.Break) !== 0) return true
+  if ((jump & Jump.MaybeBreak) === 0) return false
+  if (hasMore) skip(machine, loop.skipped)
+  return true
+}
+
+const nothing: Evaluate = () => null
+
+/** The compiled statement that writes nothing. */
+export const NO_STATEMENT: Block = {
+  evaluate: nothing,
+  path: undefined,
+  kind: Kind.Other,
+  write: (_machine, _dot, _value, before) => before,
+  assigns: [],
+  jumps: 0,
+  size: 0
+}
+
+/** Compiles the statements after the `{{else}}` of a block; `undefined` for a block without one. */
+function compileElse (context: Context, list: ListNode | undefined): List | undefined {
+  return list === undefined ? undefined : context.scope.block(() => context.unit.compilers.list(context, list))
+}

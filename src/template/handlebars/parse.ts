@@ -1,0 +1,205 @@
+import { createRequire } from 'node:module'
+import { TemplateSyntaxError } from '../language.ts'
+import { classifyHandlebars } from '../prescan.ts'
+import { type Position, positionAt, scanTags } from '../tags.ts'
+
+/** An error of the parser of the package handlebars. It has a place only when the mistake is not at the token where the parser stopped. */
+interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
+
+/** The members of the handlebars package's parser that are used here. */
+interface Parser {
+  parse (text: string): Program
+  /** The lexer, whose position is the place of a parse error. The error's message shows the column only by a drawing (`---^`). */
+  readonly parser: { readonly lexer: { readonly yylloc: { readonly first_line: number, readonly first_column: number } } }
+}
+
+// Only the parser is imported, for which the package has no types. The package's compiler, which generates code, would add 36 modules to every start.
+const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as Parser
+
+/**
+ * Parses a template, and applies its white space control. The caller must have run `prescan` on it, because the parser is slow and recursive.
+ * @throws TemplateSyntaxError
+ */
+export function parse (text: string): Program {
+  try {
+    return parseTemplate(text)
+  } catch (error) {
+    throw toSyntaxError(error as ParserError, text)
+  }
+}
+
+/** Converts a place of the syntax tree into a position, in which columns count from 1, too. */
+export function positionOf (place: Place): Position {
+  return { line: place.line, column: place.column + 1 }
+}
+
+/**
+ * Turns an error of the parser into a syntax error. Its message is `Parse error on line 3:\n…\n---^\nExpecting 'A', 'B', got 'C'`, `Lexical error on
+ * line 1. …`, or `a doesn't match b - 1:3`.
+ */
+function toSyntaxError (error: ParserError, text: string): TemplateSyntaxError {
+  const at = positionOf(placeOf(error))
+  const [, opened, closed] = /^(.*) doesn't match (.*?)(?: - \d+:\d+)?$/.exec(error.message) ?? []
+  if (opened !== undefined) return new TemplateSyntaxError(`"${opened}" is closed by "${closed}"`, at)
+  if (error.message.startsWith('Lexical error')) return findUnclosedText(text) ?? new TemplateSyntaxError('this text cannot be read', at)
+  const got = /got '([^']*)'\s*$/.exec(error.message)?.[1]
+  if (got === undefined) return new TemplateSyntaxError(error.message.replace(/ - \d+:\d+$/, ''), at)
+  const tag = findUnclosedTag(text)
+  if (tag !== undefined && isBefore(tag, at)) return tag
+  if (got === 'EOF') return findUnclosedBlock(text) ?? new TemplateSyntaxError('the template ends in the middle of a tag or block', at)
+  return new TemplateSyntaxError(`${TOKENS.get(got) ?? got} is not expected here`, at)
+}
+
+function placeOf ({ lineNumber, column }: ParserError): Place {
+  const { first_line: line, first_column: standing } = lexer.yylloc
+  return { line: lineNumber ?? line, column: column ?? (lineNumber === undefined ? standing : 0) }
+}
+
+function isBefore (one: Position, other: Position): boolean {
+  return one.line < other.line || (one.line === other.line && one.column <= other.column)
+}
+
+/** The tokens of the parser, in the words of error messages. */
+const TOKENS: ReadonlyMap<string, string> = new Map([
+  ['INVALID', 'this character'],
+  ['CONTENT', 'text'],
+  ['COMMENT', 'a comment'],
+  ['OPEN', '"{{"'],
+  ['OPEN_UNESCAPED', '"{{{"'],
+  ['OPEN_BLOCK', '"{{#"'],
+  ['OPEN_INVERSE', '"{{^"'],
+  ['OPEN_PARTIAL', '"{{>"'],
+  ['OPEN_PARTIAL_BLOCK', '"{{#>"'],
+  ['OPEN_RAW_BLOCK', '"{{{{"'],
+  ['END_RAW_BLOCK', 'the end of a raw block'],
+  ['CLOSE', '"}}"'],
+  ['CLOSE_UNESCAPED', '"}}}"'],
+  ['CLOSE_SEXPR', '")"'],
+  ['CLOSE_RAW_BLOCK', '"}}}}"'],
+  ['OPEN_SEXPR', '"("'],
+  ['OPEN_ENDBLOCK', 'a closing tag'],
+  ['OPEN_INVERSE_CHAIN', '"else"'],
+  ['INVERSE', '"else"'],
+  ['EQUALS', '"="'],
+  ['SEP', '"." or "/"'],
+  ['DATA', '"@"'],
+  ['ID', 'a name'],
+  ['STRING', 'a text'],
+  ['NUMBER', 'a number'],
+  ['BOOLEAN', 'true or false'],
+  ['NULL', 'null'],
+  ['UNDEFINED', 'undefined'],
+  ['OPEN_BLOCK_PARAMS', '"as |"'],
+  ['CLOSE_BLOCK_PARAMS', '"|"']
+])
+
+/** Finds the first tag that does not end, and gives the error for it. The parser stops somewhere after that tag, and cannot say where it begins. */
+function findUnclosedTag (text: string): TemplateSyntaxError | undefined {
+  for (const { start, inner } of scanTags(text, 'handlebars')) {
+    if (inner.startsWith('!') || inner.startsWith('{{')) continue
+    const end = start + 2 + inner.length
+    // The scan of a tag stops at a literal that is not closed.
+    if (/["'[]/.test(text[end] ?? '')) return new TemplateSyntaxError(`${text[end] as string} is not closed`, positionAt(text, end))
+    if (!inner.includes('{{') && text.startsWith('}}', end)) continue
+    // The mistake is a single brace in a place that needs two.
+    const brace = /^[^{}]*\}/.exec(inner)?.[0]
+    if (brace !== undefined) return new TemplateSyntaxError('a tag ends with "}}", not with "}"', positionAt(text, start + 1 + brace.length))
+    return new TemplateSyntaxError('the tag has no "}}"', positionAt(text, start))
+  }
+  return undefined
+}
+
+/** Finds the innermost block that is open at the end of a template, and gives the error for it. */
+function findUnclosedBlock (text: string): TemplateSyntaxError | undefined {
+  const open: Array<{ readonly start: number, readonly inner: string }> = []
+  for (const tag of scanTags(text, 'handlebars')) {
+    const step = classifyHandlebars(tag.inner)
+    if (step === 'open') open.push(tag)
+    if (step === 'close') open.pop()
+  }
+  const block = open.at(-1)
+  if (block === undefined) return undefined
+  const name = /^~?[#^][*>]?\s*([^\s(){}|~>]+)/.exec(block.inner)?.[1]
+  return new TemplateSyntaxError(name === undefined ? 'the block is not closed' : `"${name}" has no {{/${name}}}`, positionAt(text, block.start))
+}
+
+/** Finds a comment or raw block that is not closed, and gives the error for it. */
+function findUnclosedText (text: string): TemplateSyntaxError | undefined {
+  const last = Array.from(scanTags(text, 'handlebars')).findLast(({ inner }) => inner.startsWith('!') || inner.startsWith('{{'))
+  return last && new TemplateSyntaxError(`the ${last.inner.startsWith('!') ? 'comment' : 'raw block'} is not closed`, positionAt(text, last.start))
+}
+
+/**
+ * The syntax tree that the parser of the package handlebars gives. The package's own types allow any statement and expression. These types list them,
+ * so that TypeScript checks whether the compiler handles all of them.
+ */
+export interface Program {
+  readonly body: readonly Statement[]
+  readonly blockParams?: readonly string[]
+}
+
+/** A place in the source. Lines count from 1, columns from 0. */
+export interface Place { readonly line: number, readonly column: number }
+
+interface Node {
+  readonly loc: { readonly start: Place, readonly end: Place }
+}
+
+export type Statement = Content | Comment | Mustache | Block | Partial | PartialBlock | Decorator | DecoratorBlock
+
+interface Content extends Node { readonly type: 'ContentStatement', readonly value: string }
+interface Comment extends Node { readonly type: 'CommentStatement' }
+
+/** The common members of `{{name a b=c}}`, `(name a b=c)` and `{{#name a b=c}}`. */
+export interface Call extends Node {
+  readonly path: Expression
+  readonly params: readonly Expression[]
+  readonly hash?: Hash
+}
+
+export interface Mustache extends Call { readonly type: 'MustacheStatement' }
+interface SubExpression extends Call { readonly type: 'SubExpression' }
+interface Decorator extends Call { readonly type: 'Decorator' }
+
+/** A block: `{{#x}}`, `{{^x}}` or a raw block. An inverse block has no `program`. */
+export interface Block extends Call {
+  readonly type: 'BlockStatement'
+  readonly program?: Program
+  readonly inverse?: Program
+  /** The white space control of the opening tag; for a raw block it has no members. */
+  readonly openStrip: { readonly open?: boolean }
+}
+
+export interface DecoratorBlock extends Call { readonly type: 'DecoratorBlock', readonly program: Program }
+
+interface PartialCall extends Node {
+  readonly name: Expression
+  readonly params: readonly Expression[]
+  readonly hash?: Hash
+}
+
+export interface Partial extends PartialCall { readonly type: 'PartialStatement', readonly indent: string }
+export interface PartialBlock extends PartialCall { readonly type: 'PartialBlockStatement', readonly program: Program }
+
+export type Expression = SubExpression | Path | Literal
+
+export interface Path extends Node {
+  readonly type: 'PathExpression'
+  /** Whether the path begins with `@`. */
+  readonly data: boolean
+  /** The number of `../` with which the path begins. */
+  readonly depth: number
+  readonly parts: readonly string[]
+  readonly original: string
+}
+
+export type Literal =
+  | (Node & { readonly type: 'StringLiteral', readonly value: string, readonly original: string })
+  | (Node & { readonly type: 'NumberLiteral', readonly value: number, readonly original: number })
+  | (Node & { readonly type: 'BooleanLiteral', readonly value: boolean, readonly original: boolean })
+  | (Node & { readonly type: 'UndefinedLiteral' })
+  | (Node & { readonly type: 'NullLiteral' })
+
+export interface Hash extends Node {
+  readonly pairs: readonly (Node & { readonly key: string, readonly value: Expression })[]
+}

@@ -1,0 +1,281 @@
+import type { Json } from '../../base/json.ts'
+import {
+  type Frame, type LinkedPartial, type OpenTemplate, type PathNeed, type Reference, RenderError, type Template, type UnreachablePart
+} from '../language.ts'
+import type { Run } from '../run.ts'
+import { enterPartial } from '../scope.ts'
+import { Absent, inheritToolResult, isObject, LazyNode, memberNames, NOTHING, PENDING, type Pending, type Value } from '../value.ts'
+import { type Expression, type Hash, type Partial, type PartialBlock, positionOf } from './parse.ts'
+import { type Environment, type RawCall, type Sequence, syntaxError } from './environment.ts'
+import { compileExpression, compileHash, literalName } from './calls.ts'
+import { oneOf, type StaticPath } from './static-path.ts'
+import { type Compiled, type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
+
+const PARTIAL_BLOCK = '@partial-block'
+
+/** Compiles `{{> name context key=value}}`, which includes a partial. A call that is alone on its line indents the partial's text. */
+export function compilePartial (partial: Partial, environment: Environment): Render {
+  const call = compilePartialCall(partial, environment, undefined)
+  const { indent } = partial
+  if (!indent) return call
+  const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
+  return environment.tracing.indentation(indented, indent)
+}
+
+/** Compiles `{{#> name}}body{{/name}}`. The partial gets the body as `@partial-block`; without such a partial, the body is used in its place. */
+export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
+  return compilePartialCall(partial, environment, argument => {
+    // The context of the body is the partial's argument, unless the partial runs the body with another one.
+    const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
+    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
+    return { ...body, render: environment.tracing.entry(body.render) }
+  })
+}
+
+/** The name and the arguments that a call passes to a partial. */
+interface Handed {
+  readonly name: string
+  readonly base: Value
+  readonly named: Readonly<Record<string, Value>> | typeof PENDING | undefined
+  readonly data: LoopData | undefined
+}
+
+function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, compileBody: ((argument: StaticPath) => Sequence) | undefined): Render {
+  const name = partialName(partial)
+  const at = positionOf(partial.loc.start)
+  const context = compileContext(partial.params, environment)
+  const evaluate = environment.tracing.argument(context)
+  const { named, found } = compileNamed(partial.hash, environment)
+  const body = compileBody?.(context.where)
+  // Named arguments can replace members of the context, so the paths of the context are only possible ones.
+  environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
+  const { depth } = environment
+  const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
+  const slot = referTo(name, partial, environment, { argument: context.where, named: found, inlines, isConditional: depth > 0 }, body !== undefined)
+  const call: Render = scope => {
+    const { run } = scope.rendering
+    const base = evaluate(scope)
+    const handed: Handed = { name, base, named: named(scope), data: body === undefined ? scope.data : dataWith(body.render, scope) }
+    run.enter(depth)
+    const output = callPartial(scope, handed, slot, body)
+    run.leave(depth)
+    if (output === undefined) throw new RenderError('handlebars', `there is no partial "${name}"`, at)
+    return output
+  }
+  const isPlain = slot !== undefined && body === undefined && partial.hash === undefined
+  return isPlain ? callPlain(evaluate, slot, depth, call) : call
+}
+
+/** Calls a partial as in `{{> name}}` and `{{> name context}}`. Nearly all calls are such, and are a third faster without the work for other forms. */
+function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Render): Render {
+  return scope => {
+    const { rendering } = scope
+    const { run, inlines } = rendering
+    if (inlines !== undefined || rendering.links[slot] === undefined) return call(scope)
+    const base = evaluate(scope)
+    run.enter(depth)
+    const output = renderLinked(slot, rendering, base, undefined, scope.data, undefined)
+    run.leave(depth)
+    return output
+  }
+}
+
+/** Adds a partial to the references of the template, and gives the reference's index; `undefined` for a partial that this template certainly defines. */
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
+  if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
+  const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
+  return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
+}
+
+function partialName (partial: Partial | PartialBlock): string {
+  const { name } = partial
+  if (name.type === 'SubExpression') throw syntaxError('a partial is called by its name: which one it is must not depend on a value', partial)
+  if (partial.params.length > 1) throw syntaxError(`a partial takes one context, not ${partial.params.length}`, partial)
+  return name.type === 'PathExpression' ? name.original : literalName(name)
+}
+
+function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
+  if (param === undefined) return compileSameContext(environment)
+  const { evaluate, where, traced } = compileExpression(param, environment, 'handed')
+  const at = positionOf(param.loc.start)
+  const consume: Evaluate = scope => {
+    const context = evaluate(scope)
+    // A `LazyNode` is passed on unread, so that members which the partial does not use are never fetched.
+    return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
+  }
+  return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
+}
+
+function compileSameContext ({ context, tracing }: Environment): Compiled {
+  return tracing.context({ evaluate: scope => scope.context, where: context })
+}
+
+/** Compiles the named arguments, and finds the paths of their values. */
+function compileNamed (
+  hash: Hash | undefined,
+  environment: Environment
+): { readonly named: (scope: Scope) => Handed['named']; readonly found: RawCall['named'] } {
+  if (hash === undefined) return { named: () => undefined, found: [] }
+  const found: Array<RawCall['named'][number]> = []
+  // The package handlebars assigns the named arguments in this order, which shows when a context is printed.
+  const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
+    found.push({ name, where })
+    return environment.tracing.namedArgument(evaluate, name)
+  })
+  return { named, found }
+}
+
+function dataWith (render: Render, scope: Scope): LoopData {
+  const data = new LoopData(scope.data)
+  data.body = { render, scope, outer: scope.data?.body }
+  return data
+}
+
+/** Finds a partial and calls it: the block that the caller gave, an inline partial, a prompt, or the call's own body; `undefined` if there is none. */
+function callPartial (scope: Scope, handed: Handed, slot: number | undefined, body: Sequence | undefined): string | undefined {
+  const { rendering } = scope
+  if (handed.name === PARTIAL_BLOCK) return callBody(scope, scope.data?.body ?? (body && handed.data?.body), handed)
+  const inline = rendering.inlines?.get(handed.name)
+  if (inline !== undefined) return callInline(inline, scope, handed)
+  if (slot !== undefined && rendering.links[slot] !== undefined) {
+    return renderLinked(slot, rendering, handed.base, handed.named, handed.data, inlinesWith(body, scope, rendering.inlines))
+  }
+  return body && callBody(scope, handed.data?.body, handed)
+}
+
+/** Runs a block in the scope in which it was written. Inside, `@partial-block` is that of the block's own template. */
+function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed): string | undefined {
+  if (body === undefined) return undefined
+  const data = new LoopData(handed.data)
+  data.body = body.outer
+  const context = merge(handed.base, handed.named, scope.rendering.run)
+  return writeFrom(body.scope.rendering, scope, body.render, new Scope(body.scope.rendering, context, body.scope, data, body.scope.params).keepLevel())
+}
+
+function callInline (inline: Inline, scope: Scope, handed: Handed): string {
+  const context = merge(handed.base, handed.named, scope.rendering.run)
+  const inner = new Scope(inline.rendering, context, inline.defined, handed.data, inline.defined?.params)
+  return writeFrom(inline.rendering, scope, inline.render, inner.keepLevel())
+}
+
+/** Runs a part of another template than the caller's. Meanwhile `run.within` names that other template. */
+function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
+  run.within = partial
+  const text = render(scope)
+  run.within = caller.rendering.partial
+  return text
+}
+
+function renderLinked (
+  slot: number,
+  caller: Rendering,
+  base: Value,
+  named: Handed['named'],
+  data: LoopData | undefined,
+  inlines: ReadonlyMap<string, Inline> | undefined
+): string {
+  const { run, root: outer } = caller
+  const link = caller.links[slot] as LinkedPartial
+  const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= enterPartial(run, link, outer))
+  // The partial gets a scope root of its own. There, variables that the caller has left out have the defaults that the partial declares.
+  const dot = merge(base === outer ? root : base, named, run)
+  run.within = link.id
+  const text =
+    template instanceof HandlebarsTemplate
+      ? template.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines, partials, partial: link.id }, data)
+      : write(dot)
+  run.within = caller.partial
+  return text
+}
+
+/** The inline partials that a partial called with a block can use: those that can be used where the call stands, and those that the block defines. */
+function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
+  if (body === undefined || body.inlines.length === 0) return inlines
+  const more = new Map(inlines)
+  for (const { name, render } of body.inlines) more.set(name, { render, defined: scope, rendering: scope.rendering })
+  return more
+}
+
+/** A context with named arguments added; pending as a whole when either is. */
+function merge (base: Value, named: Handed['named'], run: Run): Value {
+  if (named === undefined) return base
+  if (named === PENDING || base === PENDING) return PENDING
+  const members = named as Readonly<Record<string, Value>>
+  if (base instanceof LazyNode) return new MergedContext(base, members)
+  const isContainer = typeof base === 'object' && base !== null && base !== NOTHING
+  const spread: object = isContainer || typeof base === 'string' ? Object(base) as object : {}
+  run.charge(memberNames(spread).length)
+  const merged = { ...spread, ...members }
+  if (typeof base === 'object' && base !== null) inheritToolResult(merged, base)
+  return merged
+}
+
+function indentLines (text: string, indent: string, run: Run): string {
+  const lines = text.split('\n')
+  run.charge(lines.length)
+  const last = lines.length - 1
+  const count = lines[last] === '' ? last : lines.length
+  run.checkOutput(text.length + count * indent.length)
+  return lines.map((line, index) => index < count ? indent + line : line).join('\n')
+}
+
+/** A lazy context (it is read only when it is used) with named arguments added: `{{> header title="x"}}` when the context is the scope root. */
+export class MergedContext extends LazyNode {
+  readonly path: string
+  readonly #base: LazyNode
+  readonly #named: Readonly<Record<string, Value>>
+
+  /** @param named the named arguments, none of which is pending, lazy or absent */
+  constructor (base: LazyNode, named: Readonly<Record<string, Value>>) {
+    super()
+    this.path = base.path
+    this.#base = base
+    this.#named = named
+  }
+
+  field (name: string): Value {
+    return Object.hasOwn(this.#named, name) ? this.#named[name] as Value : this.#base.field(name)
+  }
+
+  keys (): readonly string[] | Pending {
+    const keys = this.#base.keys()
+    return keys === PENDING ? PENDING : [...new Set([...keys as readonly string[], ...Object.keys(this.#named)])].sort()
+  }
+
+  read (): Json | Pending {
+    const base = this.#base.read()
+    if (base === PENDING) return PENDING
+    return { ...isObject(base) ? base : {}, ...this.#named } as Json
+  }
+}
+
+/** A compiled Handlebars template. */
+export class HandlebarsTemplate implements Template {
+  readonly syntax = 'handlebars'
+  readonly references: readonly Reference[]
+  readonly paths: readonly PathNeed[]
+  readonly hasMorePaths: boolean
+  readonly unreachable: readonly UnreachablePart[]
+  readonly #render: Render
+
+  constructor (
+    { references, paths, hasMorePaths, unreachable }: Pick<HandlebarsTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable'>,
+    render: Render
+  ) {
+    this.references = references
+    this.paths = paths
+    this.hasMorePaths = hasMorePaths
+    this.unreachable = unreachable
+    this.#render = render
+  }
+
+  open (run: Run, { links, root, partials }: Frame): OpenTemplate {
+    return (dot, before = '') =>
+      before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
+  }
+
+  /** Runs the template as a partial of another Handlebars template. @param data the `@` variables and the `@partial-block` of the calling template */
+  renderWithin (rendering: Rendering, data: LoopData | undefined): string {
+    return this.#render(new Scope(rendering, rendering.dot, undefined, data, undefined))
+  }
+}

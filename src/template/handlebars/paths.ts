@@ -1,0 +1,191 @@
+import { isDataName } from '../scope.ts'
+import { Absent, PENDING, type Value } from '../value.ts'
+import { type Path, positionOf } from './parse.ts'
+import { type Compiled, type Evaluate, type FoundParam, isFromTool, type LoopData, memberOf, missing, type Scope, yieldsToRoot } from './scope.ts'
+import { type Environment, type ParamNames, type Use } from './environment.ts'
+import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
+
+/** Whether a path is written as one of the context: `this.x`, `./x`, `../x`, `.`. The rule is that of the package handlebars. */
+function isScoped (path: Path): boolean {
+  return /^\.|this\b/.test(path.original)
+}
+
+/** The name of a path with one segment, which can also be a call; `undefined` for any other path. */
+export function simpleName (path: Path): string | undefined {
+  return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
+}
+
+/** Finds the block parameter with a name. */
+export function findParam (name: string, params: ParamNames | undefined): FoundParam | undefined {
+  let hops = 0
+  for (let each = params; each !== undefined; each = each.outer, hops++) {
+    const index = each.names.indexOf(name)
+    if (index >= 0) return { hops, index, value: each.values[index] ?? UNKNOWN }
+  }
+  return undefined
+}
+
+/** Compiles a path, and notes that the template reads it. */
+export function compilePath (path: Path, environment: Environment, use: Use): Compiled {
+  const param = paramOf(path, environment)
+  const compiled = resolve(path, param, environment)
+  const { collection } = environment
+  collection.need(compiled.where, use, positionOf(path.loc.start))
+  return environment.tracing.path(path, param, compiled)
+}
+
+function paramOf (path: Path, environment: Environment): FoundParam | undefined {
+  const [name] = path.parts
+  return name === undefined || path.data || path.depth > 0 || isScoped(path) ? undefined : findParam(name, environment.params)
+}
+
+function resolve (path: Path, param: FoundParam | undefined, environment: Environment): Compiled {
+  if (path.data) return dataPath(path)
+  if (param === undefined) return contextPath(path, environment)
+  const [, ...rest] = path.parts
+  const where = memberAt(param.value, rest)
+  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, solePath(where) ?? path.original)), where }
+}
+
+function contextPath (path: Path, environment: Environment): Compiled {
+  const where = memberAt(outward(environment, path.depth)?.context ?? UNKNOWN, path.parts)
+  const way = wayOf(path.parts, solePath(where) ?? path.original)
+  return { evaluate: path.depth === 0 ? fromContext(way) : fromOuterContext(path.depth, way), where }
+}
+
+function outward (environment: Environment, depth: number): Environment | undefined {
+  let place: Environment | undefined = environment
+  for (let hop = 0; hop < depth; hop++) place = place?.up
+  return place
+}
+
+/**
+ * The member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables can always be read: when the partial's
+ * context lacks such a name of the scope root (the object with all variables), the name is looked up there.
+ */
+function contextMember (scope: Scope, name: string, isOfData: boolean): Value | undefined {
+  const { context } = scope
+  const member = memberOf(context, name, isOfData)
+  if (member !== undefined && typeof member !== 'object') return member
+  return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
+}
+
+/** The way from the value with which a path begins to the path's own value. */
+interface Way {
+  readonly names: readonly string[]
+  /** Whether all names can only be members of data, never JavaScript's own properties. */
+  readonly isOfData: boolean
+  /** The name of the path in the error when no value is found. */
+  readonly label: string
+}
+
+function wayOf (names: readonly string[], label: string): Way {
+  return { names, isOfData: names.every(isDataName), label }
+}
+
+// Each of the common lengths has a closure of its own, because a loop over the segments would take most of the time of a short path. A path without a
+// value is walked once more in the slow way, which finds out why.
+function fromContext (way: Way): Evaluate {
+  const { names, isOfData, label } = way
+  const [first, second, third] = names
+  if (first === undefined) return scope => scope.context
+  const walkFrom = (scope: Scope): Value => {
+    const member = contextMember(scope, first, isOfData)
+    if (member === undefined) return missing(scope.context, scope.fromTool, label)
+    return walk(member, way, 1, isFromTool(scope.context, scope.fromTool))
+  }
+  if (second === undefined) {
+    return scope => {
+      const member = contextMember(scope, first, isOfData)
+      return member === undefined ? missing(scope.context, scope.fromTool, label) : member
+    }
+  }
+  if (names.length > 3) return walkFrom
+  if (third === undefined) {
+    return scope => {
+      const holder = contextMember(scope, first, isOfData)
+      const member = holder === undefined ? undefined : memberOf(holder, second, isOfData)
+      return member === undefined ? walkFrom(scope) : member
+    }
+  }
+  return scope => {
+    const outer = contextMember(scope, first, isOfData)
+    const holder = outer === undefined ? undefined : memberOf(outer, second, isOfData)
+    const member = holder === undefined ? undefined : memberOf(holder, third, isOfData)
+    return member === undefined ? walkFrom(scope) : member
+  }
+}
+
+function fromOuterContext (depth: number, way: Way): Evaluate {
+  return scope => {
+    let place: Scope | undefined = scope
+    for (let hop = 0; hop < depth && place !== undefined; hop++) {
+      // Whether the body of a partial's block keeps the context is not known yet.
+      if (place.context === PENDING) return PENDING
+      place = place.up
+    }
+    return place === undefined ? new Absent(way.label) : walk(place.context, way, 0, place.fromTool)
+  }
+}
+
+function fromParam (hops: number, index: number, way: Way): Evaluate {
+  return scope => {
+    let params = scope.params
+    for (let hop = 0; hop < hops; hop++) params = params?.outer
+    const value = index === 0 ? params?.first : index === 1 ? params?.second : undefined
+    if (value === undefined || params === undefined) return new Absent(way.label)
+    return walk(value, way, 0, index === 0 && params.fromTool)
+  }
+}
+
+/** Compiles `@root`, `@index`, `@key`, `@first`, `@last`, with members and `../`; `@partial-block` tells whether there is one. */
+function dataPath (path: Path): Compiled {
+  const [name = '', ...parts] = path.parts
+  if (name === 'root') {
+    const way = wayOf(parts, parts.join('.'))
+    return { evaluate: scope => walk(scope.rendering.root, way, 0, false), where: memberAt(ROOT, parts) }
+  }
+  const read = DATA.get(name)
+  if (read === undefined) return { evaluate: () => new Absent(path.original), where: UNKNOWN }
+  const isSimple = path.depth === 0 && parts.length === 0
+  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, wayOf(parts, path.original)), where: UNKNOWN }
+}
+
+type ReadData = (data: LoopData) => Value | undefined
+
+function fromData (read: ReadData, label: string): Evaluate {
+  return scope => {
+    const value = scope.data === undefined ? undefined : read(scope.data)
+    return value === undefined ? new Absent(label) : value
+  }
+}
+
+function fromOuterData (read: ReadData, depth: number, way: Way): Evaluate {
+  return scope => {
+    let data = scope.data
+    for (let hop = 0; hop < depth; hop++) data = data?.outer
+    const value = data === undefined ? undefined : read(data)
+    return value === undefined ? new Absent(way.label) : walk(value, way, 0, false)
+  }
+}
+
+const DATA: ReadonlyMap<string, ReadData> = new Map([
+  ['index', data => data.index],
+  ['key', data => data.key],
+  ['first', data => data.first],
+  ['last', data => data.last],
+  ['partial-block', data => data.body === undefined ? undefined : true]
+])
+
+/** Follows names from a value on, beginning with the name at index `start`. */
+function walk (value: Value, { names, isOfData, label }: Way, start: number, fromTool: boolean): Value {
+  let holder = value
+  let holderFromTool = fromTool
+  for (let index = start; index < names.length; index++) {
+    const member = memberOf(holder, names[index] as string, isOfData)
+    if (member === undefined) return missing(holder, holderFromTool, label)
+    if (typeof member !== 'object' || member === null) holderFromTool = isFromTool(holder, holderFromTool)
+    holder = member
+  }
+  return holder
+}

@@ -1,0 +1,418 @@
+import { renderBudget } from '../base/errors.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { ownCopy } from '../base/text.ts'
+import type { EnteredPartial, LinkedPartial } from './language.ts'
+import type { Run } from './run.ts'
+import { Absent, isObject, LazyNode, memberNames, NOTHING, PENDING, type Pending, type Value, type ValueObject } from './value.ts'
+import { type Origin, placed, type Provenance, type Source } from './provenance.ts'
+import type { Trace } from './trace.ts'
+
+const entered = new WeakMap<Run, Map<LinkedPartial, EnteredPartial>>()
+
+/**
+ * Prepares a partial (a prompt that another one includes) for a run, so that it can be written. That is done once while the outer scope root stays the
+ * same, because a loop can call a partial a thousand times.
+ * @param outer the scope root of the template that calls the partial
+ */
+export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
+  const ofRun = entered.get(run) ?? new Map<LinkedPartial, EnteredPartial>()
+  const known = ofRun.get(link)
+  if (known !== undefined && known.outer === outer) return known
+  const partial = open(run, link, outer)
+  entered.set(run, ofRun.set(link, partial))
+  return partial
+}
+
+function open (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
+  const { id, links } = link
+  const template = link.template(run.trace !== undefined)
+  const root = link.root(outer)
+  const partials: EnteredPartial['partials'] = []
+  // The members are written out, because adding members to a copy of the frame would take V8 longer than rendering a short partial.
+  return { id, template, write: template.open(run, { links, root, partials }), links, root, outer, partials }
+}
+
+/**
+ * The names of all members that JavaScript gives to every object and list, and of the properties of the special values (`PENDING`, `Absent`, …).
+ * Methods of the special values are not among them, because `dataMember` never returns a function.
+ */
+const OTHER_NAMES: ReadonlySet<string> = new Set([Object.prototype, Array.prototype, PENDING, NOTHING, new Absent('')].flatMap(Object.getOwnPropertyNames))
+
+/**
+ * Whether a member with this name can only be data or a method: neither JavaScript's own objects and lists nor the special values have a property of
+ * that name.
+ */
+export function isDataName (name: string): boolean {
+  return !OTHER_NAMES.has(name)
+}
+
+/**
+ * Gives the member with this name, for which `isDataName` is true. `undefined` means that the caller must look the member up in the slow way. This
+ * function does not check that the member is the object's own, because that check takes half the time of a look-up in a loop.
+ */
+export function dataMember (holder: object, name: string): Value | undefined {
+  const value = (holder as ValueObject)[name]
+  return typeof value === 'function' ? undefined : value
+}
+
+/** The most names in the cache, and the longest name in it, in UTF-16 units. The cache needs limits, because callers can invent any number of names. */
+const MOST_KEPT = 20_000
+const MAX_KEPT_LENGTH = 200
+
+// The cache is global to the process on purpose, because a name means the same everywhere.
+const namesBelow = new Map<string, Map<string, string>>()
+let kept = 0
+
+/**
+ * The name `parent.segment`, as the same string object each time. V8 computes the hash of a string object once, and a render looks up the name of
+ * each shared variable several times. Without this cache, a render that reads five of them takes a tenth longer (row `kept/child-name` of the
+ * benchmarks).
+ */
+export function childName (parent: string, segment: string): string {
+  const known = namesBelow.get(parent)?.get(segment)
+  return known ?? keep(parent, segment)
+}
+
+function keep (parent: string, segment: string): string {
+  if (parent.length + segment.length > MAX_KEPT_LENGTH) return `${parent}.${segment}`
+  if (kept >= MOST_KEPT) {
+    namesBelow.clear()
+    kept = 0
+  }
+  const name = ownCopy(`${parent}.${segment}`)
+  const siblings = namesBelow.get(parent) ?? new Map<string, string>()
+  if (siblings.size === 0) namesBelow.set(ownCopy(parent), siblings)
+  siblings.set(ownCopy(segment), name)
+  kept++
+  return name
+}
+
+/**
+ * The modules that publish shared variables; a module is the first segment of a shared variable's name. A module's name is never looked up in a caller's
+ * variables, not even while the module has published nothing.
+ */
+export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase', 'chat', 'completion', 'model', 'modules'])
+
+/** The names that no module (the first segment of a shared variable's name) can have. */
+export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
+
+/** Whether a name belongs to the scope root itself, and is not that of a variable. Such a name can be read in a partial whose argument does not have it. */
+export function isRootName (name: string, { environs }: Run): boolean {
+  return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
+}
+
+/** The names of variables that a prompt reads without `variables.` in front. */
+export type BareNames = Pick<ReadonlySet<string>, 'has'>
+
+const MAX_KEYS_READ = 1000
+/** The cost of each value that is put into a new object, such as the object of all shared variables below a name, in visits (units of a render's work). */
+const VISITS_PER_KEY_READ = 10
+const MAX_BYTES_READ = 1024 * 1024
+
+/**
+ * The scope root: the object in which a template's names are looked up. It has `variables`, `args`, `caller`, the modules of shared variables, and
+ * bare names of variables.
+ */
+export class ScopeRoot extends LazyNode {
+  readonly path = ''
+  readonly #run: Run
+  readonly #variables: JsonObject
+  readonly #caller: JsonObject
+  readonly #declared: BareNames | undefined
+  /** The branches of the modules that the template has read. They are kept, so that a loop asks the index of shared variables only once for each module. */
+  #branches: Map<string, EnvironBranch> | undefined
+
+  /**
+   * @param declared the names of variables that can be read without `variables.` in front of them, which are the parameters of the prompt; `undefined`
+   * when the prompt declares none or allows any others, so that all variables can be read in this way
+   */
+  constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined) {
+    super()
+    this.#run = run
+    this.#variables = variables
+    this.#caller = caller
+    this.#declared = declared
+  }
+
+  /** The variables that the caller has sent, with the defaults of the parameters that the caller left out. */
+  variables (): JsonObject {
+    return this.#variables
+  }
+
+  /** The scope root for a partial: with the parameters that the partial declares, and their defaults for variables that are missing. */
+  forPartial (defaults: JsonObject, declared: BareNames | undefined): ScopeRoot {
+    const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
+    if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
+    this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
+    return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
+  }
+
+  /** Makes a scope root of the same class. @param _leftOut the names of the variables that were filled with defaults */
+  protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, _leftOut: readonly string[]): ScopeRoot {
+    return new ScopeRoot(run, variables, caller, declared)
+  }
+
+  field (name: string): Value {
+    if (name === 'variables' || name === 'args') return this.#variables
+    if (name === 'caller') return this.#caller
+    const known = this.#branches?.get(name)
+    if (known !== undefined) return known
+    const { environs } = this.#run
+    if (environs.hasBelow(name)) return this.#branch(name)
+    if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
+    if (KNOWN_MODULES.has(name) || environs.hides?.(name) === true) return new Absent(name)
+    if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
+    if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
+    return new Absent(`variables.${name}`)
+  }
+
+  #branch (name: string): EnvironBranch {
+    const branch = new EnvironBranch(this.#run, name)
+    this.#branches ??= new Map()
+    this.#branches.set(name, branch)
+    return branch
+  }
+
+  keys (): readonly string[] {
+    return this.#run.pin('names at the root', () => [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()) as readonly string[]
+  }
+
+  read (): JsonObject | Pending {
+    const shared = readBelow(this.#run, '')
+    return shared === PENDING ? PENDING : { ...shared as JsonObject, variables: this.#variables, args: this.#variables, caller: this.#caller }
+  }
+}
+
+/** A branch: all shared variables whose names begin with the same path. A template can descend through it without fetching all values in it. */
+class EnvironBranch extends LazyNode {
+  readonly path: string
+  readonly #run: Run
+  #names: readonly string[] | undefined
+  /** The branches below this one that were asked for, by path. They are kept, because Handlebars compares nodes to see whether a context is another one. */
+  #branches: Map<string, EnvironBranch> | undefined
+
+  constructor (run: Run, path: string) {
+    super()
+    this.#run = run
+    this.path = path
+  }
+
+  field (segment: string): Value {
+    // A segment is never split: `lookup chat "a.b"` must not reach the value at chat.a.b.
+    if (segment.includes('.')) return this.#absent(segment)
+    const { environs } = this.#run
+    const child = childName(this.path, segment)
+    if (environs.hasBelow(child)) return this.#branch(child)
+    if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
+    const own = this.#own()
+    if (own === PENDING) return PENDING
+    if (!isObject(own) || !Object.hasOwn(own, segment)) return this.#absent(segment)
+    this.#run.trace?.readEnviron(this.path, own as Json, segment)
+    return own[segment] as Value
+  }
+
+  #branch (path: string): EnvironBranch {
+    const known = this.#branches?.get(path)
+    if (known !== undefined) return known
+    const branch = new EnvironBranch(this.#run, path)
+    this.#branches ??= new Map()
+    this.#branches.set(path, branch)
+    return branch
+  }
+
+  keys (): readonly string[] | Pending {
+    if (this.#names === undefined) {
+      const keys = this.#run.pin(`names below ${this.path}`, () => this.#keys())
+      if (keys === PENDING) return PENDING
+      this.#names = keys as readonly string[]
+    }
+    this.#run.trace?.readBranch(this.path)
+    return this.#names
+  }
+
+  #keys (): readonly string[] | Pending {
+    const own = this.#own()
+    if (own === PENDING) return PENDING
+    const deeper = this.#run.environs.segmentsBelow(this.path)
+    return isObject(own) ? [...new Set([...Object.keys(own), ...deeper])].sort() : deeper
+  }
+
+  read (): Json | Pending {
+    const value = readBelow(this.#run, this.path)
+    if (value !== PENDING) this.#run.trace?.readBranch(this.path, value as Json)
+    return value
+  }
+
+  /**
+   * The value of the shared variable that has the name of the branch itself. Where this value has a member of the same name as a variable below the
+   * branch, the variable counts.
+   */
+  #own (): Value {
+    if (!this.#run.environs.has(this.path)) return null
+    return this.#run.environ(this.path) ?? null
+  }
+
+  #absent (segment: string): Absent {
+    return new Absent(`${this.path}.${segment}`)
+  }
+}
+
+/** The value of the shared variable `name`, read for a template: the trace notes it. */
+function readKey (run: Run, name: string): Json | Pending | undefined {
+  const value = run.environ(name)
+  if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
+  return value
+}
+
+/** The value of one shared variable, or of everything below a name; `undefined` when it no longer exists. */
+export function readEnviron (run: Run, name: string): Json | Pending | undefined {
+  return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
+}
+
+/** Everything at and below a name as one object; `PENDING` until all of it is in memory. What is not in memory is noted, all at once. */
+function readBelow (run: Run, name: string): Json | Pending {
+  return run.pin(`all of ${name}`, () => readAll(run, name))
+}
+
+function readAll (run: Run, name: string): Json | Pending {
+  const below = run.environs.namesBelow(name, MAX_KEYS_READ)
+  if (below === undefined) throw renderBudget(`shared variables below "${name}"`, MAX_KEYS_READ)
+  const names = run.environs.has(name) ? [name, ...below] : below
+  run.charge(names.length * VISITS_PER_KEY_READ)
+  let bytes = 0
+  let pending = false
+  for (const each of names) {
+    const size = run.environBytes(each)
+    if (size === PENDING) pending = true
+    else bytes += (size as number | undefined) ?? 0
+  }
+  if (bytes > MAX_BYTES_READ) throw renderBudget(`bytes of shared variables below "${name}"`, MAX_BYTES_READ)
+  return pending ? PENDING : mergeEnvirons(names.map(each => [segmentsAfter(each, name), run.environ(each) as Json | undefined]))
+}
+
+function segmentsAfter (name: string, ancestor: string): string[] {
+  if (name === ancestor) return []
+  return name.slice(ancestor === '' ? 0 : ancestor.length + 1).split('.')
+}
+
+/**
+ * Builds one object from values and their paths. Where a value has deeper paths below it, objects are merged, and any other value is replaced. Every
+ * path must come before those below it.
+ */
+export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
+  type Building = { [key: string]: Json | Building }
+  const top: { value: Json | Building } = { value: emptyObject() }
+  for (const [path, value] of entries) {
+    if (value === undefined) continue
+    let holder: Building = top as Building
+    let last = 'value'
+    for (const segment of path) {
+      holder = ownObject(holder, last)
+      last = segment
+    }
+    holder[last] = value
+  }
+  return top.value as Json
+}
+
+/** The object at `holder[key]`, copied so that it can be changed; a new one if there is none. */
+function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string): T {
+  const present = holder[key]
+  const copy = Object.assign(emptyObject(), typeof present === 'object' && present !== null && !Array.isArray(present) ? present : {})
+  Object.assign(holder, { [key]: copy })
+  return copy as T
+}
+
+// The object has no prototype, so that a member called `__proto__` is data like any other.
+function emptyObject (): { [key: string]: Json } {
+  return Object.create(null) as { [key: string]: Json }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/**
+ * A scope root (the object with all variables that a template can read) that reports to the trace which of the caller's variables are read from it.
+ * `ScopeRoot` itself reports the shared variables.
+ */
+export class TracedRoot extends ScopeRoot implements Source {
+  readonly #trace: Trace
+  readonly #filled: ReadonlySet<string>
+  readonly #ofVariables = placed('variables', this)
+
+  /** @param filled the names of variables that the caller left out, and that have the default of their parameter @default none */
+  constructor (
+    run: Run,
+    trace: Trace,
+    variables: JsonObject,
+    caller: JsonObject,
+    declared: BareNames | undefined,
+    filled: ReadonlySet<string> = NONE
+  ) {
+    super(run, variables, caller, declared)
+    this.#trace = trace
+    this.#filled = filled
+  }
+
+  /** The provenance of the caller's variables as a whole. */
+  ofVariables (): Provenance {
+    return this.#ofVariables
+  }
+
+  // This is a method and no property, because a template could read a property of the scope root as if it were a variable.
+  isCallers (): boolean {
+    return true
+  }
+
+  originAt (path: string): Origin {
+    if (this.#filled.size === 0) return { kind: 'variable', path }
+    const [root, name = ''] = path.split('.', 2)
+    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
+  }
+
+  protected override derive (
+    run: Run,
+    variables: JsonObject,
+    caller: JsonObject,
+    declared: BareNames | undefined,
+    leftOut: readonly string[]
+  ): ScopeRoot {
+    const filled = leftOut.length === 0 ? this.#filled : new Set([...this.#filled, ...leftOut])
+    return new TracedRoot(run, this.#trace, variables, caller, declared, filled)
+  }
+
+  override field (name: string): Value {
+    if (name === 'variables' || name === 'args') {
+      this.#trace.read(this.#ofVariables)
+      return super.field(name)
+    }
+    const { mark } = this.#trace
+    const value = super.field(name)
+    const isShared = this.#trace.mark > mark || value instanceof LazyNode
+    if (isShared || value instanceof Absent || value === PENDING) return value
+    this.#trace.read(placed(RESERVED_NAMES.has(name) ? name : `variables.${name}`, this))
+    return value
+  }
+
+  override keys (): readonly string[] {
+    this.#trace.readBranch('')
+    return super.keys()
+  }
+
+  override read (): JsonObject | Pending {
+    const value = super.read()
+    if (value === PENDING) return PENDING
+    this.#trace.read(this.#ofVariables)
+    const { variables: _variables, args: _args, caller: _caller, ...shared } = value as JsonObject
+    this.#trace.readBranch('', shared)
+    return value
+  }
+}
+
+/**
+ * The trace of a run, to which templates that are compiled to be explained report what they read and write.
+ * @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it
+ */
+export function traceOf ({ trace }: Run): Trace {
+  if (trace === undefined) throw new Error('a template that is compiled to be explained needs a run with a trace')
+  return trace
+}

@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto'
+import { describeViolations, type Violation } from '../base/errors.ts'
+import type { JsonPath } from '../base/json-places.ts'
+import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
+import { readPublishedSchema } from '../base/published-schema.ts'
+import { isObject } from '../template/value.ts'
+import { parsePolicy, type ToolPolicy } from './guard.ts'
+import type { Operator } from './operator.ts'
+import { type Parameters, parseParameters } from './parameters.ts'
+import { type CompiledSchema, compileSchema, SchemaError } from './schema/schema.ts'
+import type { ToolType } from './tool-type.ts'
+import { clearCredentials, type CommonDefinition, parseHeaders, type ToolDefinition } from './definition.ts'
+
+/** One finding about a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
+export interface Diagnostic {
+  readonly severity: 'error' | 'warning' | 'hint'
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  /** The path of the member of the registration that this error or advice is about. */
+  readonly field?: JsonPath
+}
+
+/** The result of reading a tool's registration: a definition with advice, or the reasons why there is none. */
+export interface ParsedDefinition {
+  readonly definition: ToolDefinition | undefined
+  /** The errors, warnings and hints. There are errors if and only if there is no definition. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** A tool reader turns registrations (JSON that publishers write) into definitions of tools. */
+export interface ToolReader {
+  /**
+   * Reads a registration, in the flat form (with `url` and `method`), or in the nested form with a member named like the tool's type.
+   * Never throws: the result is a definition, or a list of reasons.
+   * @param name the function's name in templates, such as `codebase_lookup_ref`
+   * @param id the tool's id, such as `codebase.lookup_ref`
+   */
+  read (name: string, id: string, value: Json): ParsedDefinition
+  /**
+   * Gives a warning when a tool has a relative URL and no base URL is known for its module (the program that offers the tool). This is not
+   * part of `read`, since modules start and stop while the registration stays the same.
+   */
+  adviseOnAddress (definition: ToolDefinition): Diagnostic[]
+}
+
+/** Makes a tool reader. @param types the types of tools that it knows @param operator the permissions that the operator gives to tools */
+export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
+  return {
+    read (name, id, value) {
+      const violations = registrationSchema(types).validate(value, 'tool')
+      if (violations.length > 0) return rejected('TOOL_INVALID', describeViolations(violations), violations[0])
+      const registration = value as JsonObject
+      try {
+        const definition = parseByType(types, parseCommon(name, id, registration, operator), operator)
+        return { definition, diagnostics: advise(definition) }
+      } catch (error) {
+        return rejected(error instanceof SchemaError ? 'TOOL_SCHEMA' : 'TOOL_INVALID', (error as Error).message)
+      }
+    },
+    adviseOnAddress ({ isRelative, module }) {
+      if (!isRelative || operator.baseUrls.knows(module)) return []
+      return [{
+        severity: 'warning',
+        code: 'TOOL_BASE_URL_MISSING',
+        message: `the url is relative and no base URL is known for ${module === undefined ? 'a tool without a module' : `module "${module}"`}`,
+        hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}'
+      }]
+    }
+  }
+}
+
+const compiled = new WeakMap<readonly ToolType[], CompiledSchema>()
+
+/** Gives the schema of registrations, which publishers can use too. It is compiled for the first registration: without tools, a service starts sooner. */
+function registrationSchema (types: readonly ToolType[]): CompiledSchema {
+  const schema = compiled.get(types) ?? compileSchema(readRegistrationSchema(types))
+  compiled.set(types, schema)
+  return schema
+}
+
+/** Gives the published schema of registrations, without its conditions on several fields: each `ToolType` checks these itself, with better messages. */
+function readRegistrationSchema (types: readonly ToolType[]): Json {
+  const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
+  const { type } = schema.properties
+  return { ...schema, properties: { ...schema.properties, type: { ...type, enum: types.map(({ name }) => name) } } }
+}
+
+function rejected (code: string, message: string, violation?: Violation): ParsedDefinition {
+  return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
+}
+
+/** Converts the path of a value that violates the schema, such as `tool.headers["x-a"][0]`, to the names and indices within the registration. */
+function fieldOf ({ path }: Violation): JsonPath {
+  return Array.from(
+    path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
+    ([, name, index, quoted]) => name ?? index ?? (JSON.parse(quoted as string) as string)
+  )
+}
+
+function parseCommon (name: string, id: string, registration: JsonObject, operator: Operator): CommonDefinition {
+  const returns = part(registration, 'returns')
+  return {
+    id,
+    name,
+    module: text(registration, 'module'),
+    description: text(registration, 'description') ?? '',
+    supports: (own(registration, 'supports') ?? []) as string[],
+    parameters: part(registration, 'parameters'),
+    returns,
+    policy: parsePolicy(registration, operator.policy),
+    fallback: Object.hasOwn(registration, 'default') ? registration['default'] : own(returns?.schema ?? {}, 'default'),
+    headers: parseHeaders((own(registration, 'headers') ?? {}) as JsonObject, operator.secrets),
+    revision: createHash('sha256').update(canonicalJson([id, name, registration])).digest('base64url'),
+    registration
+  }
+}
+
+/** Reads the part that depends on the tool's type: the named `type`, else one whose name is a member of the registration, else the first of `types`. */
+function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
+  const { registration } = common
+  const named = text(registration, 'type')
+  const type = types.find(({ name }) => named === undefined ? Object.hasOwn(registration, name) : name === named) ?? types[0] as ToolType
+  const nested = own(registration, type.name) ?? {}
+  if (!isObject(nested)) throw new Error(`"${type.name}" must be an object`)
+  return type.parse(common, { ...pick(registration, ['url', 'method']), ...nested as JsonObject }, operator)
+}
+
+function advise (definition: ToolDefinition): Diagnostic[] {
+  return clearCredentials(definition.headers).map(name => ({
+    severity: 'warning',
+    code: 'TOOL_CREDENTIAL_IN_CLEAR',
+    message: `header "${name}" looks like a credential in clear`,
+    hint: 'let the operator define it as a secret, and refer to it by name'
+  }))
+}
+
+/**
+ * Reads the member `parameters` or `returns` of a registration. `parameters: []` and `parameters: {}` declare that there are none. For a
+ * missing member and for `returns: []` the result is `undefined`: nothing is declared, and nothing will be checked.
+ */
+function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
+  const declared = own(registration, name)
+  if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined
+  try {
+    return parseParameters(declared)
+  } catch (error) {
+    throw new SchemaError(`${name}: ${(error as Error).message}`)
+  }
+}
+
+function text (object: JsonObject, name: string): string | undefined {
+  return own(object, name) as string | undefined
+}
+
+function pick (object: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(names.filter(name => Object.hasOwn(object, name)).map(name => [name, object[name] as Json]))
+}
+
+/** Gives the policy by which a tool is called: the registered one, without retries if a repeated call can do harm. @param isRead whether calls only read */
+export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
+  const isRepeatable = isRead || policy.isRepeatable
+  return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
+}
+
+/** Checks the host of a tool when it is registered: refuses what would be refused at each call, such as a forbidden address. @throws Error with the reason */
+export function checkHost (host: string, common: CommonDefinition, operator: Operator): void {
+  const refusal = operator.egress.refusal(host.replace(/:\d+$/, ''))
+  if (refusal !== undefined) throw new Error(`url: ${refusal}`)
+  for (const header of common.headers) {
+    const unbound = header.secrets.find(secret => operator.secrets.reveal(secret, host) === undefined)
+    if (unbound !== undefined) throw new Error(`secret "${unbound}" is not bound to ${host}`)
+  }
+}
+
+/** Reads a required text from the endpoint (the part of a registration that says how to reach the tool). @throws Error that names the missing member */
+export function required (endpoint: JsonObject, name: string, type: string): string {
+  const value = own(endpoint, name)
+  if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
+  return value
+}
+
+/** Reads a member of an untrusted object. Inherited members, such as `constructor`, count as missing. */
+export function own (object: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(object, name) ? object[name] : undefined
+}
+
+/** Runs `parse`. When it throws an error, the name of the parsed member is put in front of the message. */
+export function about<T> (member: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw new Error(`${member}: ${(error as Error).message}`)
+  }
+}

@@ -46,6 +46,11 @@ describe('the console', () => {
     assert.deepEqual(outside.filter(({ names }) => !/^type /.test(names as string)), [])
   })
 
+  it('has no circle of imports', () => {
+    const graph = pages.map(file => [file, Array.from(read(file).matchAll(/(?:from |import\()'(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))] as const)
+    assert.deepEqual(circles(new Map(graph)), [])
+  })
+
   it('never makes HTML of a text', () => {
     assert.deepEqual(pages.filter(file => /dangerouslySetInnerHTML|innerHTML|insertAdjacentHTML|document\.write/.test(read(file))), [])
   })

@@ -1,10 +1,10 @@
-import { type RefObject, useMemo, useRef, useState } from 'react'
+import { type RefObject, useEffect, useMemo, useRef, useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
+import { api, take } from '../api/client.ts'
 import { oddities } from '../parts/oddities.ts'
-import { type Asked, isGrave, placeOf, textOf } from './approval.ts'
+import { type ApprovalReply, type Asked, isGrave, placeOf, textOf } from './approval.ts'
 import { changedWords, type Range } from './changed-words.ts'
-import { type Decision, useDecision } from './use-decision.ts'
-import { useReadiness } from './use-readiness.ts'
 
 /** The state of a card, and the functions that its buttons call. */
 export interface Card {
@@ -88,4 +88,89 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     },
     end
   }
+}
+
+/** How long a card has to stay unchanged before its action can be approved, in ms. */
+const STILL = 800
+
+/** Whether the person can have read a card: its end was on the screen while the tab was visible, and the card has stayed unchanged for `STILL` ms. */
+function useReadiness (digest: string, end: RefObject<Element | null>): boolean {
+  const [isStill, setStill] = useState(false)
+  const [isSeen, setSeen] = useState(false)
+  useEffect(() => {
+    setStill(false)
+    setSeen(false)
+    const timer = setTimeout(() => { setStill(true) }, STILL)
+    const observer = new IntersectionObserver(entries => {
+      if (entries.some(({ isIntersecting }) => isIntersecting) && document.visibilityState === 'visible') setSeen(true)
+    })
+    if (end.current !== null) observer.observe(end.current)
+    return () => {
+      clearTimeout(timer)
+      observer.disconnect()
+    }
+  }, [digest, end])
+  return isStill && isSeen
+}
+
+type Decided = NonNullable<ApprovalReply['decided']>
+
+/** The decision about an action that waits. It is made once, and only about the action that the person was shown. */
+interface Decision {
+  readonly decided: Decided | undefined
+  /** Whether the decision was made in this tab. */
+  readonly isMine: boolean
+  readonly isBusy: boolean
+  /** Whether the decision was sent, but no reply has come, so that nobody knows whether it has reached the service. */
+  readonly doubt: boolean
+  readonly error: unknown
+  readonly approve: (command: string | undefined) => Promise<void>
+  readonly reject: () => Promise<void>
+  readonly readAgain: () => Promise<void>
+}
+
+function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => void): Decision {
+  const [decided, setDecided] = useState<Decided | undefined>(known)
+  const [isMine, setMine] = useState(false)
+  const [isBusy, setBusy] = useState(false)
+  const [doubt, setDoubt] = useState(false)
+  const [error, setError] = useState<unknown>()
+  useEffect(() => { if (known !== undefined) setDecided(known) }, [known])
+
+  const read = () => take(api.GET('/api/approvals/{id}', { params: { path: { id } } }))
+  const readAgain = async () => {
+    try {
+      const now = await read()
+      setDoubt(false)
+      if (now.decided !== undefined) setDecided(now.decided)
+      onDecided()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const decide = async (decision: 'approve' | 'reject', command?: string) => {
+    if (isBusy) return
+    setBusy(true)
+    setError(undefined)
+    try {
+      // The action may have changed since the person looked at it, or somebody else may have decided already.
+      const now = await read()
+      if (now.decided !== undefined) { setDecided(now.decided); onDecided(); return }
+      const { decided: mine } = await take(api.POST('/api/approvals/{id}', {
+        params: { path: { id } },
+        body: { decision, digest, ...(command === undefined ? {} : { command }) }
+      }))
+      setMine(true)
+      setDecided(mine)
+      onDecided()
+    } catch (failure) {
+      if (!(failure instanceof ApiError)) setDoubt(true)
+      else if (failure.code === 'APPROVAL_DECIDED') await readAgain()
+      else setError(failure)
+      if (failure instanceof ApiError && failure.code === 'APPROVAL_OUTDATED') onDecided()
+    } finally {
+      setBusy(false)
+    }
+  }
+  return { decided, isMine, isBusy, doubt, error, approve: command => decide('approve', command), reject: () => decide('reject'), readAgain }
 }

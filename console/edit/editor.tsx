@@ -1,14 +1,32 @@
 import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
 import { syntaxHighlighting } from '@codemirror/language'
-import { Annotation, Compartment, EditorState, Prec } from '@codemirror/state'
-import { EditorView, keymap, lineNumbers } from '@codemirror/view'
+import { Annotation, Compartment, EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
+import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { classHighlighter } from '@lezer/highlight'
 import { useEffect, useRef } from 'react'
-import { type Syntax } from '../prompts/entry.ts'
-import { markRange, rangeMarks } from './marks.ts'
-import { offsetOf, type Place, type Remark, remarkMarks, showRemarks } from './remarks.ts'
+import type { Syntax } from '../prompts/entry.ts'
 import { jsonMode } from './json-mode.ts'
+import { offsetOf, type Place, type Remark, remarkMarks, showRemarks } from './remarks.ts'
 import { TEMPLATE_MODES } from './template-mode.ts'
+
+/** Puts a frame around a part of the text; `undefined` removes the frame. */
+const markRange = StateEffect.define<{ readonly from: number, readonly to: number } | undefined>()
+
+const frame = Decoration.mark({ class: 'from here' })
+
+const rangeMarks = StateField.define<DecorationSet>({
+  create: () => Decoration.none,
+  update (marks, { changes, effects, newDoc }) {
+    let now = marks.map(changes)
+    for (const effect of effects) {
+      if (!effect.is(markRange)) continue
+      const to = Math.min(effect.value?.to ?? 0, newDoc.length)
+      now = effect.value === undefined || effect.value.from >= to ? Decoration.none : Decoration.set([frame.range(effect.value.from, to)])
+    }
+    return now
+  },
+  provide: field => EditorView.decorations.from(field)
+})
 
 export interface EditorProps {
   readonly value: string

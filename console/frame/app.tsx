@@ -1,16 +1,185 @@
-import { Suspense, useEffect, useRef } from 'react'
-import { useLocation } from 'wouter'
-import { useCaller } from '../api/caller.ts'
+import { useQuery } from '@tanstack/react-query'
+import { Component, lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react'
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
+import { useCaller, useMay } from '../api/caller.ts'
 import { useChanges } from '../api/changes.ts'
-import { useStatus } from '../api/status.ts'
+import { type Found, listEverything } from '../api/listings.ts'
+import { queries } from '../api/queries.ts'
+import { type Status, useStatus } from '../api/status.ts'
+import { keepToken, tokenRefused, useRefusal } from '../api/token.ts'
+import { Empty } from '../parts/empty.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { PageTitle } from '../parts/page-title.tsx'
+import { shortTime } from '../parts/time.ts'
+import { PromptsPage } from '../prompts/prompts-page.tsx'
 import { t } from '../text/text.ts'
-import { Bar } from './bar.tsx'
-import { Fault } from './fault.tsx'
 import { Keys } from './keys.tsx'
-import { Outage } from './outage.tsx'
+import { approvalsScreen, authorScreens, promptScreen, terminalScreen, workScreens } from './parts.ts'
+import { authorPlaces, useOpenPlaces, workPlaces } from './places.ts'
 import { Rail } from './rail.tsx'
-import { Screens } from './screens.tsx'
-import { TokenDialog } from './token-dialog.tsx'
+import { applyTheme, currentTheme, THEMES } from './theme.ts'
+
+/** The largest number of hits that are shown. */
+const MOST = 12
+
+/** The field that searches the ids and descriptions of entries. The key `/` moves to the field, the arrow keys choose a hit, Enter opens it. */
+function Search () {
+  const field = useRef<HTMLInputElement>(null)
+  const list = useId()
+  const [text, setText] = useState('')
+  const [at, setAt] = useState(0)
+  const [isOpen, setOpen] = useState(false)
+  const [, go] = useLocation()
+  const mayRead = useMay('read')
+  const everything = useQuery({ queryKey: ['registry', 'everything'], queryFn: listEverything, enabled: isOpen && mayRead })
+  const hits = text.trim() === '' ? [] : findIn(everything.data ?? [], text)
+  useEffect(() => {
+    const focus = () => { field.current?.focus() }
+    addEventListener('console:search', focus)
+    return () => { removeEventListener('console:search', focus) }
+  }, [])
+  const open = (hit: Found | undefined) => {
+    if (hit === undefined) return
+    setText('')
+    field.current?.blur()
+    go(hit.path)
+  }
+  return (
+    <div className='search' role='search'>
+      <input
+        ref={field}
+        className='field'
+        placeholder={t.searchPlaceholder}
+        aria-label={t.search}
+        value={text}
+        role='combobox'
+        aria-expanded={isOpen && hits.length > 0}
+        aria-controls={list}
+        aria-autocomplete='list'
+        aria-activedescendant={isOpen && hits.length > 0 ? `${list}-${at}` : undefined}
+        autoComplete='off'
+        spellCheck={false}
+        onChange={event => { setText(event.target.value); setAt(0); setOpen(true) }}
+        onFocus={() => { setOpen(true) }}
+        onBlur={() => { setOpen(false) }}
+        onKeyDown={event => {
+          if (event.key === 'ArrowDown') setAt(Math.min(at + 1, hits.length - 1))
+          else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
+          else if (event.key === 'Enter') open(hits[at])
+          else if (event.key === 'Escape') { setText(''); field.current?.blur() } else return
+          event.preventDefault()
+        }}
+      />
+      <kbd aria-hidden='true'>/</kbd>
+      <ul
+        className='hits'
+        id={list}
+        role='listbox'
+        aria-label={t.search}
+        hidden={!isOpen || hits.length === 0}
+      >
+        {hits.map((hit, index) => (
+          <li
+            key={hit.path}
+            id={`${list}-${index}`}
+            role='option'
+            aria-selected={index === at}
+            onMouseDown={event => { event.preventDefault(); open(hit) }}
+          >
+            <span className='grow cut'>{hit.id}</span><span className='quiet'>{t.kindName(hit.kind)}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/**
+ * Finds the entries that have a text: first those whose id begins with it, then those whose id contains it, then those whose description
+ * contains it.
+ */
+function findIn (everything: readonly Found[], text: string): readonly Found[] {
+  const words = text.trim().toLowerCase()
+  const ranked: Found[][] = [[], [], []]
+  for (const found of everything) {
+    const id = found.id.toLowerCase()
+    const rank = id.startsWith(words) ? 0 : id.includes(words) ? 1 : found.description.toLowerCase().includes(words) ? 2 : -1
+    if (rank >= 0) ranked[rank]?.push(found)
+  }
+  return ranked.flat().slice(0, MOST)
+}
+
+const PromptPage = lazy(async () => ({ default: (await promptScreen()).PromptPage }))
+const EnvironsPage = lazy(async () => ({ default: (await authorScreens()).EnvironsPage }))
+const EnvironPage = lazy(async () => ({ default: (await authorScreens()).EnvironPage }))
+const ToolsPage = lazy(async () => ({ default: (await authorScreens()).ToolsPage }))
+const ToolPage = lazy(async () => ({ default: (await authorScreens()).ToolPage }))
+const ExtensionsPage = lazy(async () => ({ default: (await authorScreens()).ExtensionsPage }))
+const ExtensionPage = lazy(async () => ({ default: (await authorScreens()).ExtensionPage }))
+const ProblemsPage = lazy(async () => ({ default: (await authorScreens()).ProblemsPage }))
+const SessionsPage = lazy(async () => ({ default: (await workScreens()).SessionsPage }))
+const StartPage = lazy(async () => ({ default: (await workScreens()).StartPage }))
+const SessionPage = lazy(async () => ({ default: (await workScreens()).SessionPage }))
+const ApprovalsPage = lazy(async () => ({ default: (await approvalsScreen()).ApprovalsPage }))
+const TracesPage = lazy(async () => ({ default: (await workScreens()).TracesPage }))
+const TracePage = lazy(async () => ({ default: (await workScreens()).TracePage }))
+const MemoryPage = lazy(async () => ({ default: (await workScreens()).MemoryPage }))
+const TerminalPage = lazy(async () => ({ default: (await terminalScreen()).TerminalPage }))
+const TargetsPage = lazy(async () => ({ default: (await workScreens()).TargetsPage }))
+
+/** Shows the screen that belongs to the page's address. */
+function Screens () {
+  const home = useHome()
+  return (
+    <Switch>
+      <Route path='/'>{home === undefined ? <Empty title={t.noScreens}>{t.noScreensNext}</Empty> : <Redirect to={home} replace />}</Route>
+      <Route path='/prompts' component={PromptsPage} />
+      <Route path='/prompts/:id'>{({ id }) => <PromptPage key={id} id={decodeURIComponent(id)} />}</Route>
+      <Route path='/environs' component={EnvironsPage} />
+      <Route path='/environs/:id'>{({ id }) => <EnvironPage key={id} id={decodeURIComponent(id)} />}</Route>
+      <Route path='/tools' component={ToolsPage} />
+      <Route path='/tools/:id'>{({ id }) => <ToolPage key={id} id={decodeURIComponent(id)} />}</Route>
+      <Route path='/extensions' component={ExtensionsPage} />
+      <Route path='/extensions/:id'>{({ id }) => <ExtensionPage key={id} id={decodeURIComponent(id)} />}</Route>
+      <Route path='/problems' component={ProblemsPage} />
+      <Route path='/sessions' component={SessionsPage} />
+      <Route path='/sessions/new' component={StartPage} />
+      <Route path='/sessions/:id'>{({ id }) => <SessionPage key={id} id={id} />}</Route>
+      <Route path='/approvals' component={ApprovalsPage} />
+      <Route path='/traces' component={TracesPage} />
+      <Route path='/traces/:id'>{({ id }) => <TracePage key={id} id={id} />}</Route>
+      <Route path='/memory' component={MemoryPage} />
+      <Route path='/targets' component={TargetsPage} />
+      <Route path='/terminals/:id'>{({ id }) => <TerminalPage key={id} id={id} />}</Route>
+      <Route path='/more' component={MorePage} />
+      <Route><Empty title={t.noSuchPage}>{t.noSuchPageNext}</Empty></Route>
+    </Switch>
+  )
+}
+
+/**
+ * The path of the screen that the caller sees first; `undefined` for a caller whose roles open no screen. A caller who may only approve
+ * actions sees the approvals.
+ */
+function useHome (): string | undefined {
+  const mayRead = useMay('read')
+  const mayRun = useMay('run')
+  const mayApprove = useMay('approve')
+  return mayRead ? '/prompts' : mayRun ? '/sessions' : mayApprove ? '/approvals' : undefined
+}
+
+/** The page with links to all screens, for narrow windows: the bottom of these has room for a few links only. */
+function MorePage () {
+  const places = useOpenPlaces([...authorPlaces(), ...workPlaces()])
+  return (
+    <>
+      <PageTitle title={t.more} />
+      <ul className='panel'>
+        {places.map(({ path, name, icon }) => <li key={path} className='item'><Link href={path} className='row'><Icon name={icon} />{name}</Link></li>)}
+      </ul>
+    </>
+  )
+}
 
 /** The whole console: the rail, the bar, the present screen, and the dialogs that every screen needs. */
 export function App () {
@@ -42,5 +211,121 @@ export function App () {
       <Keys />
       <TokenDialog />
     </div>
+  )
+}
+
+/**
+ * Shows an error in place of a screen that cannot be shown; all other screens still work. The usual reason is an update of the service,
+ * after which the console's files have other names.
+ */
+class Fault extends Component<{ readonly children: ReactNode }, { readonly error?: unknown }> {
+  override state: { readonly error?: unknown } = {}
+
+  static getDerivedStateFromError (error: unknown) {
+    return { error }
+  }
+
+  override render () {
+    if (this.state.error === undefined) return this.props.children
+    return (
+      <div className='note bad' role='alert'>
+        <span className='grow wrap'>{t.fault} <code>{String(this.state.error)}</code></span>
+        <button type='button' className='button small' onClick={() => { location.reload() }}>{t.reload}</button>
+      </div>
+    )
+  }
+}
+
+/** Tells the user at the top of the screen what an outage means, as long as it lasts. */
+function Outage ({ status: { state, since, readiness } }: { readonly status: Status }) {
+  const words = state === 'stale' ? t.outageStale(shortTime(since ?? 0)) : state === 'gone' ? t.outageGone : state === 'held' ? t.outageHeld : undefined
+  const noSessions = readiness?.sessions !== undefined && !readiness.sessions.available
+  return (
+    <>
+      {words !== undefined && (
+        <div className={`note outage ${state === 'gone' ? 'bad' : 'warn'}`} role='alert'>
+          <Icon name='problems' />
+          <span>{words}</span>
+        </div>
+      )}
+      {noSessions && <div className='note outage warn' role='alert'><Icon name='problems' /><span>{t.outageSessions} {readiness.sessions.details}</span></div>}
+    </>
+  )
+}
+
+/** The bar at the top: the search, the state of the service, the name of the caller, and the theme. */
+function Bar ({ status }: { readonly status: Status }) {
+  const caller = useCaller()
+  return (
+    <header className='bar'>
+      <Search />
+      <span className='grow' />
+      <StoreState status={status} />
+      {caller?.mode === 'tokens' && (
+        <button type='button' className='button plain small cut' title={t.forgetToken} onClick={() => { keepToken('', false); tokenRefused(t.tokenWhy) }}>
+          {caller.name}
+        </button>
+      )}
+      <ThemeButton />
+    </header>
+  )
+}
+
+function StoreState ({ status: { state, since } }: { readonly status: Status }) {
+  if (state === 'live') return <span className='row' role='status'><span className='dot good' />{t.live}</span>
+  const words = state === 'stale' ? t.staleSince(shortTime(since ?? 0)) : state === 'held' ? t.held : t.goneSince(shortTime(since ?? 0))
+  return <span className={state === 'gone' ? 'chip bad' : 'chip warn'} role='status'>{words}</span>
+}
+
+function ThemeButton () {
+  const [theme, setTheme] = useState(currentTheme())
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length] ?? 'system'
+  const name = { system: t.themeSystem, light: t.themeLight, dark: t.themeDark }[theme]
+  return (
+    <button type='button' className='button plain small' aria-label={name} title={name} onClick={() => { applyTheme(next); setTheme(next) }}>
+      {theme === 'system' ? '◐' : theme === 'light' ? '○' : '●'}
+    </button>
+  )
+}
+
+/** Asks the user for a token when the service has refused the present one. Then it loads the open screen again. */
+function TokenDialog () {
+  const refusal = useRefusal()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [token, setToken] = useState('')
+  const [onDevice, setOnDevice] = useState(false)
+  useEffect(() => {
+    if (refusal === undefined) dialog.current?.close()
+    else if (dialog.current?.open === false) dialog.current.showModal()
+  }, [refusal])
+  const use = () => {
+    keepToken(token.trim(), onDevice)
+    setToken('')
+    void queries.resetQueries()
+  }
+  return (
+    <dialog ref={dialog} aria-labelledby='token-title'>
+      <form onSubmit={event => { event.preventDefault(); use() }} className='stack'>
+        <h2 id='token-title'>{t.tokenTitle}</h2>
+        <p className='wrap'>{refusal}</p>
+        <div>
+          <label htmlFor='token'>{t.token}</label>
+          <input
+            id='token'
+            className='field mono'
+            type='password'
+            autoComplete='off'
+            required
+            value={token}
+            onChange={event => { setToken(event.target.value) }}
+          />
+        </div>
+        <label className='row choice'>
+          <input type='checkbox' checked={onDevice} onChange={event => { setOnDevice(event.target.checked) }} />
+          {t.tokenOnDevice}
+        </label>
+        <div className='row'><button className='button primary'>{t.tokenUse}</button><span className='hint'>{t.tokenHint}</span></div>
+      </form>
+    </dialog>
   )
 }

@@ -2,8 +2,7 @@ import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import { isWriting } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
-import { authorPlaces, workPlaces } from './places.ts'
-import { useOpenPlaces } from './rail.tsx'
+import { authorPlaces, useOpenPlaces, workPlaces } from './places.ts'
 
 /** How long after `g` a second key still belongs to it, in ms. */
 const PATIENCE = 1500

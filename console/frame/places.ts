@@ -1,4 +1,4 @@
-import { type Role } from '../api/caller.ts'
+import { type Role, useCaller } from '../api/caller.ts'
 import { type IconName } from '../parts/icons.tsx'
 import { t } from '../text/text.ts'
 
@@ -30,3 +30,9 @@ export const workPlaces = (): readonly Place[] => [
   { path: '/memory', name: t.memory, icon: 'memory', roles: ['run'], isFirst: false, key: 'm' },
   { path: '/targets', name: t.targets, icon: 'targets', roles: ['run'], isFirst: false, key: 'o' }
 ]
+
+/** The links to the screens that the caller may open. */
+export function useOpenPlaces (places: readonly Place[]): readonly Place[] {
+  const roles: readonly string[] = useCaller()?.roles ?? []
+  return places.filter(({ roles: wanted }) => roles.includes('admin') || wanted.some(role => roles.includes(role)))
+}

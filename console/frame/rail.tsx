@@ -1,10 +1,11 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link, useLocation } from 'wouter'
-import { useCaller } from '../api/caller.ts'
+import { useMay } from '../api/caller.ts'
+import { api, take, takePage } from '../api/client.ts'
 import { Icon } from '../parts/icons.tsx'
 import { t } from '../text/text.ts'
-import { useCounts } from './counts.ts'
 import { openKeys } from './keys.tsx'
-import { authorPlaces, type Place, workPlaces } from './places.ts'
+import { authorPlaces, type Place, useOpenPlaces, workPlaces } from './places.ts'
 
 /** The rail: links to all screens that the caller may open, each with the number of things that wait there. */
 export function Rail () {
@@ -54,8 +55,37 @@ function isWithin (address: string, path: string): boolean {
   return address === path || address.startsWith(`${path}/`) || (path === '/targets' && address.startsWith('/terminals/'))
 }
 
-/** The links to the screens that the caller may open. */
-export function useOpenPlaces (places: readonly Place[]): readonly Place[] {
-  const roles: readonly string[] = useCaller()?.roles ?? []
-  return places.filter(({ roles: wanted }) => roles.includes('admin') || wanted.some(role => roles.includes(role)))
+/** The time between two requests for what waits, and between two requests for the entries with mistakes, in ms. */
+const [INTERVAL, INTERVAL_OF_PROBLEMS] = [5000, 15_000]
+
+interface Entry { readonly state: string, readonly diagnostics: ReadonlyArray<{ readonly severity: string }> }
+
+type Counts = Readonly<Record<string, { readonly n: number, readonly tone: string }>>
+
+/** The numbers that the rail shows beside its links: entries with mistakes, sessions that wait for input, and actions that wait for approval. */
+function useCounts (): Counts {
+  const mayRead = useMay('read')
+  const mayRun = useMay('run')
+  const mayApprove = useMay('approve')
+  const problems = useQuery({ queryKey: ['registry', 'problems', 'count'], queryFn: countProblems, enabled: mayRead, refetchInterval: INTERVAL_OF_PROBLEMS })
+  const waiting = useQuery({ queryKey: ['sessions', 'waiting'], queryFn: countWaiting, enabled: mayRun, refetchInterval: INTERVAL })
+  const approvals = useQuery({ queryKey: ['approvals'], queryFn: listApprovals, enabled: mayApprove, refetchInterval: INTERVAL })
+  return {
+    '/problems': { n: problems.data ?? 0, tone: 'bad' },
+    '/sessions': { n: waiting.data ?? 0, tone: 'warn' },
+    '/approvals': { n: approvals.data?.length ?? 0, tone: 'warn' }
+  }
+}
+
+async function countProblems (): Promise<number> {
+  const { rows } = await takePage<Entry>(api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))
+  return rows.filter(({ state, diagnostics }) => state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')).length
+}
+
+async function countWaiting (): Promise<number> {
+  return (await take(api.GET('/api/sessions', { params: { query: { status: 'waiting_input', limit: 100 } } }))).sessions.length
+}
+
+async function listApprovals () {
+  return (await take(api.GET('/api/approvals', {}))).approvals
 }

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
-import { api, takeTagged, type Tagged } from '../api/client.ts'
+import { api, type Tagged, takeTagged } from '../api/client.ts'
 import { queries } from '../api/queries.ts'
 import { Editor } from '../edit/editor.tsx'
 import { mistakeInJson } from '../edit/json-mode.ts'
@@ -12,7 +12,6 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { bytes } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { RemoveButton } from './remove-button.tsx'
 import { UsedBy } from './used-by.tsx'
 
 /** The page of one shared variable: its value, and the prompts that use it. */
@@ -101,4 +100,50 @@ async function readEnviron (id: string): Promise<Tagged<unknown>> {
     if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
     throw error
   }
+}
+
+/** Removes an entry from the registry, once the user has typed its name. @param to path of the screen that is shown afterwards */
+function RemoveButton ({ name, remove, to }: { readonly name: string, readonly remove: () => Promise<unknown>, readonly to: string }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [typed, setTyped] = useState('')
+  const [error, setError] = useState<unknown>()
+  const mayWrite = useMay('write')
+  const [, go] = useLocation()
+  if (!mayWrite) return null
+  const act = async () => {
+    try {
+      await remove()
+      await queries.invalidateQueries({ queryKey: ['registry'] })
+      go(to)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  return (
+    <>
+      <button type='button' className='button danger' onClick={() => { setTyped(''); dialog.current?.showModal() }}>{t.withdraw}</button>
+      <dialog ref={dialog} aria-labelledby='remove-title'>
+        <form className='stack' onSubmit={event => { event.preventDefault(); void act() }}>
+          <h2 id='remove-title' className='wrap'>{t.withdrawTitle(name)}</h2>
+          <p>{t.withdrawHint}</p>
+          <div>
+            <label htmlFor='remove-name'>{t.typeToConfirm} <code>{name}</code></label>
+            <input
+              id='remove-name'
+              className='field mono'
+              autoComplete='off'
+              spellCheck={false}
+              value={typed}
+              onChange={event => { setTyped(event.target.value) }}
+            />
+          </div>
+          {error !== undefined && <ErrorNote error={error} />}
+          <div className='row'>
+            <button className='button danger' disabled={typed !== name}>{t.withdraw}</button>
+            <button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button>
+          </div>
+        </form>
+      </dialog>
+    </>
+  )
 }

@@ -1,16 +1,17 @@
 import { useEffect, useRef } from 'react'
-import { type Preview, type Span } from '../api/preview.ts'
+import { Link } from 'wouter'
+import type { Preview, Source, Span } from '../api/preview.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Revealed } from '../parts/reveal.tsx'
-import { shortTime } from '../parts/time.ts'
-import { CopyButton } from '../parts/copy-button.tsx'
+import { duration, shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Message, nameOf, textOf as said } from './entry.ts'
-import { originOf } from './origin.ts'
-import { SpanFacts } from './span-facts.tsx'
-import { type PreviewState } from './use-preview.ts'
-import { type Pointed } from './workbench.tsx'
+import type { PreviewState } from './use-preview.ts'
+
+/** The piece of the preview to which the user points, with the index of its message. */
+export interface Pointed { readonly message: number, readonly span: Span }
 
 export interface PreviewPaneProps {
   readonly state: PreviewState
@@ -121,4 +122,66 @@ function conversationOf ({ rendered_prompt: rendered, explain }: Preview, at: nu
 
 function isAround ({ source, partial }: Span, offset: number): boolean {
   return partial === undefined && source !== undefined && offset >= source.from && offset <= source.to
+}
+
+type Origin = 'literal' | 'default' | 'variable' | 'shared' | 'tool'
+
+const ORIGINS: Readonly<Record<Source['kind'], Origin>> = { literal: 'literal', default: 'default', variable: 'variable', environ: 'shared', tool: 'tool' }
+const RANKS: readonly Origin[] = ['literal', 'default', 'variable', 'shared', 'tool']
+
+/** The origin that gives a piece of a rendered prompt its colour. If the piece has several sources, the one that comes last in `RANKS` counts. */
+function originOf ({ sources }: Span): Origin {
+  return sources.map(({ kind }) => ORIGINS[kind]).reduce<Origin>((most, origin) => RANKS.indexOf(origin) > RANKS.indexOf(most) ? origin : most, 'literal')
+}
+
+/** Shows where the piece to which the user points comes from: its sources, and the place of the expression that wrote it. */
+function SpanFacts ({ pointed: { message, span }, preview }: { readonly pointed: Pointed, readonly preview: Preview }) {
+  const role = preview.explain?.messages[message]?.role ?? ''
+  return (
+    <dl className='facts foot'>
+      {span.sources.map((source, index) => (
+        <div key={index} className='contents'>
+          <dt>{t.source}</dt>
+          <dd className='wrap'><SourceFact source={source} preview={preview} /></dd>
+        </div>
+      ))}
+      <dt>{t.expression}</dt>
+      <dd className='wrap'>
+        {span.partial === undefined ? `${role}, ` : <><Link href={`/prompts/${encodeURIComponent(span.partial)}`}>{span.partial}</Link>, </>}
+        {t.lineColumn(span.line, span.column)}
+      </dd>
+    </dl>
+  )
+}
+
+function SourceFact ({ source, preview }: { readonly source: Source, readonly preview: Preview }) {
+  switch (source.kind) {
+    case 'variable': return <><code>{source.path}</code>, {t.asTyped}</>
+    case 'environ': return (
+      <>
+        <Link href={`/environs/${encodeURIComponent(source.key ?? '')}`}><code>{source.key}</code></Link>
+        {source.revision !== undefined && <>, {t.revision} <code>{source.revision}</code></>}
+      </>
+    )
+    case 'default': return <>{t.originDefault}{source.path !== undefined && <> {t.of} <code>{source.path}</code></>}</>
+    case 'tool': {
+      const call = preview.explain?.calls[source.call ?? -1]
+      return (
+        <>
+          <Link href={`/tools/${encodeURIComponent(source.tool ?? '')}`}><code>{source.tool}</code></Link>
+          {call !== undefined && (
+            <>
+              <code className='quiet'>{JSON.stringify(call.arguments) ?? ''}</code>
+              {' '}
+              {t.outcome(call.outcome)}
+              ,
+              {' '}
+              {duration(call.durationMs)}
+            </>
+          )}
+        </>
+      )
+    }
+    default: return <>{t.originLiteral}</>
+  }
 }

@@ -1,22 +1,44 @@
-import { type ComponentProps } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
+import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
+import { api, type Tagged, take } from '../api/client.ts'
+import type { Needs } from '../api/preview.ts'
+import { Editor } from '../edit/editor.tsx'
+import { UsedBy } from '../library/used-by.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
+import { Icon } from '../parts/icons.tsx'
+import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { shortTime } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { Conflict } from './conflict.tsx'
-import { storedForm } from './entry.ts'
-import { RawTab } from './raw-tab.tsx'
+import { type Entry, entryFrom, readableForm, storedForm } from './entry.ts'
 import { CompareTab } from './releases/compare-tab.tsx'
 import { ReleasesTab } from './releases/releases-tab.tsx'
-import { SaveButton } from './save-button.tsx'
-import { SettingsTab } from './settings-tab.tsx'
 import { TestsTab } from './tests/tests-tab.tsx'
 import { useDraft, type Workpiece } from './use-draft.ts'
-import { UsesTab } from './uses-tab.tsx'
 import { Workbench } from './workbench.tsx'
+
+const Difference = lazy(async () => ({ default: (await import('../edit/difference.tsx')).Difference }))
+
+/** Shown when somebody else has stored the prompt since the draft was begun: both texts side by side. The author chooses one of them. */
+function Conflict ({ piece, theirs }: { readonly piece: Workpiece, readonly theirs: Tagged<{ readonly prompt: unknown }> }) {
+  return (
+    <section className='stack' aria-labelledby='conflict'>
+      <div className='note warn' role='alert'><Icon name='problems' /><span><b id='conflict'>{t.conflict}</b> {t.conflictSafe}</span></div>
+      <div className='row'>
+        <button type='button' className='button primary' disabled={piece.isSaving} onClick={() => { void piece.save(theirs.tag) }}>{t.saveMine}</button>
+        <button type='button' className='button' onClick={() => { piece.discard() }}>{t.takeTheirs}</button>
+      </div>
+      <Suspense>
+        <Difference before={readableForm(entryFrom(theirs.value.prompt))} after={readableForm(piece.entry)} labels={[t.theirsNow, t.yourDraft]} />
+      </Suspense>
+    </section>
+  )
+}
 
 /** The page of one prompt, with tabs for its text, its settings, its stored form, its tests, its versions and its uses. */
 export function PromptPage ({ id }: { readonly id: string }) {
@@ -106,4 +128,220 @@ function Part ({ id, piece, tab, place }: {
     case 'uses': return <UsesTab id={id} />
     default: return <Workbench id={id} piece={piece} place={place} />
   }
+}
+
+/** The tab that edits all settings of a prompt except its texts, as JSON. */
+function SettingsTab ({ piece: { entry, edit } }: { readonly piece: Workpiece }) {
+  const [text, setText] = useState(() => JSON.stringify(entry.settings, null, 2))
+  const [problem, setProblem] = useState('')
+  const change = (value: string) => {
+    setText(value)
+    try {
+      const settings: unknown = JSON.parse(value)
+      if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) throw new Error(t.settingsObject)
+      setProblem('')
+      const { messages, userPrompt, prompt, ...rest } = settings as Record<string, unknown>
+      if (JSON.stringify(rest) !== JSON.stringify(entry.settings)) edit({ ...entry, settings: rest })
+    } catch (error) {
+      setProblem(String(error instanceof Error ? error.message : error))
+    }
+  }
+  return (
+    <div className='stack'>
+      <section className='panel'>
+        <header><h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span></header>
+        <Editor
+          value={text}
+          onChange={change}
+          language='json'
+          label={t.tabSettings}
+        />
+      </section>
+      {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
+    </div>
+  )
+}
+
+/** The tab that edits the whole prompt as JSON, in its stored form. */
+function RawTab ({ id, stored, edit }: {
+  readonly id: string
+  readonly stored: Readonly<Record<string, unknown>>
+  readonly edit: (entry: Entry) => void
+}) {
+  const [text, setText] = useState(() => JSON.stringify(stored, null, 2))
+  const [problem, setProblem] = useState('')
+  const change = (value: string) => {
+    setText(value)
+    try {
+      const parsed: unknown = JSON.parse(value)
+      setProblem('')
+      if (JSON.stringify(parsed) !== JSON.stringify(stored)) edit(entryFrom(parsed))
+    } catch (error) {
+      setProblem(String(error instanceof Error ? error.message : error))
+    }
+  }
+  return (
+    <div className='stack'>
+      <section className='panel'>
+        <header><h2 className='mono'>shenma:templates:{id.replaceAll('.', ':')}</h2><span className='grow' /><CopyButton text={text} /></header>
+        <Editor
+          value={text}
+          onChange={change}
+          language='json'
+          label={t.tabRaw}
+        />
+      </section>
+      {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
+    </div>
+  )
+}
+
+/**
+ * The button that saves the draft. If the caller may not write, or the store is read-only, buttons copy the prompt instead, in forms that
+ * somebody else can publish.
+ */
+function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
+  const mayWrite = useMay('write')
+  const isReadOnly = piece.saveError instanceof ApiError && piece.saveError.code === 'STORE_READ_ONLY'
+  const { isDraft, isSaving } = piece
+  const [note, setNote] = useState('')
+  const save = async () => { await piece.save(undefined, note.trim()) }
+  const latest = useRef(save)
+  latest.current = save
+  useEffect(() => { if (!isDraft) setNote('') }, [isDraft])
+  useEffect(() => {
+    if (!mayWrite) return
+    const press = (event: KeyboardEvent) => {
+      if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
+      event.preventDefault()
+      void latest.current()
+    }
+    addEventListener('keydown', press)
+    return () => { removeEventListener('keydown', press) }
+  }, [mayWrite])
+  if (mayWrite && !isReadOnly) {
+    return (
+      <>
+        {isDraft && (
+          <input
+            className='field auto'
+            aria-label={t.noteOfSave}
+            placeholder={t.noteOfSave}
+            maxLength={500}
+            value={note}
+            onChange={event => { setNote(event.target.value) }}
+          />
+        )}
+        <button
+          type='button'
+          className='button primary'
+          disabled={!isDraft || isSaving}
+          onClick={() => { void save() }}
+        >
+          {isSaving ? t.saving : t.save}
+          {' '}
+          <kbd>{t.keySave}</kbd>
+        </button>
+      </>
+    )
+  }
+  const json = () => JSON.stringify(storedForm(piece.entry), null, 2)
+  const quoted = () => json().replaceAll("'", "'\\''")
+  return (
+    <span className='row'>
+      <CopyButton className='button' label={t.copyAsFile} text={json} />
+      <CopyButton className='button' label={t.copyAsRedis} text={() => `redis-cli SET 'shenma:templates:${id.replaceAll('.', ':')}' '${quoted()}'`} />
+      <CopyButton
+        className='button'
+        label={t.copyAsCurl}
+        text={() => `curl -X PUT '${location.origin}/api/prompts/${encodeURIComponent(id)}' -H 'content-type: application/json' -d '${quoted()}'`}
+      />
+    </span>
+  )
+}
+
+/** The tab with all that a prompt uses, as a tree of links, and with the prompts that use this prompt. */
+function UsesTab ({ id }: { readonly id: string }) {
+  const needs = useQuery({ queryKey: ['registry', 'needs', id], queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id } } })) })
+  return (
+    <div className='split halves'>
+      <section className='panel'>
+        <header><h2>{t.needs}</h2></header>
+        <div className='body'><Loaded query={needs}>{loaded => <Tree needs={loaded} />}</Loaded></div>
+      </section>
+      <UsedBy kind='prompts' id={id} />
+    </div>
+  )
+}
+
+function Tree ({ needs }: { readonly needs: Needs }) {
+  if ([needs.variables, needs.environs, needs.tools, needs.partials].every(list => list.length === 0)) return <p className='quiet'>{t.needsNothing}</p>
+  return (
+    <ul className='tree'>
+      <Branch
+        name={t.variablesOfCaller} items={unique(needs.variables.map(({ path, required, in: partial }) => [
+          path + String(partial),
+          <span key={path}><code>{path}</code> {required && <span className='quiet'>{t.required}</span>} <In partial={partial} /></span>
+        ]))}
+      />
+      <Branch
+        name={t.variablesShared} items={unique(needs.environs.map(({ path, registered, in: partial }) => [
+          path + String(partial),
+          (
+            <span key={path}>
+              <Link href={`/environs/${encodeURIComponent(path)}`}><code>{path}</code></Link>
+              {' '}
+              {!registered && <span className='chip warn'>{t.notRegistered}</span>}
+              {' '}
+              <In partial={partial} />
+            </span>
+          )
+        ]))}
+      />
+      <Branch
+        name={t.tools} items={unique(needs.tools.map(({ name, id, arguments: given, in: partial }) => [
+          name + given.join() + String(partial),
+          (
+            <span key={name}>
+              {id === undefined ? <code>{name}</code> : <Link href={`/tools/${encodeURIComponent(id)}`}><code>{id}</code></Link>}
+              {' '}
+              <code className='quiet'>{given.join(' ')}</code>
+              {' '}
+              {id === undefined && <span className='chip warn'>{t.notRegistered}</span>}
+              {' '}
+              <In partial={partial} />
+            </span>
+          )
+        ]))}
+      />
+      <Branch
+        name={t.partials} items={unique(needs.partials.map(({ name, id, in: partial }) => [
+          name + String(partial),
+          (
+            <span key={name}>
+              {id === undefined ? <code>{name}</code> : <Link href={`/prompts/${encodeURIComponent(id)}`}><code>{id}</code></Link>}
+              {' '}
+              {id === undefined && <span className='chip warn'>{t.notRegistered}</span>}
+              {' '}
+              <In partial={partial} />
+            </span>
+          )
+        ]))}
+      />
+    </ul>
+  )
+}
+
+function Branch ({ name, items }: { readonly name: string, readonly items: readonly ReactNode[] }) {
+  if (items.length === 0) return null
+  return <li><h3>{name} <span className='quiet num'>{items.length}</span></h3><ul>{items.map((item, index) => <li key={index}>{item}</li>)}</ul></li>
+}
+
+function In ({ partial }: { readonly partial: string | undefined }) {
+  return partial === undefined ? null : <span className='quiet'>{t.inPartial(partial)}</span>
+}
+
+/** Removes repeated items, since a prompt may use the same thing at several places. */
+function unique (items: ReadonlyArray<readonly [string, ReactNode]>): readonly ReactNode[] {
+  return [...new Map(items).values()]
 }

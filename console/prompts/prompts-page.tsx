@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useMay } from '../api/caller.ts'
-import { listPrompts, type PromptRow, words } from '../api/listings.ts'
 import { FIRST_PROMPTS, FIRST_ROWS } from '../api/first-prompts.ts'
+import { listPrompts, type PromptRow, words } from '../api/listings.ts'
 import { authorScreens } from '../frame/parts.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
 import { Choice, Filters } from '../parts/filters.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Loaded } from '../parts/loading.tsx'
@@ -14,7 +15,30 @@ import { Revealed } from '../parts/reveal.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
-import { FirstPrompts } from './first-prompts.tsx'
+
+const FILE = '# templates/team/greet.yaml\nmessages:\n  - role: user\n    content: |-\n      Say hello to {{variables.name}}.'
+const REDIS = "redis-cli SET shenma:templates:team:greet \\\n  '{\"userPrompt\": \"Say hello to {{variables.name}}.\"}'"
+
+/** Shows three ways to publish a first prompt, each with a button that copies it. */
+function FirstPrompts () {
+  const body = '{"userPrompt": "Say hello to {{variables.name}}."}'
+  const http = `curl -X PUT ${location.origin}/api/prompts/team.greet \\\n  -H 'content-type: application/json' \\\n  -d '${body}'`
+  const ways = [
+    { title: t.asFile, text: FILE, hint: t.asFileHint },
+    { title: t.inRedis, text: REDIS, hint: t.inRedisHint },
+    { title: t.overHttp, text: http, hint: t.overHttpHint }
+  ]
+  return (
+    <div className='thirds'>
+      {ways.map(({ title, text, hint }) => (
+        <section key={title} className='panel'>
+          <header><h2>{title}</h2><span className='grow' /><CopyButton text={text} /></header>
+          <div className='body'><pre className='text'>{text}</pre><p className='hint'>{hint}</p></div>
+        </section>
+      ))}
+    </div>
+  )
+}
 
 const NewPrompt = lazy(async () => ({ default: (await authorScreens()).NewPrompt }))
 

@@ -1,23 +1,116 @@
 import { useEffect, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
-import { type Bundle, type Mistake, type Span, type Tried } from '../api/preview.ts'
-import { type Place } from '../edit/remarks.ts'
+import type { Bundle, Mistake, Preview, Tried } from '../api/preview.ts'
+import { readStream } from '../api/stream.ts'
+import { Editor } from '../edit/editor.tsx'
+import type { Place, Remark } from '../edit/remarks.ts'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { ErrorNote } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { Revealed } from '../parts/reveal.tsx'
+import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { AnswerPane } from './answer-pane.tsx'
 import { keepTried, readTried } from './draft.ts'
-import { type Entry, hasHistory, type Message, storedForm, syntaxOf, triedBy } from './entry.ts'
-import { MessagePanel } from './message-panel.tsx'
-import { Mistakes } from './mistakes.tsx'
+import { type Entry, hasHistory, type Message, nameOf, ROLES, storedForm, type Syntax, syntaxOf, textOf, triedBy } from './entry.ts'
 import { fieldsOf } from './parameters.ts'
-import { PreviewPane } from './preview-pane.tsx'
-import { useAnswer } from './use-answer.ts'
-import { type Workpiece } from './use-draft.ts'
+import { type Pointed, PreviewPane } from './preview-pane.tsx'
+import type { Workpiece } from './use-draft.ts'
 import { usePreview } from './use-preview.ts'
 import { VariablesForm } from './variables-form.tsx'
 
-/** The piece of the preview to which the user points, with the index of its message. */
-export interface Pointed { readonly message: number, readonly span: Span }
+interface Question {
+  readonly isDraft: boolean
+  readonly entry: Entry
+  readonly tried: Tried
+  /** Renders the draft, with calls of its tools; `undefined` if that fails. */
+  readonly render: () => Promise<Preview | undefined>
+}
+
+/** The answer of a model, as far as it has come, and the functions that ask for it and stop it. */
+interface Answer {
+  readonly text: string
+  /** Messages about what happened before the answer, such as calls of tools. */
+  readonly steps: readonly string[]
+  readonly isBusy: boolean
+  readonly isStopped: boolean
+  readonly error: unknown
+  readonly ask: (question: Question) => Promise<void>
+  readonly stop: () => void
+}
+
+/** A piece of an answer, as far as the page shows it. */
+interface Chunk {
+  readonly choices?: ReadonlyArray<{
+    readonly delta?: { readonly content?: string | ReadonlyArray<{ readonly type?: string, readonly text?: string }> | null, readonly refusal?: string | null }
+    readonly finish_reason?: string | null
+  }> | null
+  readonly error?: { readonly message?: string } | string | boolean | null
+}
+
+/** The fields in a prompt's `defaults` that are settings of the service, not of a model. */
+const OWN = new Set(['fallbacks', 'maxInputTokens', 'toolLoop'])
+
+/**
+ * Asks the model. For a stored prompt, the request names the prompt, as a caller's request does. A draft is rendered first, and the request
+ * has the rendered messages.
+ */
+function useAnswer (id: string): Answer {
+  const [text, setText] = useState('')
+  const [steps, setSteps] = useState<readonly string[]>([])
+  const [isBusy, setBusy] = useState(false)
+  const [isStopped, setStopped] = useState(false)
+  const [error, setError] = useState<unknown>()
+  const running = useRef<AbortController>(null)
+  const ask = async (question: Question) => {
+    running.current?.abort()
+    const controller = running.current = new AbortController()
+    setText('')
+    setSteps([])
+    setError(undefined)
+    setStopped(false)
+    setBusy(true)
+    try {
+      const asked = await requestOf(id, question, controller.signal)
+      if (asked === undefined) return
+      let said = ''
+      await readStream(asked, ({ data }) => {
+        if (data === '[DONE]') return
+        const chunk = JSON.parse(data) as Chunk
+        if (typeof chunk.error === 'object' && chunk.error !== null) throw new Error(chunk.error.message ?? '')
+        const { delta, finish_reason: reason } = chunk.choices?.[0] ?? {}
+        const content = delta?.content ?? ''
+        said += typeof content === 'string' ? content : content.map(part => part.type === 'text' ? part.text ?? '' : '').join('')
+        said += delta?.refusal ?? ''
+        if (reason === 'length' || reason === 'content_filter') said += `… [${reason}]`
+        setText(said)
+      }, comment => { setSteps(before => [...before, comment]) })
+    } catch (failure) {
+      if (controller.signal.aborted) setStopped(true)
+      else setError(failure)
+    } finally {
+      if (running.current === controller) setBusy(false)
+    }
+  }
+  return { text, steps, isBusy, isStopped, error, ask, stop: () => { running.current?.abort() } }
+}
+
+async function requestOf (id: string, { isDraft, entry, tried, render }: Question, signal: AbortSignal): Promise<Request | undefined> {
+  const post = (path: string, body: object) => new Request(path, {
+    method: 'POST',
+    signal,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body)
+  })
+  if (!isDraft) return post(`/api/chat/prompts/${encodeURIComponent(id)}`, { ...tried, stream: true })
+  const rendered = (await render())?.rendered_prompt
+  if (rendered === undefined) return undefined
+  const defaults = Object.entries((entry.settings['defaults'] ?? {}) as Record<string, unknown>).filter(([name]) => !OWN.has(name))
+  return post('/v1/chat/completions', {
+    ...Object.fromEntries(defaults),
+    messages: typeof rendered === 'string' ? [{ role: 'user', content: rendered }] : rendered,
+    stream: true
+  })
+}
 
 /** The tab in which an author writes a prompt: the messages on the left, the variables and the preview on the right. */
 export function Workbench ({ id, piece, place }: { readonly id: string, readonly piece: Workpiece, readonly place: Place & { readonly message: number } }) {
@@ -141,4 +234,118 @@ function useWorkbenchKeys (render: () => void, ask: () => void): void {
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }
   }, [])
+}
+
+/**
+ * Lists the mistakes and remarks of a preview, each with its place and a hint. Those about variables are left out, since the form shows
+ * them beside its fields.
+ */
+function Mistakes ({ mistakes }: { readonly mistakes: readonly Mistake[] }) {
+  return (
+    <div className='stack tight' aria-live='polite'>
+      {mistakes.filter(({ path }) => path === undefined || !path.startsWith('variables')).map((mistake, index) => (
+        <div key={index} className={`note ${mistake.severity === 'error' ? 'bad' : mistake.severity === 'warning' ? 'warn' : ''}`}>
+          <Icon name='problems' />
+          <span className='wrap'>{placeOf(mistake)}{mistake.message}{mistake.hint !== '' && <span className='hint-in'> {mistake.hint}</span>}</span>
+        </div>
+      ))}
+    </div>
+  )
+}
+
+function placeOf ({ line, column, messageIndex, part, in: partial, field }: Mistake): string {
+  if (field !== undefined) return `${field}: `
+  const where = partial === undefined ? messageIndex === undefined ? '' : `${t.messageNumber(messageIndex + 1)}, ` : `${partial}, `
+  return `${where}${part === undefined ? '' : `${t.partNumber(part + 1)}, `}${t.lineColumn(line, column)}: `
+}
+
+/** Shows the model's answer as plain text, never as HTML. */
+function AnswerPane ({ answer: { text, steps, isBusy, isStopped, error, stop } }: { readonly answer: Answer }) {
+  if (!isBusy && text === '' && error === undefined && !isStopped) return null
+  return (
+    <section className='panel' aria-label={t.answer} aria-busy={isBusy}>
+      <header>
+        <h2>{t.answer}</h2>
+        {isStopped && <span className='chip'>{t.stopped}</span>}
+        <span className='grow' />
+        {text !== '' && <CopyButton text={text} />}
+        {isBusy && <button type='button' className='button small' onClick={stop}>{t.stop}</button>}
+      </header>
+      <div className='body'>
+        {steps.length > 0 && <ul className='steps'>{steps.map((step, index) => <li key={index} className='quiet'><Revealed text={step} /></li>)}</ul>}
+        <p className='said pre' aria-live='polite'><Revealed text={text} />{isBusy && <span className='caret' />}</p>
+        {error !== undefined && <ErrorNote error={error} />}
+      </div>
+    </section>
+  )
+}
+
+interface MessagePanelProps {
+  readonly message: Message
+  readonly isText: boolean
+  readonly syntax: Syntax
+  readonly index: number
+  readonly count: number
+  readonly remarks: readonly Remark[]
+  readonly marked: { readonly from: number, readonly to: number } | undefined
+  readonly focusAt: Place | undefined
+  readonly onChange: ((message: Message) => void) | undefined
+  readonly onMove: (step: 1 | -1) => void
+  readonly onRemove: () => void
+  readonly onCaret: (offset: number | undefined) => void
+}
+
+/** A panel that edits one message of a prompt: its role and its template. */
+function MessagePanel ({ message, isText, syntax, index, count, remarks, marked, focusAt, onChange, onMove, onRemove, onCaret }: MessagePanelProps) {
+  const name = isText ? t.text : nameOf(message)
+  // Lists of parts, and placeholders, are shown as JSON. They are edited in the tab that shows the whole prompt as JSON.
+  const isJson = typeof message.content !== 'string'
+  const move = (event: React.KeyboardEvent) => {
+    if (!event.altKey || (event.key !== 'ArrowUp' && event.key !== 'ArrowDown') || isText) return
+    const step = event.key === 'ArrowUp' ? -1 : 1
+    if (index + step < 0 || index + step >= count) return
+    event.preventDefault()
+    onMove(step)
+  }
+  return (
+    <section className='panel' aria-label={t.messageOf(index + 1, name)} onKeyDown={move}>
+      <header>
+        {isText || onChange === undefined || message.role === undefined
+          ? <h2>{name}</h2>
+          : (
+            <select className='field role' aria-label={t.role} value={message.role} onChange={event => { onChange({ ...message, role: event.target.value }) }}>
+              {ROLES.map(role => <option key={role}>{role}</option>)}
+            </select>
+            )}
+        <span className='quiet num'>{t.characters(number(textOf(message).length))}</span>
+        <span className='grow' />
+        {!isText && onChange !== undefined && (
+          <>
+            {index > 0 && (
+              <button type='button' className='button plain small' aria-label={t.moveUp} title={`${t.moveUp} (Alt+↑)`} onClick={() => { onMove(-1) }}>
+                ↑
+              </button>
+            )}
+            {index < count - 1 && (
+              <button type='button' className='button plain small' aria-label={t.moveDown} title={`${t.moveDown} (Alt+↓)`} onClick={() => { onMove(1) }}>
+                ↓
+              </button>
+            )}
+            {count > 1 && <button type='button' className='button plain small' aria-label={t.remove} title={t.remove} onClick={onRemove}>✕</button>}
+          </>
+        )}
+      </header>
+      {isJson && <p className='body quiet'>{t.partsInRaw}</p>}
+      <Editor
+        value={textOf(message)}
+        language={isJson ? 'json' : syntax}
+        label={t.messageOf(index + 1, name)}
+        remarks={remarks}
+        marked={marked}
+        focusAt={focusAt}
+        onCaret={onCaret}
+        {...(onChange === undefined || isJson ? {} : { onChange: (content: string) => { onChange({ ...message, content }) } })}
+      />
+    </section>
+  )
 }

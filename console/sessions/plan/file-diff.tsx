@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useMemo, useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
+import { Revealed } from '../../parts/reveal.tsx'
 import { bytes } from '../../parts/time.ts'
 import { t } from '../../text/text.ts'
-import { Diff } from './diff.tsx'
-import { type ChangedFile } from './use-plan.ts'
+import { type DiffLine, diffLines } from './diff-lines.ts'
+import type { ChangedFile } from './use-plan.ts'
 
 const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
 
@@ -60,6 +61,47 @@ function Sides ({ id, path }: { readonly id: string, readonly path: string }) {
     <>
       {(before.isCut === true || after.isCut === true) && <p className='note warn'>{t.sideCut}</p>}
       <Suspense><Difference before={before.text ?? ''} after={after.text ?? ''} labels={[t.before, t.after]} /></Suspense>
+    </>
+  )
+}
+
+/**
+ * Shows a diff with signs, line numbers and marks on the changed words. Long lines are wrapped and never cut, and hidden characters are
+ * made visible.
+ */
+function Diff ({ diff, label }: { readonly diff: string, readonly label: string }) {
+  const lines = useMemo(() => diffLines(diff), [diff])
+  return (
+    <div
+      className='diff'
+      tabIndex={0}
+      role='region'
+      aria-label={label}
+    >
+      {lines.map((line, index) => line.kind === 'hunk'
+        ? <div key={index} className='hunk'><i /><span>{line.text === '' ? '…' : line.text}</span></div>
+        : (
+          <div key={index} className={line.kind === 'same' ? undefined : line.kind}>
+            <i>{line.before}</i>
+            <i>{line.after}</i>
+            <b aria-label={line.kind === 'add' ? t.added : line.kind === 'del' ? t.removed : undefined} role={line.kind === 'same' ? undefined : 'img'}>
+              {line.kind === 'add' ? '+' : line.kind === 'del' ? '−' : ''}
+            </b>
+            <span><Words line={line} /></span>
+          </div>
+          ))}
+    </div>
+  )
+}
+
+function Words ({ line: { kind, text, mark } }: { readonly line: DiffLine }) {
+  if (mark === undefined || mark.from >= mark.to) return <Revealed text={text} />
+  const Changed = kind === 'add' ? 'ins' : 'del'
+  return (
+    <>
+      <Revealed text={text.slice(0, mark.from)} />
+      <Changed><mark><Revealed text={text.slice(mark.from, mark.to)} /></mark></Changed>
+      <Revealed text={text.slice(mark.to)} />
     </>
   )
 }

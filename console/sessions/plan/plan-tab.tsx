@@ -1,19 +1,23 @@
+import { useState } from 'react'
+import { ApiError } from '../../api/api-error.ts'
+import { useMay } from '../../api/caller.ts'
+import { api, take } from '../../api/client.ts'
+import { queries } from '../../api/queries.ts'
+import { DeliberateButton } from '../../approvals/deliberate-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { Revealed } from '../../parts/reveal.tsx'
+import { duration } from '../../parts/time.ts'
 import { t } from '../../text/text.ts'
 import { Composer } from '../composer.tsx'
-import { type Followed, type Session } from '../follow/use-session.ts'
+import type { SessionEvent } from '../follow/session-socket.ts'
+import type { Followed, Session } from '../follow/use-session.ts'
+import { Talk } from '../talk.tsx'
 import { hasEnded } from '../words.ts'
-import { api, take } from '../../api/client.ts'
-import { Checks } from './checks.tsx'
 import { FileDiff } from './file-diff.tsx'
 import { FileList } from './file-list.tsx'
-import { PlanActions } from './plan-actions.tsx'
-import { PlanStages } from './plan-stages.tsx'
-import { PlanTalk } from './plan-talk.tsx'
 import { useLooked } from './use-looked.ts'
-import { usePlan } from './use-plan.ts'
+import { type ChangedFile, type Plan, usePlan } from './use-plan.ts'
 
 /** The tab of a plan: its change, which files the user has looked at, the results of the checks, and the buttons. */
 export function PlanTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
@@ -72,5 +76,278 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
         </>
       )}
     </Loaded>
+  )
+}
+
+/** Shows the dialogue about a plan. */
+function PlanTalk ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
+  return (
+    <section className='panel'>
+      <header><h2>{t.dialogue}</h2></header>
+      <div className='body'><Talk session={session} followed={followed} isMain={false} /></div>
+    </section>
+  )
+}
+
+/** Shows the results of a plan's checks and their outputs, the latest check first. */
+function Checks ({ events }: { readonly events: readonly SessionEvent[] }) {
+  const checks = events.filter(({ event, data }) => event === 'command' && data['check'] !== undefined).toReversed()
+  return (
+    <>
+      {checks.slice(0, 10).map(({ seq, n, data }) => (
+        <section key={`${seq}.${n}`} className='panel'>
+          <header>
+            <h2>{t.checkOf(String(data['check']))}</h2>
+            <span className='grow' />
+            {typeof data['durationMs'] === 'number' && <span className='quiet num'>{duration(data['durationMs'])}</span>}
+            <span className={data['passed'] === true ? 'chip good' : 'chip bad'}>{data['passed'] === true ? t.passed : t.failed}</span>
+          </header>
+          {typeof data['output'] === 'string' && data['output'] !== '' && (
+            <pre className='body text' tabIndex={0} aria-label={t.output}>
+              <Revealed text={data['output']} />
+            </pre>
+          )}
+        </section>
+      ))}
+    </>
+  )
+}
+
+/** Shows how far a plan is: planned, looked at, written, checked. */
+function PlanStages ({ plan: { state }, events, seen, all }: {
+  readonly plan: Plan
+  readonly events: readonly SessionEvent[]
+  readonly seen: number
+  readonly all: number
+}) {
+  const checks = events.filter(({ event, data }) => event === 'command' && data['check'] !== undefined)
+  const last = checks.at(-1)?.data['passed']
+  const isWritten = state === 'applied'
+  const stages = [
+    { words: t.stagePlanned, tone: ({ planning: 'warn', failed: 'bad', draft: 'bad' })[state] ?? 'good' },
+    { words: all === 0 ? t.stageLookedAt : t.stageLookedAtOf(seen, all), tone: all === 0 ? '' : seen === all ? 'good' : 'warn' },
+    { words: state === 'undone' ? t.stageUndone : t.stageWritten, tone: isWritten ? 'good' : state === 'applying' ? 'warn' : '' },
+    { words: last === false ? t.stageCheckFailed : t.stageChecked, tone: last === undefined ? '' : last === true ? 'good' : 'bad' }
+  ]
+  return (
+    <ol className='stages'>
+      {stages.map(({ words, tone }) => (
+        <li key={words} className='row'>
+          <span className={`dot ${tone}`} />
+          <span className={tone === '' ? 'quiet' : undefined}>{words}</span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+interface PlanActionsProps {
+  readonly session: Session
+  readonly plan: Plan
+  readonly files: readonly ChangedFile[]
+  /** Whether the user has looked at every file of the change. */
+  readonly mayApply: boolean
+}
+
+/** The buttons of a plan in its present state. The user can agree to a shown change only after looking at every file of it. */
+function PlanActions ({ session: { id, status }, plan, files, mayApply }: PlanActionsProps) {
+  const { error, isBusy, act } = useActions(id)
+  const [dry, setDry] = useState<DryTurn>()
+  const params = { params: { path: { id } } }
+  const isOff = isBusy || status !== 'waiting_input'
+  const { conflicts = [], applied, state } = plan
+  const turn = (kind: 'undo' | 'redo', paths?: readonly string[]) => act(async () => {
+    const body = paths === undefined ? {} : { paths: [...paths] }
+    await (kind === 'undo' ? take(api.POST('/api/plans/{id}/undo', { ...params, body })) : take(api.POST('/api/plans/{id}/redo', { ...params, body })))
+    setDry(undefined)
+  })
+  const look = (kind: 'undo' | 'redo') => { void act(async () => { setDry(await askTurn(id, kind)) }) }
+  const apply = (digest?: string) => {
+    void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, ...(digest === undefined ? {} : { body: { digest } }) })))
+  }
+  const confirm = (digest: string) => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }
+  return (
+    <div className='stack tight actions'>
+      <div className='row wrap-row'>
+        <Agree plan={plan} count={files.length} mayApply={mayApply} isOff={isOff} isBusy={isBusy} apply={apply} confirm={confirm} />
+        <Steps
+          plan={plan}
+          isOff={isOff}
+          apply={() => { apply() }}
+          undo={() => { look('undo') }}
+          redo={() => { look('redo') }}
+          remember={() => { void act(() => take(api.POST('/api/plans/{id}/remember', params))) }}
+        />
+        {['planned', 'awaiting_confirmation'].includes(state) && (
+          <button
+            type='button'
+            className='button danger'
+            disabled={isBusy}
+            onClick={() => { void act(() => take(api.POST('/api/plans/{id}/reject', params))) }}
+          >
+            {t.reject}
+          </button>
+        )}
+      </div>
+      {error !== undefined && <ErrorNote error={error} />}
+      {error instanceof ApiError && error.code === 'APPROVAL_OUTDATED' && <p className='note warn'>{t.changedSince}</p>}
+      {dry !== undefined && <TurnBack turn={dry} isBusy={isBusy} onAgree={paths => { void turn(dry.kind, paths) }} onLeave={() => { setDry(undefined) }} />}
+      {dry === undefined && conflicts.length > 0 && (
+        <Conflicts
+          conflicts={conflicts}
+          others={applied.map(({ path }) => path).filter(path => !conflicts.some(conflict => conflict.path === path))}
+          onOthers={paths => turn('undo', paths)}
+        />
+      )}
+    </div>
+  )
+}
+
+/** Runs an action of a plan, and then requests the plan again. `isBusy` is true until the action has ended. */
+function useActions (id: string) {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const act = async (call: () => Promise<unknown>) => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      await call()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+      void queries.invalidateQueries({ queryKey: ['plan', id] })
+      void queries.invalidateQueries({ queryKey: ['session', id] })
+    }
+  }
+  return { error, isBusy, act }
+}
+
+interface AgreeProps {
+  readonly plan: Plan
+  readonly count: number
+  readonly mayApply: boolean
+  readonly isOff: boolean
+  readonly isBusy: boolean
+  readonly apply: (digest: string) => void
+  readonly confirm: (digest: string) => void
+}
+
+/**
+ * The button by which a person agrees to what waits. The owner of the plan agrees to a diff; for deletions and for a commit, the person
+ * needs the role `approve`.
+ */
+function Agree ({ plan: { confirm: waits }, count, mayApply, isOff, isBusy, apply, confirm }: AgreeProps) {
+  const mayApprove = useMay('approve')
+  if (waits === undefined) return null
+  if (waits.kind === 'diff') return <ApplyButton count={count} isOff={isOff} mayApply={mayApply} apply={() => { apply(waits.digest) }} />
+  if (!mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
+  return <ApplyButton count={count} isOff={isBusy} mayApply={mayApply} apply={() => { confirm(waits.digest) }} />
+}
+
+interface ApplyButtonProps { readonly count: number, readonly isOff: boolean, readonly mayApply: boolean, readonly apply: () => void }
+
+/** The button that applies a change. It is disabled until the user has looked at every file. */
+function ApplyButton ({ count, isOff, mayApply, apply }: ApplyButtonProps) {
+  return (
+    <>
+      <DeliberateButton className='button primary' disabled={isOff || !mayApply} onPress={apply}>{t.applyFiles(count)}</DeliberateButton>
+      {!mayApply && <span className='quiet'>{t.lookAtAll}</span>}
+    </>
+  )
+}
+
+interface StepsProps {
+  readonly plan: Plan
+  readonly isOff: boolean
+  readonly apply: () => void
+  readonly undo: () => void
+  readonly redo: () => void
+  readonly remember: () => void
+}
+
+function Steps ({ plan: { state, applied, undone, memory_patch: patch = {} }, isOff, apply, undo, redo, remember }: StepsProps) {
+  return (
+    <>
+      {state === 'planned' && <button type='button' className='button primary' disabled={isOff} onClick={apply}>{t.applyPlan}</button>}
+      {applied.length > 0 && state !== 'undone' && <button type='button' className='button' disabled={isOff} onClick={undo}>{t.undo}…</button>}
+      {undone.length > 0 && <button type='button' className='button' disabled={isOff} onClick={redo}>{t.redo}…</button>}
+      {Object.keys(patch).length > 0 && <button type='button' className='button' disabled={isOff} onClick={remember}>{t.remember}</button>}
+    </>
+  )
+}
+
+/** Lists the files that an undo has not changed, since somebody else has changed them. A button undoes the change of all other files. */
+function Conflicts ({ conflicts, others, onOthers }: {
+  readonly conflicts: ReadonlyArray<{ readonly path: string, readonly reason: string }>
+  readonly others: readonly string[]
+  readonly onOthers: (paths: readonly string[]) => Promise<void>
+}) {
+  return (
+    <section className='note warn' role='alert'>
+      <div className='stack tight grow'>
+        <p><b>{t.conflictsTitle}</b> {t.conflictsHint}</p>
+        <ul>{conflicts.map(({ path, reason }) => <li key={path} className='wrap'><code>{path}</code> {t.conflictReason(reason)}</li>)}</ul>
+        {others.length > 0 && (
+          <p>
+            <button type='button' className='button small' onClick={() => { void onOthers(others) }}>{t.undoOthers(others.length)}</button>
+          </p>
+        )}
+      </div>
+    </section>
+  )
+}
+
+/** The files that an undo or a redo would change, as the service computes them beforehand. */
+interface DryTurn {
+  readonly kind: 'undo' | 'redo'
+  readonly files: ReadonlyArray<{ readonly path: string }>
+  readonly conflicts: ReadonlyArray<{ readonly path: string, readonly reason: string }>
+}
+
+/** How many paths are listed at first; there may be thousands. */
+const MOST = 20
+
+/** Asks the service which files an undo or a redo would change, without changing any. @throws ApiError */
+async function askTurn (id: string, kind: 'undo' | 'redo'): Promise<DryTurn> {
+  const options = { params: { path: { id } }, body: { dryRun: true } }
+  const reply = kind === 'undo' ? await take(api.POST('/api/plans/{id}/undo', options)) : await take(api.POST('/api/plans/{id}/redo', options))
+  if (!('dryRun' in reply)) throw new TypeError(`${kind}: expected what it would come to`)
+  return { kind, files: reply.files, conflicts: reply.conflicts }
+}
+
+/** Shows which files an undo or a redo would change, and which it would not touch. Nothing is done before the user agrees. */
+function TurnBack ({ turn: { kind, files, conflicts }, isBusy, onAgree, onLeave }: {
+  readonly turn: DryTurn
+  readonly isBusy: boolean
+  /** Called when the user agrees. @param paths the files to change; `undefined` for all */
+  readonly onAgree: (paths: readonly string[] | undefined) => void
+  readonly onLeave: () => void
+}) {
+  const [isAll, setAll] = useState(false)
+  const shown = isAll ? files : files.slice(0, MOST)
+  const paths = conflicts.length === 0 ? undefined : files.map(({ path }) => path)
+  return (
+    <section className={conflicts.length === 0 ? 'note' : 'note warn'} role='alert'>
+      <div className='stack tight grow'>
+        {files.length > 0 && <p><b>{kind === 'undo' ? t.undoWould(files.length) : t.redoWould(files.length)}</b></p>}
+        <ul>{shown.map(({ path }) => <li key={path} className='wrap'><code>{path}</code></li>)}</ul>
+        {shown.length < files.length && <p><button type='button' className='button small' onClick={() => { setAll(true) }}>{t.showMore}</button></p>}
+        {conflicts.length > 0 && (
+          <>
+            <p><b>{t.wouldStay(conflicts.length)}</b> {t.conflictsHint}</p>
+            <ul>{conflicts.slice(0, 500).map(({ path, reason }) => <li key={path} className='wrap'><code>{path}</code> {t.conflictReason(reason)}</li>)}</ul>
+          </>
+        )}
+        <div className='row wrap-row'>
+          {files.length > 0 && (
+            <button type='button' className='button start' disabled={isBusy} onClick={() => { onAgree(paths) }}>
+              {kind === 'undo' ? t.undoFiles(files.length) : t.redoFiles(files.length)}
+            </button>
+          )}
+          <button type='button' className='button plain start' onClick={onLeave}>{t.leaveIt}</button>
+        </div>
+      </div>
+    </section>
   )
 }

@@ -1,14 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import { ApprovalQueue } from '../../approvals/approval-queue.tsx'
 import { api, take } from '../../api/client.ts'
+import { ApprovalQueue } from '../../approvals/approval-queue.tsx'
+import { CommandCount, CommandText } from '../../approvals/command-text.tsx'
+import { CopyButton } from '../../parts/copy-button.tsx'
+import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
 import { CancelButton } from '../cancel-button.tsx'
 import { Composer } from '../composer.tsx'
-import { type Session } from '../follow/use-session.ts'
+import type { Session } from '../follow/use-session.ts'
 import { hasEnded } from '../words.ts'
-import { ManualCommand } from './manual-command.tsx'
 
 /** The query for the skill of a session. The skill is requested again whenever the session has changed. */
 export function useSkill ({ id, seq, status }: Session) {
@@ -74,5 +76,69 @@ function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } 
         <button type='button' className='button primary' onClick={() => { act('continue') }}>{t.continue}</button>
       </div>
     </div>
+  )
+}
+
+/** Shows a command that the user runs by hand. The user copies the command, runs it, and pastes its output and exit code. */
+function ManualCommand ({ id, command }: { readonly id: string, readonly command: string }) {
+  const [stdout, setStdout] = useState('')
+  const [code, setCode] = useState('0')
+  const [error, setError] = useState<unknown>()
+  const attempt = async (call: () => Promise<unknown>) => {
+    try {
+      setError(undefined)
+      await call()
+      setStdout('')
+    } catch (failure) {
+      setError(failure)
+    }
+  }
+  const path = { path: { id } }
+  return (
+    <section className='card dock' aria-label={t.runYourself}>
+      <header>{t.runYourself}</header>
+      <form
+        className='body' onSubmit={event => {
+          event.preventDefault()
+          void attempt(() => take(api.POST('/api/skills/{id}/command-result', { params: path, body: { stdout, exitCode: Number(code) } })))
+        }}
+      >
+        <CommandText text={command} id='manual-count' />
+        <div className='row'><CommandCount text={command} id='manual-count' /><CopyButton text={command} label={t.copyRaw} /></div>
+        <div>
+          <label htmlFor='stdout'>{t.whatItPrinted}</label>
+          <textarea
+            id='stdout'
+            className='field mono'
+            rows={3}
+            spellCheck={false}
+            value={stdout}
+            onChange={event => { setStdout(event.target.value) }}
+          />
+        </div>
+        {error !== undefined && <ErrorNote error={error} />}
+        <div className='row wrap-row'>
+          <label className='row typed'>
+            {t.exitCode}
+            <input
+              className='field num'
+              inputMode='numeric'
+              pattern='-?\d+'
+              value={code}
+              onChange={event => { setCode(event.target.value) }}
+            />
+          </label>
+          <span className='grow' />
+          <button
+            type='button'
+            className='button plain'
+            onClick={() => { void attempt(() => take(api.POST('/api/skills/{id}/skip', { params: path, body: {} }))) }}
+          >
+            {t.skipCommand}
+          </button>
+          <button className='button primary'>{t.sendResult}</button>
+        </div>
+      </form>
+    </section>
   )
 }

@@ -13,22 +13,16 @@ import { type Store } from './store/store.ts'
 import { type ToolType } from './tool/tool-type.ts'
 import { type Siblings } from './workers/worker-link.ts'
 
-/** The parts of the app that a program can replace, and the link to the other processes of the service. */
 export interface AppOptions {
-  /** The store to use. @default the configured store */
+  /** @default the configured store */
   readonly store?: Store | undefined
-  /** The kinds of registrations (such as prompts, tools and agents), with their HTTP routes. @default all kinds of the service */
+  /** @default all kinds of the service */
   readonly kindRoutes?: readonly KindRoute[]
-  /** The types of tools that can be registered. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
-  /** The link to the other processes of the service; left out if this process is the only one. */
   readonly siblings?: Siblings | undefined
 }
 
-/**
- * Makes the HTTP server (Fastify) of a new service, with its log, metrics and traces. Closing the returned app closes everything.
- * @throws ConfigError, StoreError
- */
+/** Closing the returned app closes everything. @throws ConfigError, StoreError */
 export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES, toolTypes }: AppOptions = {}): Promise<App> {
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)

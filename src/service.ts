@@ -44,48 +44,39 @@ import { createToolReader, type ToolReader } from './tool/tool-reader.ts'
 import type { ToolType } from './tool/tool-type.ts'
 import { TOOL_TYPES } from './tool/tool-types.ts'
 
-/** How long the start of the service waits for tool servers to report their tools, in ms. When a server reports later, its tools are linked later. */
+/** The longest wait of the start for tool servers, in ms; tools reported later are linked later. */
 const TOOL_PATIENCE = 1000
 
-/** The longest time for parsing a previewed prompt, in ms. */
+/** In ms. */
 const PREVIEW_PATIENCE = 1000
 
-/** The other processes of the same service, which serve the same registrations. */
 export interface Peers {
-  /** Makes all other processes read the store now. */
   reload (): void
-  /** Tells all other processes which keys of the store this process has written or removed. A store that has to be polled would tell them late. */
+  /** Names the keys this process has written or removed, since a store that is polled would tell the others late. */
   changed (keys: readonly string[]): void
-  /** Runs `work` while no other process of the service runs work by its `inTurn`. The caller must wait for one call in this process before the next. */
+  /** Runs `work` while no other process runs its own; the caller must wait for one call in this process before the next. */
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
 export interface ServiceOptions {
-  /** A store in place of the configured one. */
   readonly store?: Store | undefined
-  /** The kinds of registrations that the service knows (such as prompts, tools and agents). @default all kinds of the service */
   readonly kinds?: readonly Kind[] | undefined
-  /** The types of tools that can be registered. @default all types of the service */
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly peers?: Peers | undefined
-  /** The holders of API tokens. A session that continues without a request has the rights of its owner. @default there are no tokens */
+  /** Without a request, a continued session has the rights of its owner. @default no tokens */
   readonly owners?: Owners | undefined
   readonly sessionObserver?: SessionObserver | undefined
-  /** Whether the log lines of sessions go to the service's log. @default true; false for a program that shows them itself */
+  /** @default true; false for a program that shows them itself */
   readonly logsSessions?: boolean
-  /**
-   * Called with labels (names, such as `production`, that stand for a version of a prompt). `moved` gets each label that was moved or removed.
-   * `missed` gets the label of a caller's token, or the default label, when a prompt does not have it.
-   */
+  /** `moved` gets labels moved or removed; `missed` gets a token's or the default label that a prompt does not have. */
   readonly onLabel?: { moved (label: string): void, missed (label: string): void }
-  /** Called with the time, in ms, from the arrival of a batch of changes until requests are answered from all of them; see `RegistryOptions`. */
+  /** Gets the time, in ms, from a batch of changes until requests are answered from all of them; see `RegistryOptions`. */
   readonly onServed?: (milliseconds: number) => void
 }
 
-/** The counts of each cache, by the name of the cache in metrics. */
 export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
 
-/** The hits and misses of a cache since the start of the service, and its size now. */
+/** Hits and misses since the start of the service. */
 export interface CacheCounts {
   readonly hits: number
   readonly misses: number
@@ -93,20 +84,15 @@ export interface CacheCounts {
   readonly bytes: number
 }
 
-/** The whole service without HTTP: the registry (all registered prompts, tools and so on), and the use cases that work with it. */
+/** The whole service without HTTP: the registry, and the use cases that work with it. */
 export interface Service extends SessionServices {
   readonly registry: Registry
-  /** The prefix of all keys in the store. */
   readonly keyPrefix: string
   readonly models: CountedModels
-  /** The model for embeddings requests that name no model; empty for the default of the model client (`LLM_MODEL`). */
+  /** For embeddings requests that name no model; empty for `LLM_MODEL`. */
   readonly embeddingModel: string
-  /**
-   * Gives the two functions that call a language model (chat, embeddings) for programs that use the service without HTTP. Instead of throwing an
-   * error, they return it.
-   */
+  /** For programs that use the service without HTTP; errors are returned, not thrown. */
   readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
-  /** The counts of model calls, and of their tokens, since the start of the service. */
   readonly usage: UsageCounter
   readonly rates: Rates
   readonly renderPrompt: RenderPrompt
@@ -121,28 +107,20 @@ export interface Service extends SessionServices {
   readonly publisher: Publisher
   readonly choosePrompt: ChoosePrompt
   readonly releases: Releases
-  /** The tests that are stored beside prompts. */
   readonly promptTests: PromptTests
   readonly runCase: RunCase
   readonly sessionKinds: SessionKinds
-  /** The targets, workspaces and skills that the operator offers to sessions. */
   readonly offers: Offers
   readonly planPreviews: PlanPreviews
   readonly memories: Memories
-  /** For each registration of tools, by its id: whether it is being prepared, is ready, or has failed. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
   readonly caches: CacheStatistics
-  /** Reads the store now, in every process of the service. If the store has no entry, the entries that were read from it before are dropped at once. */
+  /** Reads the store now, in every process; if it has no entry, the entries read before are dropped at once. */
   reload (): Promise<void>
-  /** Stops working on sessions and following the store, and closes connections and child processes. */
   close (): Promise<void>
 }
 
-/**
- * Opens the service: the store, the registry that follows the store, tools and models, and the use cases that work with all these. HTTP, the
- * command line and tests use the service that this function returns.
- * @throws ConfigError, StoreError
- */
+/** Opens the store, the registry that follows it, tools, models, and the use cases on them. @throws ConfigError, StoreError */
 export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
   const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel } = options
   const offered = await readOffered(config)
@@ -179,7 +157,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   const renderPrompt = observeRenders(render)
   const toolLoop = createToolLoop({ models, callTool: tools.call })
 
-  // Lints, previews and publishing each have a queue and a process of their own. So people who check or edit prompts do not keep others from publishing.
+  // Each has a queue and a process of its own, so that people who check or edit prompts never hold up publishing.
   const [lints, previews] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE)]
   const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
   const publishing = openPublishing({
@@ -210,7 +188,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     operator: offered,
     readPrompts: readSkillPrompts,
     foreignSkills,
-    // `sessionServices.terminals` does not exist yet: it is made from this object, further below. So it is looked up when the method is called.
+    // Looked up late: `sessionServices.terminals` is made from this object, further below.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
     renderSkill: createSkillRenderer(languages, renderPrompt)
@@ -251,8 +229,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
       languages,
       versions,
       environs,
-      // A preview does not count as a render of the prompt. The client sends back the preview's bundle (recorded data) together with the prompt, so
-      // the bundle gets half of the largest request body.
+      // A preview is no render of the prompt; its bundle comes back beside the prompt, so it gets half of the largest body.
       renderPrompt: render,
       recordings: createRecordings({ renderPrompt: render, environs, callTool, maxBody: config.BODY_LIMIT_BYTES / 2 })
     }),
@@ -263,7 +240,6 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     choosePrompt,
     releases: publishing.releases,
     promptTests: new PromptTests(store, config.KEY_PREFIX),
-    // A test does not count as a render of the prompt.
     runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),
     ...sessionServices,
     sessionKinds,
@@ -299,21 +275,17 @@ interface OpenPublishingOptions {
   readonly toolReader: ToolReader
   readonly versions: VersionReader
   readonly log: Log
-  /** Called with the keys that this process has written or removed, before the registry reads them again. */
+  /** Called before the registry reads the keys again. */
   readonly onChanged: (keys: readonly string[]) => void
-  /** Called with each label that was moved or removed. */
   readonly onMoved?: ((label: string) => void) | undefined
 }
 
-/** The operations that write to the store: on entries (prompts, tools, agents …), versions of prompts, and labels. */
 interface Publishing {
   readonly publisher: Publisher
   readonly releases: Releases
-  /** Ends the process that parses new entries. */
   close (): Promise<void>
 }
 
-/** Sets up the use cases that write registrations: entries, versions of prompts, and labels. */
 function openPublishing ({ config, store, registry, environs, toolReader, versions, log, onChanged, onMoved }: OpenPublishingOptions): Publishing {
   const keyPrefix = config.KEY_PREFIX
   const parser = createCandidateParser()

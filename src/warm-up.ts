@@ -12,10 +12,7 @@ import type { Log } from './runtime/telemetry.ts'
 import { openService } from './service.ts'
 import type { Store } from './store/store.ts'
 
-/**
- * The prefix of all keys of a warm-up (requests that the service sends to itself at its start, so that its code is compiled). The keys are
- * in a separate store, which exists only during the warm-up.
- */
+/** In a separate store, which exists only during the warm-up. */
 const OWN_PREFIX = 'warm:'
 
 const numbers = Array.from({ length: 10 }, (_, index) => index)
@@ -33,7 +30,6 @@ const GO = [
 ].join('\n')
 const textOf = (content: string): string => JSON.stringify({ messages: [{ role: 'system', content: PROSE }, { role: 'user', content }] })
 
-/** The entries of a warm-up: a prompt in each template language, and the shared variables that both prompts read. */
 const OWN_ENTRIES: ReadonlyMap<string, string> = new Map([
   ...numbers.map(index => [`${OWN_PREFIX}environs:own:fact${index}`, JSON.stringify(`what fact ${index} says`)] as const),
   ...Object.entries({ handlebars: HANDLEBARS, go: GO }).map(([name, content]) => [`${OWN_PREFIX}templates:own:${name}`, textOf(content)] as const)
@@ -46,36 +42,22 @@ const VARIABLES = {
 
 const BODY = JSON.stringify({ variables: VARIABLES })
 
-/** The paths, below `/api/`, of the requests that a warm-up sends: four renders and a chat. */
 const PATHS = [
   'render/prompts/own.handlebars', 'render/prompts/own.go', 'render/prompts/own.handlebars', 'chat/prompts/own.handlebars', 'render/prompts/own.go'
 ]
 
-/**
- * The HTTP requests of a warm-up, in their order. Each request is one text, so that it is one write to the socket: a second write would wait until the
- * first is acknowledged.
- */
+/** Each is one write to the socket: a second write would wait until the first is acknowledged. */
 const OWN_REQUESTS: readonly string[] = PATHS.map(path =>
   `POST /api/${path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(BODY)}\r\n\r\n${BODY}`)
 
-/** How many connections send the requests of a warm-up. */
 const CONNECTIONS = 8
 
-/** Options of a warm-up, for tests. */
 export interface WarmUpOptions {
-  /** The texts of the HTTP requests that are sent. @default OWN_REQUESTS */
+  /** @default OWN_REQUESTS */
   readonly requests?: readonly string[]
 }
 
-/**
- * Makes the code fast before the service serves anybody: V8 compiles some 400 functions only after they have run often enough, which takes most of
- * a second under load. The requests (renders and chats) go over a socket to a second service in memory, which has other prompts, its own metrics
- * and a silent log, so that no user's data is touched. A failure is logged once, and changes nothing else.
- * @param level the log level of the service: code for lines that this level does not log is not run
- * @param milliseconds how long requests are sent; 0 for no warm-up
- * @param signal ends the warm-up at once
- * @returns how many requests were answered
- */
+/** V8 compiles some 400 functions only after many runs, so a second service in memory runs them without users' data; 0 ms: none. */
 export async function warmUp (
   milliseconds: number,
   level: string,
@@ -115,7 +97,7 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
   })
   const ending = timeLimit(signal, milliseconds)
   try {
-    // The port is `exclusive`: otherwise the workers of a cluster would share it, and warm up each other.
+    // `exclusive`: otherwise the workers of a cluster would share the port, and warm up each other.
     await app.ready()
     await new Promise<void>((resolve, reject) => {
       app.server.once('error', reject)
@@ -132,7 +114,6 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
   }
 }
 
-/** Makes a store in memory whose texts never change. @param texts the stored texts by their keys */
 function fixedStore (texts: ReadonlyMap<string, string>): Store {
   return {
     variant: 'memory',
@@ -150,13 +131,7 @@ function fixedStore (texts: ReadonlyMap<string, string>): Store {
   }
 }
 
-/**
- * Sends requests over one connection, each after the answer to the one before, and from the first again, until the signal ends it.
- * @param requests whole HTTP requests, as text; their replies must have a `content-length`
- * @param signal ends the sending, and the connection
- * @returns how many requests were answered with 200
- * @throws Error when the connection fails, or when an answer has another status
- */
+/** Replies must have a `content-length`. Gives the count of 200s. @throws Error when the connection fails, or for another status */
 async function sendInTurn (port: number, requests: readonly string[], signal: AbortSignal): Promise<number> {
   if (signal.aborted) return 0
   const socket = connect(port, '127.0.0.1').setNoDelay()

@@ -2,29 +2,21 @@ import { compareNames } from '../registry/kinds/environ-names.ts'
 import { type EnvironSource, type EnvironValue } from '../template/run.ts'
 import { type Caller, isBelow, type NamePatterns } from './caller.ts'
 
-/** The sorted names of shared variables, which listings read page by page. */
 export interface EnvironNameList extends Iterable<string> {
-  /** The names that begin with `prefix` and come after `after`, sorted, at most `limit` of them. */
   page (prefix: string, after: string, limit: number): readonly string[]
 }
 
-/** The shared variables (environs: JSON values that programs publish for all prompts) that one caller may see. */
 export interface VisibleEnvirons extends EnvironSource {
   readonly index: EnvironNameList
 }
 
-/** Gives the shared variables that a caller may see: all, or those that the caller's name patterns allow. */
 export function visibleEnvirons (environs: VisibleEnvirons, { environs: patterns }: Pick<Caller, 'environs'>): VisibleEnvirons {
   return patterns === undefined ? environs : new EnvironView(environs, patterns)
 }
 
-/** The number of names that are read together while code iterates over all names of shared variables. */
 const PAGE = 1000
 
-/**
- * A view of the shared variables in which only those exist that a caller's name patterns allow. Templates read every shared variable through the
- * view: by a fixed path, by a computed path, by iteration, or in a partial.
- */
+/** Templates read every shared variable through this view: by a fixed or computed path, by iteration, or in a partial. */
 class EnvironView implements VisibleEnvirons {
   readonly index: EnvironNameList
   readonly #all: VisibleEnvirons
@@ -48,10 +40,7 @@ class EnvironView implements VisibleEnvirons {
     return this.#branchesBelow(name).some(branch => this.#all.hasBelow(branch)) || this.#namesAllowedBelow(name).length > 0
   }
 
-  /**
-   * Whether a shared variable with this name (or names below it) exists and is hidden from the caller. The caller's request is then not allowed
-   * to give a value of its own for this name.
-   */
+  /** The request of a caller is not allowed to give a value of its own for a name that is hidden from it. */
   hides (name: string): boolean {
     return (this.#all.has(name) || this.#all.hasBelow(name)) && !this.has(name) && !this.hasBelow(name)
   }

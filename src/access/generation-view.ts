@@ -5,12 +5,11 @@ import { promptKind } from '../registry/kinds/prompt-kind.ts'
 import type { Caller, NamePatterns } from './caller.ts'
 import { isVisibleEntry, mayRun } from './rights.ts'
 
-/** A read-only view of a map that hides or changes entries. Nothing is copied, so a view of many entries costs nothing until somebody lists them. */
+/** Nothing is copied, so a view of many entries costs nothing until somebody lists them. */
 class MapView<T> implements ReadonlyMap<string, T> {
   readonly #all: ReadonlyMap<string, T>
   readonly #show: (value: T, key: string) => T | undefined
 
-  /** @param show turns an entry into its visible form; `undefined` hides the entry */
   constructor (all: ReadonlyMap<string, T>, show: (value: T, key: string) => T | undefined) {
     this.#all = all
     this.#show = show
@@ -53,17 +52,12 @@ class MapView<T> implements ReadonlyMap<string, T> {
   }
 }
 
-/** The name patterns that limit a caller to a part of the registry. */
 type Patterns = Pick<Caller, 'prompts' | 'environs' | 'runs'>
 
 const views = new WeakMap<Generation, Map<NamePatterns, Generation>>()
 const wholes = new WeakMap<Generation, Generation>()
 
-/**
- * The view that a caller has of a generation (an immutable snapshot of all registered entries). It lacks the prompts, agents, skills and plans that
- * the caller's name patterns do not allow, and extensions without any allowed prompt. Prompts that an allowed prompt includes are rendered with it,
- * whatever their names are.
- */
+/** Prompts that an allowed prompt includes are rendered with it, whatever their names are. */
 export function visibleGeneration (generation: Generation, caller: Patterns): Generation {
   const patterns = caller.prompts ?? caller.environs ?? caller.runs
   if (patterns === undefined) return generation
@@ -74,10 +68,7 @@ export function visibleGeneration (generation: Generation, caller: Patterns): Ge
   return view
 }
 
-/**
- * Gives the whole generation (snapshot of all entries) from the view that one caller has of it. A render needs the whole, because a prompt that
- * the caller is allowed to see can include prompts that are hidden from the caller.
- */
+/** A render needs the whole, because a visible prompt can include prompts that are hidden from the caller. */
 export function wholeGeneration (view: Generation): Generation {
   return wholes.get(view) ?? view
 }
@@ -108,7 +99,6 @@ function allowedPart ({ prompts, extensions }: Generation, patterns: NamePattern
   }
 }
 
-/** An extension reduced to its allowed prompts, as if it had no others; `undefined` when no prompt is allowed. */
 function withAllowed (extension: Extension, patterns: NamePatterns): Extension | undefined {
   const { definition, diagnostics } = extension
   const idOf = (prompt: JsonObject) => contributedId(definition, prompt)

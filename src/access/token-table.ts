@@ -4,22 +4,16 @@ import type { Log } from '../runtime/telemetry.ts'
 import { isLabel, LATEST } from '../registry/kinds/release-record.ts'
 import { type Caller, type CallerLimits, impliedRoles, isRole, NamePatterns, type Role, ROLES } from './caller.ts'
 
-/** The pause between two reads of the token file, in ms. A token that is removed from the file is refused within about that time. */
+/** In ms; a token that is removed from the file is refused within about that time. */
 const INTERVAL = 1000
 
 export interface TokenFileOptions {
   readonly path: string
-  /** The limits of a caller whose token sets no limits of its own. */
   readonly defaults: CallerLimits
   readonly log: Log
 }
 
-/**
- * The tokens in a file that is read again while the service runs, so that tokens can be given and revoked without a restart. When the file cannot be
- * parsed, that is logged and the last good tokens stay valid, because a mistake in the file must lock nobody out. The whole file is read each time,
- * since it is small. A file watcher would miss the symbolic links that Kubernetes swaps behind a mounted Secret, and the modification time does not
- * show two changes within one tick of the clock.
- */
+/** A bad file keeps the last tokens, to lock nobody out. Read by time: watchers miss Kubernetes' links, mtimes quick changes. */
 export class TokenFile {
   readonly #options: TokenFileOptions
   #timer: NodeJS.Timeout | undefined
@@ -28,10 +22,7 @@ export class TokenFile {
   #holders: TokenHolders
   #problem: string | undefined
 
-  /**
-   * Reads the token file and begins to watch it.
-   * @throws Error when the file cannot be used; its message gives the reason and quotes no hash
-   */
+  /** @throws Error when the file cannot be used; its message gives the reason and quotes no hash */
   static async open (options: TokenFileOptions): Promise<TokenFile> {
     const text = await readFile(options.path, 'utf8')
     return new TokenFile(options, text, parse(text, options.defaults))
@@ -44,22 +35,18 @@ export class TokenFile {
     this.#schedule()
   }
 
-  /** Finds the caller who holds a token, in the last version of the file that could be parsed; `undefined` for an unknown token. */
   find (token: string): Caller | undefined {
     return this.#holders.findCaller(token)
   }
 
-  /** Finds the caller with a name, in the last version of the file that could be parsed; `undefined` for an unknown name. */
   named (name: string): Caller | undefined {
     return this.#holders.callerNamed(name)
   }
 
-  /** The names of all callers, in the last version of the file that could be parsed. */
   names (): readonly string[] {
     return this.#holders.names()
   }
 
-  /** Reads the token file again; a timer calls this about once a second. */
   async refresh (): Promise<void> {
     const { path, defaults, log } = this.#options
     try {
@@ -86,41 +73,34 @@ export class TokenFile {
     clearTimeout(this.#timer)
   }
 
-  /** Plans the next read only after the last one has ended, so that reads never overlap on a slow disk. */
+  /** Only after the last read has ended, so that reads never overlap on a slow disk. */
   #schedule (): void {
     if (!this.#isClosed) this.#timer = setTimeout(() => { void this.refresh().then(() => { this.#schedule() }) }, INTERVAL).unref()
   }
 }
 
-/** Parses the token file. An empty file is refused: it is more likely half written than meant to lock everybody out. */
+/** An empty file is refused: it is more likely half written than meant to lock everybody out. */
 function parse (text: string, defaults: CallerLimits): TokenHolders {
   if (text.trim() === '') throw new Error('expected at least one token, and the file is empty')
   return parseTokens(text, defaults)
 }
 
-/** The callers who hold tokens, by token and by name. */
 export interface TokenHolders {
-  /** Finds the caller who holds a token; `undefined` for an unknown token. */
   findCaller (token: string): Caller | undefined
-  /** Finds the caller with a name; `undefined` for an unknown name. Of several tokens with one name the last one counts. */
+  /** Of several tokens with one name the last one counts. */
   callerNamed (name: string): Caller | undefined
-  /** The names of all callers. */
   names (): readonly string[]
 }
 
-/** Finds callers by name. Sessions use it, because a session keeps only the name of its owner, and runs on when no request brings a token. */
+/** For sessions, which keep only the name of their owner, and run on when no request brings a token. */
 export type Owners = Pick<TokenHolders, 'callerNamed' | 'names'>
 
-/** The names of the optional parts that follow the hash of the token in a line of `API_TOKENS`. */
 export type Extra = 'prompts' | 'environs' | 'runs' | 'targets' | 'labels' | 'serve' | 'requests' | 'tokens'
 
-/**
- * Matches the plain text of a token, which does not belong in `API_TOKENS`: the line with the token's hash, which `aps token` prints
- * below the token, does.
- */
+/** Plain tokens do not belong in `API_TOKENS`: the line with the hash, which `aps token` prints below the token, does. */
 const TOKEN = /^aps_[\w-]{16,}/
 
-/** The longest name of a caller that error messages quote, in characters. A longer text may be a secret that was put in the wrong place. */
+/** In characters; a longer text may be a secret that was put in the wrong place. */
 const LONGEST_SHOWN = 16
 
 export const EXTRAS: readonly Extra[] = ['prompts', 'environs', 'runs', 'targets', 'labels', 'serve', 'requests', 'tokens']
@@ -142,12 +122,11 @@ export function parseTokens (text: string, defaults: CallerLimits): TokenHolders
     callers.set(digest, caller)
     names.set(caller.name, caller)
   }
-  // The time of a look-up depends on the hash of the presented token. An attacker cannot choose that hash digit by digit, as he could choose the
-  // token, so the time reveals nothing about the valid tokens.
+  // Timing depends on the presented token's hash, which no attacker can choose digit by digit, so it reveals nothing.
   return { findCaller: token => callers.get(hashToken(token)), callerNamed: name => names.get(name), names: () => [...names.keys()] }
 }
 
-/** The hash that is kept in place of a token. A fast hash is safe here, because tokens are random, have 256 bits, and cannot be guessed. */
+/** A fast hash is safe here, because tokens are random, have 256 bits, and cannot be guessed. */
 export function hashToken (token: string): string {
   return hash('sha256', token, 'hex')
 }

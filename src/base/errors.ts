@@ -1,10 +1,8 @@
-/** Extra facts of an error for programs: similar names, missing paths, violations of a schema. */
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
-/** HTTP headers that an answer gets because of its error: `retry-after`, `x-should-retry`. */
 export type ErrorHeaders = Readonly<Record<string, string>>
 
-/** An error with which the service answers a request, as `{ statusCode, code, error, message, requestId, details? }`. */
+/** Answered as `{ statusCode, code, error, message, requestId, details? }`. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError'
   readonly code: string
@@ -21,10 +19,8 @@ export class ServiceError extends Error {
   }
 }
 
-/** A function that makes one kind of error. It also has the error's code and HTTP status, for documentation. */
 type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code, readonly statusCode: number }
 
-/** Declares one kind of error: its stable code, its HTTP status, and how its message is made. */
 function define<const Code extends string, A extends readonly unknown[]> (
   code: Code,
   statusCode: number,
@@ -36,57 +32,46 @@ function define<const Code extends string, A extends readonly unknown[]> (
   return Object.assign(make, { code, statusCode })
 }
 
-/** The template language of a text. */
 interface Read { readonly syntax: 'go' | 'handlebars' }
 
-/** Names the text of a prompt, or the part of a message, that an error is about. */
 export interface TextName {
-  /** The index of the message in the prompt, from 0; left out for a prompt with one message. */
+  /** From 0; left out for a prompt with one message. */
   readonly messageIndex?: number
-  /** The index of the part in the message, from 0; left out for a message that is a text. */
+  /** From 0; left out for a message that is a text. */
   readonly part?: number
-  /** The path of the text in the part: `image_url.url`; left out for the text of a text part. */
+  /** `image_url.url`; left out for the text of a text part. */
   readonly member?: string
-  /** The id of the partial (an included prompt) whose text it is; left out for the prompt's own text. */
+  /** The id of a partial; left out for the prompt's own text. */
   readonly in?: string
 }
 
-/** Says which part of a message is such that no model could take it, and why. */
 export interface PartProblem extends TextName {
   readonly reason: string
 }
 
-/** A path such as `variables.name` whose value a render needed and did not find. */
 export interface MissingPath extends TextName {
   readonly path: string
-  /** The place at which the value is used. It is left out, like `column`, for a required parameter that no text uses. */
+  /** Left out, like `column`, for a required parameter that no text uses. */
   readonly line?: number
   readonly column?: number
-  /**
-   * Where the request or the shared variables have a value that may be the missing one, misspelt or misplaced: `variables.nmae`, `nmae` in the
-   * body of the request, or the shared variable `vscode.rulse`.
-   */
+  /** Perhaps the missing value, misspelt or misplaced: `variables.nmae`, or `nmae` in the body of the request. */
   readonly near?: string
 }
 
-/** One violation of a JSON Schema by a value. */
 export interface Violation {
-  /** The path of the wrong part, as a template would write it: `arguments.list[0].name`. */
+  /** As a template would write it: `arguments.list[0].name`. */
   readonly path: string
   readonly message: string
 }
 
-/** Puts violations of a schema into one line of text. */
 export function describeViolations (violations: readonly Violation[]): string {
   return violations.map(({ path, message }) => `${path} ${message}`).join('; ')
 }
 
-/** Puts a place in a prompt's text into words. */
 function describePlace ({ line, column, ...text }: TextName & { readonly line: number, readonly column: number }): string {
   return `${[...describeText(text), `line ${line}`, `column ${column}`].join(', ')}${text.in === undefined ? '' : ` of "${text.in}"`}`
 }
 
-/** Puts the name of a prompt's text into words: `message 1`, `part 0 (image_url.url)`. */
 export function describeText ({ messageIndex, part, member }: TextName): string[] {
   return [
     ...(messageIndex === undefined ? [] : [`message ${messageIndex}`]),
@@ -105,7 +90,6 @@ function describeMiss (miss: MissingPath): string {
 
 const quoted = (ids: readonly string[]): string => ids.map(id => `"${id}"`).join(', ')
 
-/** The most names that an error lists of those that are offered. */
 const MAX_OFFERED = 20
 
 function nearOrOffered (near: readonly string[], offered: readonly string[]): string {
@@ -119,10 +103,6 @@ function notFound<const Code extends string> (kind: string, code: Code) {
     (id, near) => ({ id, near }))
 }
 
-/**
- * Declares the error about an entry that is stored but cannot be used. That entry is the one that was asked for, or the extension that should
- * contain the prompt that was asked for.
- */
 function notUsable<const Code extends string> (kind: string, code: Code) {
   return define(code, 404,
     (id: string, key: string, problems: readonly string[], _diagnostics: readonly object[]) =>
@@ -131,7 +111,7 @@ function notUsable<const Code extends string> (kind: string, code: Code) {
 }
 
 // Errors of access: tokens, roles and hosts
-/** The longest quote of a request's host or origin in an error, in characters. */
+/** In characters. */
 const MAX_SHOWN_HOST = 100
 const CHALLENGE = 'Bearer realm="ai-prompt-shell"'
 export const tokenRequired = define('TOKEN_REQUIRED', 401,
@@ -162,7 +142,7 @@ export const rateLimited = define('RATE_LIMITED', 429,
 export const overloaded = define('OVERLOADED', 503, () => 'More requests come than can be answered; try again', undefined, () => ({ 'retry-after': '1' }))
 
 // Errors about requests: their form, and names in them that are unknown
-/** The greatest length of an id in the path of a request, in characters. */
+/** In characters. */
 export const MAX_ID_LENGTH = 512
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413,
@@ -172,10 +152,7 @@ export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415,
   (accepted: readonly string[], given: string | undefined) =>
     `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`,
   accepted => ({ accepted }))
-/**
- * The error about a body in an encoding that the service does not accept. A header of the reply lists the accepted encodings:
- * https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16
- */
+/** A header lists the accepted encodings: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.16 */
 export const encodingUnsupported = define('ENCODING_UNSUPPORTED', 415,
   (encoding: string) => `Compressed bodies are not taken, and this one has content-encoding: ${encoding.slice(0, 100)}`,
   undefined, () => ({ 'accept-encoding': 'identity' }))
@@ -191,10 +168,7 @@ export const routeNotFound = define('ROUTE_NOT_FOUND', 404,
 export const routeNearby = define('ROUTE_NOT_FOUND', 404,
   (method: string, path: string, near: readonly string[]) => `Route ${method} ${path} not found; there is ${near.join(', ')}; the API is described at /docs`,
   (_method, _path, near) => ({ near }))
-/**
- * The error about a method that a route does not have. A header of the reply lists the route's methods:
- * https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6
- */
+/** A header lists the route's methods: https://www.rfc-editor.org/rfc/rfc9110#section-15.5.6 */
 export const methodNotAllowed = define('METHOD_NOT_ALLOWED', 405,
   (method: string, path: string, allowed: readonly string[]) => `${path} does not take ${method}, only ${allowed.join(', ')}; the API is described at /docs`,
   (_method, _path, allowed) => ({ allowed }),
@@ -305,7 +279,7 @@ export const environInvalid = define('ENVIRON_INVALID', 400,
     `What is stored under ${key} cannot be used as the shared variable "${id}": ${problems.join('; ')}`,
   (id, key, _problems, diagnostics) => ({ id, key, diagnostics }))
 
-// Errors of lints (checks of entries that are not stored)
+// Errors of lints
 export const lintBusy = define('LINT_BUSY', 503,
   (waiting: number) => `${waiting} lints are waiting already; try again`,
   undefined, () => ({ 'retry-after': '1' }))
@@ -378,14 +352,14 @@ export const storeRefused = define('STORE_UNAVAILABLE', 503, (reason: string) =>
 export const storeUnwritable = define('STORE_UNAVAILABLE', 503,
   (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)
 
-// Errors about recorded renders (bundles)
+// Errors about recorded renders
 export const bundleInvalid = define('BUNDLE_INVALID', 400, (reason: string) => `The bundle cannot be used: ${reason}`)
 export const bundleStale = define('BUNDLE_STALE', 409,
   (id: string, recorded: string, current: string) => `The bundle was recorded from revision ${recorded} of prompt "${id}", which is at revision ${current} now`,
   (id, recorded, current) => ({ id, recorded, current }))
 export const bundleIncomplete = define('BUNDLE_INCOMPLETE', 409, (what: string) => `The bundle does not hold ${what}: the recorded render did not ask for it`)
 
-// Errors of calls that a person makes to a tool, to try the tool
+// Errors of calls that a person makes to try a tool
 export const toolArgumentsInvalid = define('ARGUMENTS_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Arguments of tool "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
@@ -393,10 +367,10 @@ export const toolNotCallable = define('TOOL_NOT_CALLABLE', 409,
   (id: string, reason: string) => `Tool "${id}" cannot be called: ${reason}`,
   id => ({ id }))
 
-// Errors that are the fault of the service, not of its caller
+// Errors that are the fault of the service
 export const unexpected = define('INTERNAL', 500, () => 'An unexpected error occurred; the log has it under this request id')
 
-// Errors of calls to models: their input, the model's API, and the answer
+// Errors of calls to models
 export const modelNotConfigured = define('LLM_NOT_CONFIGURED', 503,
   () => 'No model is configured: set LLM_BASE_URL (and LLM_API_KEY, LLM_MODEL), or LLM_BASE_URL=builtin:echo to try things out')
 export const modelNotFound = define('MODEL_NOT_FOUND', 404,
@@ -440,10 +414,7 @@ export const modelBusy = define('LLM_BUSY', 503,
   provider => ({ provider }),
   (_provider, retryAfter) => ({ 'retry-after': String(retryAfter) }))
 
-/**
- * The headers that tell a client not to retry: the service has already tried again itself, or the same request would fail again.
- * @param retryAfter how long the model's API asked to wait, in s; a client that asks again later should wait so long
- */
+/** No retry helps: the service has tried again itself, or the same would fail. `retryAfter`: the wait that the API asked for, in s. */
 function finalHeaders (retryAfter?: number): ErrorHeaders {
   return { 'x-should-retry': 'false', ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }) }
 }

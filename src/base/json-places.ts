@@ -1,23 +1,14 @@
 import { type TextPlace } from './json.ts'
 
-/** The names and indexes that lead to a part of a JSON value. */
 export type JsonPath = ReadonlyArray<string | number>
 
-/** A part of a JSON value whose place is wanted. `below` has the wanted members or items inside this part, by name or index. */
 interface Wanted {
   readonly below: Map<string, Wanted>
-  /**
-   * The place of the part in the text: for a member of an object, where its name begins, for an item of a list, where its value begins; `undefined`
-   * while it is not found. Of two members with one name the last one counts, as it does for a parser.
-   */
+  /** Where a member's name or an item's value begins; of two members with one name the last one counts, as for a parser. */
   place: TextPlace | undefined
 }
 
-/**
- * Finds the places of parts of a JSON text, in one pass over the text.
- * @param text JSON that was parsed already
- * @returns a place for each path. A path whose end does not exist gets the place of the deepest part on the way that exists.
- */
+/** In one pass; the text was parsed already. A path that does not exist gets its deepest part that does. */
 export function placesInJson (text: string, paths: readonly JsonPath[]): TextPlace[] {
   const root: Wanted = { below: new Map(), place: undefined }
   const ways = paths.map(path => path.reduce<Wanted[]>((way, segment) => [...way, childOf(way.at(-1) as Wanted, String(segment))], [root]))
@@ -36,10 +27,7 @@ function childOf ({ below }: Wanted, segment: string): Wanted {
 const SPACE: ReadonlySet<string> = new Set(' \t\r\n')
 const ENDS_OF_WORDS: ReadonlySet<string> = new Set([...SPACE, ',', ']', '}'])
 
-/**
- * Reads through a JSON text and notes the places of wanted parts. It recurses as deeply as the text nests, which was bounded when the text
- * was parsed.
- */
+/** It recurses as deeply as the text nests, which was bounded when the text was parsed. */
 class Scan {
   readonly #text: string
   #index = 0
@@ -50,7 +38,6 @@ class Scan {
     this.#text = text
   }
 
-  /** Skips a value, and notes the places of its wanted parts. */
   value (wanted: Wanted | undefined): void {
     this.#skipSpace()
     if (wanted !== undefined) wanted.place ??= this.#place()
@@ -82,7 +69,6 @@ class Scan {
     for (let index = 0; this.#hasNext(']'); index++) this.value(wanted?.below.get(String(index)))
   }
 
-  /** Moves on to the next member or item. When there is none, moves behind the bracket `end`, and returns false. */
   #hasNext (end: string): boolean {
     this.#skipSpace()
     if (this.#text[this.#index] === ',') this.#index++
@@ -111,7 +97,6 @@ class Scan {
   }
 }
 
-/** Removes the places that were noted inside an earlier member of the same name. */
 function forgetPlaces ({ below }: Wanted): void {
   for (const child of below.values()) {
     child.place = undefined

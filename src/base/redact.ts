@@ -1,34 +1,29 @@
 import { type Json } from './json.ts'
 
-/** Replaces the secrets in a text. */
 export type Redact = (text: string) => string
 
-/** The text that is shown in place of a secret. */
 export const REDACTED = '[secret]'
 
-/** Matches the names of headers that carry credentials. */
 const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
 
-/** Whether a header carries credentials, judged by its name. */
 export function isSensitive (name: string): boolean {
   return SENSITIVE.test(name.toLowerCase())
 }
 
-/** Makes a function that replaces the secrets in texts. It also finds a secret that JSON inside the text has written with escapes. */
+/** Also finds a secret that JSON inside the text has written with escapes. */
 export function createRedactor (secrets: readonly string[]): Redact {
-  // The longest secret is replaced first: a shorter secret may be the beginning of a longer one, whose rest would stay in the text.
+  // A shorter secret may be the beginning of a longer one, whose rest would stay in the text.
   const longestFirst = secrets.filter(secret => secret !== '').sort((one, other) => other.length - one.length)
   if (longestFirst.length === 0) return text => text
   let spellings: RegExp | undefined
   return text => {
-    // A character can be written in another way only with a backslash. Without a backslash the plain search is enough, and many times as fast.
+    // Only a backslash can write a character in another way; without one the plain search is enough, and many times as fast.
     if (!text.includes('\\')) return longestFirst.reduce((redacted, secret) => redacted.replaceAll(secret, REDACTED), text)
     spellings ??= new RegExp(longestFirst.map(anySpelling).join('|'), 'g')
     return text.replaceAll(spellings, REDACTED)
   }
 }
 
-/** Replaces the secrets in all texts of a JSON value, including the names of members. */
 export function redactJson (value: Json, secrets: readonly string[]): Json {
   return secrets.length === 0 ? value : redactMembers(value, createRedactor(secrets))
 }
@@ -40,10 +35,7 @@ function redactMembers (value: Json, redact: Redact): Json {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [redact(name), redactMembers(member as Json, redact)]))
 }
 
-/**
- * The regular expression for a text as it is, and as JSON writes it with escapes: `\/` and `\u002f` for a slash. JSON that is quoted in JSON
- * is found up to three levels deep. Without this limit, a long run of backslashes would be read again from each of its characters.
- */
+/** As JSON escapes it, up to three levels deep: without this limit, a long run of backslashes would be read again and again. */
 function anySpelling (text: string): string {
   return Array.from(text.matchAll(/\\+|[^\\]/gu), ([character]) => {
     // One expression for all backslashes in a row: with one for each, they could be shared out in very many ways.

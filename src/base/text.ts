@@ -1,22 +1,16 @@
-/**
- * A copy of a text in memory of its own. When V8 cuts a text out of a longer one, the whole longer text stays in memory as long as the short one
- * does: a megabyte for a word.
- */
+/** When V8 cuts a text out of a longer one, the longer one stays in memory as long as the short one: a megabyte for a word. */
 export function ownCopy (text: string): string {
   return ` ${text}`.slice(1)
 }
 
-/**
- * The beginning of a text, at most `most` UTF-16 units long. It is what the service keeps of a text that a caller chooses, so that such texts
- * take a bounded amount of memory.
- */
+/** In UTF-16 units; texts that a caller chooses are kept only so far, to bound their memory. */
 export function beginningOf (text: string, most: number): string {
   return text.length <= most ? text : ownCopy(text.slice(0, most))
 }
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** The text of bytes in UTF-8, with its byte order mark; `undefined` for other bytes, whose text would not give the same bytes again. */
+/** With the byte order mark; `undefined` for bytes whose text would not give the same bytes again. */
 export function utf8In (bytes: Uint8Array): string | undefined {
   try {
     return strictUtf8.decode(bytes)
@@ -25,54 +19,48 @@ export function utf8In (bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The plural of a noun. The noun before "of" gets the s: `tools`, `lists of tests`. */
+/** The noun before "of" gets the s: `tools`, `lists of tests`. */
 export function pluralOf (noun: string): string {
   return noun.replace(/(?= of )|$/, 's')
 }
 
-/** A text without those of the given characters that stand at its end. A regular expression such as `/0+$/` would try each run of them anew at each place. */
+/** A regular expression such as `/0+$/` would try each run of characters anew at each place. */
 export function withoutEnd (text: string, characters: string): string {
   let end = text.length
   while (end > 0 && characters.includes(text[end - 1] as string)) end--
   return text.slice(0, end)
 }
 
-/** Whether `part` occurs in a text at most `most` times. */
 export function hasAtMost (text: string, part: string, most: number): boolean {
   let count = 0
   for (let index = text.indexOf(part); index >= 0 && count <= most; index = text.indexOf(part, index + part.length)) count++
   return count <= most
 }
 
-/** Whether a text can be the value of an HTTP header: https://www.rfc-editor.org/rfc/rfc9110#section-5.5, without the obsolete forms there. */
+/** https://www.rfc-editor.org/rfc/rfc9110#section-5.5, without the obsolete forms there. */
 export function fitsHeader (text: string): boolean {
   return /^[\x20-\x7e]*$/.test(text)
 }
 
-/**
- * Matches characters that nobody sees: those that control a terminal or change the direction of writing, and those that are invisible or look like a
- * space. U+2800 is a blank that Unicode counts among the symbols.
- */
+/** Controls of terminals or writing direction, invisible ones and spaces; Unicode counts U+2800, a blank, among the symbols. */
 const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
 
-/** Makes invisible characters of a text visible: each is shown as `\u{1b}`. Tabs and line ends stay. */
+/** Shown as `\u{1b}`; tabs and line ends stay. */
 export function revealHidden (text: string): string {
   return text.replaceAll(HIDDEN, character => `\\u{${(character.codePointAt(0) as number).toString(16)}}`)
 }
 
-/** Makes invisible characters of a JSON text visible: each becomes a JSON escape, so the meaning of the text stays the same. */
+/** Each becomes a JSON escape, so the meaning of the text stays the same. */
 export function revealInJson (json: string): string {
   return json.replaceAll(HIDDEN, character =>
     Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')
   )
 }
 
-/** The text on one line: a tab or a line end, with the white space around it, becomes a blank. */
 export function inOneLine (text: string): string {
   return text.replaceAll(/\s+/g, space => /[\t\r\n]/.test(space) ? ' ' : space)
 }
 
-/** A noun with its article: `a prompt`, `an agent`. */
 export function withArticle (noun: string): string {
   return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
 }
@@ -86,22 +74,18 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object'
 }
 
-/** The word for a type of JSON Schema in a sentence: `a string`. */
 export function typeInWords (type: string): string {
   return TYPES[type] ?? type
 }
 
-/** The kind of a JSON value in words, without its content: `a string`, `an object`. Numbers, true, false and null are given as they are. */
+/** `a string`, `an object`; numbers, true, false and null are given as they are. */
 export function kindInWords (value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)
 }
 
-/**
- * Makes the test of a text against a pattern in which `*` stands for any characters. A test takes linear time, whoever has written the pattern: the
- * parts between the stars are searched for one after the other, never backwards.
- */
+/** In linear time, whoever wrote the pattern: the parts between stars are searched one after the other, never backwards. */
 export function starPattern (pattern: string): (text: string) => boolean {
   const [first = '', ...parts] = pattern.split('*')
   const last = parts.pop()

@@ -5,7 +5,6 @@ import { AT_ONCE, type Beginning } from './dialogue.ts'
 import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
 import { toPath } from '../store/store.ts'
 
-/** Adds the command `aps agent <id>`, a dialogue with an agent on the terminal. */
 export function addAgentCommand (program: Command, cli: Cli): void {
   const command = program.command('agent').description('talk to an agent of a service, or with --local of STORE_DIR or REDIS_URL')
     .argument('<id>', 'the agent')
@@ -18,7 +17,7 @@ function beginAgent (id: string): Beginning {
   return {
     definition: `agents/${toPath(id)}`,
     resume: session => `aps agent ${id} --resume ${session}`,
-    // An agent that waits for the next question has answered the last one, so the user may leave at any time.
+    // An agent that waits for the next question has answered the last one.
     isSettled: () => true,
     hasTurns: true,
     hint: 'type a message; /help and /exit do what they say unless the agent has words of its own, Ctrl-D leaves',

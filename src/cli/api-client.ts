@@ -9,16 +9,15 @@ import { transportError } from '../llm/upstream-error.ts'
 import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-events.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
-/** The error codes which say that the command's input is wrong. After most other errors with a status of 4xx, `aps` ends with the exit code `NO`. */
+/** Wrong input: `EXIT.USAGE`; most other errors of 4xx end with `EXIT.NO`. */
 const USAGE_CODES: ReadonlySet<string> = new Set(['REQUEST_INVALID', 'ARGUMENTS_INVALID', 'VARIABLE_MISSING', 'VARIABLES_INVALID'])
 
-/** The statuses below 500 after which the same request may succeed later: a timeout, and too many requests. */
+/** The same request may succeed later: a timeout, and too many requests. */
 const LATER: ReadonlySet<number> = new Set([408, 429])
 
-/** The error of a reply whose status is not 2xx. */
 export class ApiError extends CliError {
   readonly status: number
-  /** The code of the error, as in docs/errors.md; `''` for none. */
+  /** As in docs/errors.md; `''` for none. */
   readonly code: string
   readonly details: JsonObject
 
@@ -30,28 +29,23 @@ export class ApiError extends CliError {
   }
 }
 
-/**
- * Makes an error of a reply whose status is not 2xx: one line with the message, the code and the request id of the reply.
- * @param body in any of the three forms of the service's errors (the usual one, the one of the routes for skills, and OpenAI's), or
- * anything else
- */
+/** @param body in any of the service's three forms of errors (its own, of skills, OpenAI's), or anything else */
 export function apiError (status: number, body: string, requestId: string | undefined): ApiError {
   const { message, code, details } = wordsOf(body)
   const facts = [code, requestId === undefined ? '' : `request ${requestId}`].filter(fact => fact !== '')
-  // The routes of skills give errors without codes: 400 for wrong input, 404 for what does not exist.
+  // The routes of skills give no codes: 400 for wrong input, 404 for what does not exist.
   const exitCode = status === 400 && code === '' && message !== '' ? EXIT.USAGE : exitCodeOf(status, code)
   const words = message === '' ? `the service answered with status ${status}` : withNames(message, code, details)
   return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
-/** The exit code with which `aps` ends after an error of the service. */
 export function exitCodeOf (status: number, code: string): number {
   if (status === 401 || status === 403) return EXIT.TOKEN
   if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE
   return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
 }
 
-/** The message with the names that were perhaps meant: the routes of skills have them in the details only. */
+/** The routes of skills have the names that were perhaps meant in the details only. */
 function withNames (message: string, code: string, details: JsonObject): string {
   const [near, offered] = [listOf(details['near']).map(textOf), listOf(details['offered']).map(textOf)]
   if (code === targetNotFound.code && textOf(details['name']) !== '') return targetNotFound(textOf(details['name']), near, offered).message
@@ -73,74 +67,64 @@ function objectIn (body: string): JsonObject {
   }
 }
 
-// Readers of JSON from a service or a model, which may have any form: a value of the wrong type counts as an empty one.
+// From a service or a model, in any form: a value of the wrong type counts as an empty one.
 
-/** The value if it is a text, else `''`. */
 export function textOf (value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The value if it is a list, else an empty list. */
 export function listOf (value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value as readonly Json[] : []
 }
 
-/** The value if it is an object, else an empty object. */
 export function objectOf (value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** The largest reply that the command line reads, in bytes. A larger one ends the command, so that it cannot fill the memory. */
+/** In bytes; a larger one ends the command, so that it cannot fill the memory. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024
 
 export interface ApiClientOptions {
-  /** The address of the service, such as `http://127.0.0.1:8080`; it may have a path, for a service behind a proxy. */
+  /** It may have a path, for a service behind a proxy. */
   readonly url: string
-  /** The bearer token that every request carries; `''` for none. */
+  /** `''` for none. */
   readonly token: string
-  /** Aborts every request that is under way, as when the user presses Ctrl-C. */
   readonly signal: AbortSignal
 }
 
 type Headers = Readonly<Record<string, string>>
 
-/** One HTTP request to the service. */
 interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
-  /** The body, sent byte for byte; left out for a request without one. */
   readonly text?: string
   readonly headers?: Headers
 }
 
-/** A reply with its entity tag. A later write that names this tag is refused if somebody has changed the entry meanwhile. */
+/** A later write that names this tag is refused if somebody has changed the entry meanwhile. */
 export interface TaggedReply {
   readonly json: Json
-  /** The value of the reply's ETag header, with its quotes; `''` for a reply without the header. */
+  /** With its quotes; `''` for a reply without the header. */
   readonly etag: string
 }
 
-/**
- * A client of the service's HTTP API. Every method throws CliError. It uses Node's own HTTP client, which loads in a tenth of the time of
- * undici, and which, unlike `fetch`, waits for an answer as long as a model takes.
- */
+/** On Node's own HTTP client: it loads in a tenth of undici's time, and waits as long as a model takes. Methods throw CliError. */
 export class ApiClient {
   readonly #base: URL
   readonly #options: ApiClientOptions
 
-  /** Makes a client of one service. @throws CliError for an address or a token that cannot be used */
+  /** @throws CliError for an address or a token that cannot be used */
   constructor (options: ApiClientOptions) {
     this.#base = parseAddress(options.url)
     this.#options = options
     if (!fitsHeader(options.token)) throw usageError('APS_TOKEN holds characters that no header may hold, such as a line end')
   }
 
-  /** The address of the service without a slash at its end, so that two spellings of one address are equal. */
+  /** Without a slash at its end, so that two spellings of one address are equal. */
   get url (): string {
     return this.#base.href.replace(/\/$/, '')
   }
 
-  /** Whether the client sends a token. */
   get hasToken (): boolean {
     return this.#options.token !== ''
   }
@@ -154,16 +138,11 @@ export class ApiClient {
     return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '' }
   }
 
-  /** Posts a body as JSON, and reads the reply. @param headers further headers */
   async post (path: string, body: Json, headers: Headers = {}): Promise<Json> {
     return readJson(await this.#open({ method: 'POST', path, text: stringifyJson(body), headers }), this.#base)
   }
 
-  /**
-   * Sends a text by PUT.
-   * @param text sent byte for byte, as JSON unless the headers say another content type
-   * @returns the reply, its ETag, and whether the entry was created
-   */
+  /** @param text sent byte for byte, as JSON unless the headers say another content type */
   async put (path: string, text: string, headers: Headers = {}): Promise<TaggedReply & { readonly isNew: boolean }> {
     const response = await this.#open({ method: 'PUT', path, text, headers })
     return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '', isNew: response.statusCode === 201 }
@@ -173,7 +152,6 @@ export class ApiClient {
     await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
   }
 
-  /** Reads all rows of a listing, page after page. */
   async list (path: string, query: Readonly<Record<string, string>> = {}): Promise<Json[]> {
     const rows: Json[] = []
     for await (const page of this.pages(path, query)) {
@@ -183,7 +161,6 @@ export class ApiClient {
     return rows
   }
 
-  /** Reads a listing page by page, following the `next` link of each reply. */
   async * pages (path: string, query: Readonly<Record<string, string>> = {}): AsyncGenerator<Json, void> {
     let after: string | undefined
     do {
@@ -194,10 +171,7 @@ export class ApiClient {
     } while (after !== undefined)
   }
 
-  /**
-   * Reads server-sent events, each as soon as it arrives. Throws when the connection breaks. @param body if given, the request is a POST
-   * with this body; else a GET
-   */
+  /** Throws when the connection breaks. @param body makes the request a POST */
   async * events (path: string, body?: Json): AsyncGenerator<ServerSentEvent, void> {
     const response = await this.#open(body === undefined ? { method: 'GET', path } : { method: 'POST', path, text: stringifyJson(body) })
     if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw strangeReply(this.#base)
@@ -209,7 +183,7 @@ export class ApiClient {
     }
   }
 
-  /** Opens a WebSocket to the service. The returned socket is perhaps not connected yet. */
+  /** Perhaps not connected yet. */
   async socket (path: string): Promise<WebSocket> {
     const { token, signal } = this.#options
     const { WebSocket: Socket } = await import('ws')
@@ -220,13 +194,12 @@ export class ApiClient {
     return socket
   }
 
-  /** Makes the error of a WebSocket that could not be opened. @param reply the HTTP reply that refused it, if there was one */
   async refusal (error: Error, reply: IncomingMessage | undefined): Promise<CliError> {
     if (reply === undefined) return this.#unreachable(error)
     return apiError(reply.statusCode ?? 0, await readText(reply, this.#base), reply.headers['x-request-id']?.toString())
   }
 
-  /** Sends a request. @returns the reply, whose body is still to be read @throws CliError for a status other than 2xx */
+  /** @returns with a body still to be read @throws CliError for a status other than 2xx */
   async #open (request: ApiRequest): Promise<IncomingMessage> {
     const response = await this.#send(request).catch((error: Error) => { throw this.#unreachable(error) })
     const { statusCode: status = 0, headers } = response
@@ -244,10 +217,10 @@ export class ApiClient {
       ...(sent === undefined ? {} : { 'content-type': 'application/json', 'content-length': sent.length }),
       ...more
     }
-    // Node's TLS module takes as long to load as the rest of the command line: it is loaded for https addresses only.
+    // Loading Node's TLS takes as long as the rest of the command line: for https only.
     const send = protocol === 'https:' ? (await import('node:https')).request : nodeHttp.request
     const host = hostname.replace(/^\[(.*)\]$/, '$1')
-    // The path is sent as it is: the URL class would read an id `..` as the parent folder.
+    // Sent as it is: the URL class would read an id `..` as the parent folder.
     const target = `${pathname.replace(/\/$/, '')}${path}`
     return await new Promise((resolve, reject) => {
       send({ method, hostname: host, port, path: target, headers, signal }, resolve).on('error', reject).end(sent)
@@ -260,7 +233,7 @@ export class ApiClient {
   }
 }
 
-/** Builds a path of the API. Each segment is percent-encoded, because ids may contain any character. */
+/** Ids may contain any character. */
 export function apiPath (...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join('/')}`
 }
@@ -300,10 +273,7 @@ function strangeReply (base: URL): CliError {
   return new CliError(EXIT.UNREACHABLE, `what answers at ${base.href} is no ai-prompt-shell`)
 }
 
-/**
- * Finds the value of `after` that asks for the next page, in a Link header (RFC 8288). Only the query of the link is used: behind a proxy
- * the link's host can be one that this machine does not know.
- */
+/** Only the link's query is used (RFC 8288): behind a proxy its host may be unknown here. */
 function nextAfter (link: string | string[] | undefined): string | undefined {
   const [, target = ''] = /<([^<>]*)>;\s*rel="next"/.exec([link ?? ''].flat().join(', ')) ?? []
   return new URLSearchParams(target.replace(/^[^?]*/, '')).get('after') ?? undefined

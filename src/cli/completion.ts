@@ -4,13 +4,11 @@ import { usageError } from './output.ts'
 import { ENTRY_KINDS } from './entries.ts'
 import { objectOf, textOf } from './api-client.ts'
 
-/** The longest time, in ms, that the service can take to list ids while the user waits for a completion. */
+/** In ms, while the user waits for a completion. */
 const PATIENCE = 1500
 
-/** The most ids (of prompts, agents or other entries) that one completion offers. */
 const MAX_IDS = 200
 
-/** The completion script of each shell. It passes the words typed so far to `aps complete`, which prints the words that can come next. */
 const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `_aps_complete() {
   local IFS=$'\\n'
@@ -30,7 +28,6 @@ compdef _aps aps
 `
 }
 
-/** Adds `aps completion`, which prints a script for a shell, and the hidden `aps complete`, which that script calls. */
 export function addCompletionCommands (program: Command, cli: Cli): void {
   program.command('completion').description('print a script that completes words in a shell').argument('<shell>', 'bash, zsh or fish')
     .addHelpText('after', '\nbash: source <(aps completion bash)   zsh: source <(aps completion zsh)   fish: aps completion fish | source')
@@ -48,11 +45,7 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
     })
 }
 
-/**
- * Finds the completions of a command line: commands, options, choices of an option, or ids.
- * @param words the words typed so far; the last one is being typed
- * @param idsFor lists the ids that begin with `prefix`: `group` is the name of a group of commands, such as `prompt`, and says which kind of entries
- */
+/** @param words the last one is being typed @param idsFor lists ids by prefix; `group` such as `prompt` is their kind */
 export async function candidates (
   program: Command,
   words: readonly string[],
@@ -93,7 +86,7 @@ function startingWith (prefix: string, words: readonly string[]): readonly strin
   return words.filter(word => word.startsWith(prefix)).sort()
 }
 
-/** The ids of entries (prompts, tools or others) that the service lists for a group of commands; none if the service does not answer in time. */
+/** None if the service does not answer in time. */
 async function idsOf ({ group, prefix }: { readonly group: string, readonly prefix: string }, command: Command, cli: Cli): Promise<readonly string[]> {
   const kind = ENTRY_KINDS.find(each => each.command === group)
   if (kind === undefined) return []

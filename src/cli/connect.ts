@@ -12,34 +12,27 @@ import { listOf, objectOf, textOf } from './api-client.ts'
 import type { Cli } from './context.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
-/** A service whose address and token the user has saved with `aps login`. */
 interface Profile {
   readonly url: string
   readonly token?: string
-  /** A shell command that prints the token, for users who keep it in a password manager. */
+  /** For users who keep it in a password manager. */
   readonly tokenCommand?: string
 }
 
-/** The content of the user's file of profiles, which `aps login` writes. */
 interface Profiles {
-  /** The name of the profile that a command uses if the user names none; `undefined` if no profile was saved. */
   readonly current: string | undefined
   readonly named: ReadonlyMap<string, Profile>
 }
 
 const NONE: Profiles = { current: undefined, named: new Map() }
 
-/** The path of the user's file of profiles; `undefined` if no home folder is known. */
+/** `undefined` if no home folder is known. */
 function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: Environment): string | undefined {
   const above = folder || (home || windows ? join(home || windows || '', '.config') : '')
   return above === '' ? undefined : join(above, 'ai-prompt-shell', 'config.yaml')
 }
 
-/**
- * Reads the user's file of profiles.
- * @returns an empty list of profiles if there is no file
- * @throws CliError if the file is wrong, or if its permissions let other users of the machine read it
- */
+/** @returns an empty list without a file @throws CliError if it is wrong, or other users of the machine may read it */
 function readProfiles (environment: Environment): Profiles {
   const file = profilesFile(environment)
   if (file === undefined) return NONE
@@ -54,7 +47,6 @@ function readProfiles (environment: Environment): Profiles {
   }
 }
 
-/** Saves a profile, and makes it the current one. @returns the path of the file */
 async function writeProfile (environment: Environment, name: string, profile: Profile): Promise<string> {
   const file = profilesFile(environment)
   if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')
@@ -90,34 +82,24 @@ function profileIn ({ url, token, tokenCommand }: JsonObject): Profile {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** The address of the service when no option, variable or profile gives one. */
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
-/** The longest time, in ms, that the `tokenCommand` of a profile can take to print a token: some such commands ask a person first. */
+/** In ms; some commands ask a person first. */
 const TOKEN_PATIENCE = 60_000
 
-/** The options that say which service a command talks to. */
 export interface AddressOptions {
   readonly url?: string
-  /** The name of a profile: an address and a token that `aps login` has saved. */
   readonly at?: string
 }
 
-/** The address of a service, and the token for it. */
 interface Address {
   readonly url: string
-  /** The profile that gave the address; left out where none did. */
   readonly profile?: Profile
-  /** Finds the token; `''` for none. @throws CliError */
+  /** `''` for none. @throws CliError */
   token (): string
 }
 
-/**
- * Finds the address of the service. Options come before environment variables, these before profiles (what `aps login` has saved), and these
- * before the file `.env` of the folder, which also configures the service there. The token of a profile is sent only to the address of that
- * profile.
- * @throws CliError for the name of a profile that does not exist
- */
+/** Options, environment, profiles, then `.env`. A profile's token goes only to its address. @throws CliError for an unknown profile */
 export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
   if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
   const ofVariable = () => environment['APS_TOKEN'] ?? ''
@@ -136,10 +118,7 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
   return { url: chosen.url || DEFAULT_URL, profile: chosen, token }
 }
 
-/**
- * The address by the file `.env` of the folder: its `APS_URL`, or this machine with the `PORT` of the service. Anybody can have written a folder's
- * file, so the user's own token goes to this machine only, and to another one only the token that stands in the file.
- */
+/** Anybody may have written `.env`: the user's token goes to this machine only, to others only the token that `.env` has. */
 function addressHere (environment: Environment): Address {
   const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = parseEnv(readHere('.env'))
   if (url) return { url, token: () => token ?? '' }
@@ -167,10 +146,7 @@ function tokenOf ({ token = '', tokenCommand }: Profile, environment: Environmen
 
 interface LoginOptions extends AddressOptions { readonly tokenStdin?: true, readonly tokenCommand?: string }
 
-/**
- * Adds `aps login`: saves the address of a service, and its token or the command that prints one, as a profile, once the service has
- * accepted the token.
- */
+/** Saves a profile once the service has accepted the token. */
 export function addLoginCommand (program: Command, cli: Cli): void {
   program.command('login').description('keep the address and the token of a service as a profile, which is asked from then on')
     .option('--token-stdin', 'the token is what stdin has')
@@ -192,13 +168,12 @@ export function addLoginCommand (program: Command, cli: Cli): void {
     })
 }
 
-/** Adds `aps status`, which prints how many entries of each kind a service has, and what is wrong with them. */
 export function addStatusCommand (program: Command, cli: Cli): void {
   program.command('status').description('show what a service serves, and what is wrong with what is registered')
     .action(async (_options: object, command: Command) => {
       const { api, output } = cli.open(command)
       const ready = objectOf(await api.get('/readyz'))
-      // The list of problems needs the role `read`: the command ends here with an error if the token does not have that role.
+      // Needs the role `read`: without it the command ends here with an error.
       const problems = await api.list('/api/status/entries', { limit: '200' })
       if (output.wantsJson) return await output.json({ ...ready, problems })
       const store = objectOf(ready['store'])

@@ -8,9 +8,7 @@ import { revealHidden } from '../base/text.ts'
 import type { ApiClient } from './api-client.ts'
 import { type Output, usageError } from './output.ts'
 
-/** The decision of a person about a proposed command. */
 export type CommandChoice =
-  /** The command to run, which the person may have edited. */
   | { readonly kind: 'run', readonly command: string }
   | { readonly kind: 'skip' | 'cancel' | 'paste' }
 
@@ -37,12 +35,7 @@ const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (
 
 type Offer = keyof typeof WORDS
 
-/**
- * Asks the user what to do with a command that an agent or a skill proposes, until the answer is one of those offered.
- * @param question the text before the list of answers
- * @param offers the answers that are possible
- * @returns `undefined` when the input has ended
- */
+/** Asks again until the answer is one of the offers. @returns `undefined` when the input has ended */
 export async function chooseCommand (
   command: string,
   question: string,
@@ -64,26 +57,17 @@ export async function chooseCommand (
   }
 }
 
-/**
- * The command as the text that the user edits; empty for a command with control or invisible characters: the line editor would take the
- * former for keys, and the user would not see the latter.
- */
+/** Empty for a command with control characters (the editor takes them for keys) or invisible ones (the user would not see them). */
 function draftOf (command: string): string {
   return revealHidden(command) === command && !/[\n\t]/.test(command) ? command : ''
 }
 
-/** The input of the user, line by line. */
 export interface Lines {
-  /**
-   * Asks the user for the next line.
-   * @param draft a text that a user at a terminal may edit
-   * @returns the line; `undefined` when the input has ended
-   */
+  /** @param draft a text to edit at a terminal @returns `undefined` when the input has ended */
   next (prompt?: string, draft?: string): Promise<string | undefined>
   close (): void
 }
 
-/** Reads lines from a terminal, where the user can edit them, or from a pipe. */
 export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
   const terminal = (stdin as { readonly isTTY?: boolean }).isTTY === true ? output.terminal : undefined
   const lines = createInterface({ input: stdin, signal, ...(terminal === undefined ? { terminal: false } : { output: terminal, terminal: true }) })
@@ -101,7 +85,7 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
       }
       const { value, done } = await iterator.next()
       if (done !== true) return value
-      // After the end of the input, further output begins on a new line, and not on the line of the input prompt.
+      // Further output does not continue the line of the input prompt.
       if (!isOver) await output.prompt('\n')
       isOver = true
       return undefined
@@ -110,7 +94,7 @@ export function openLines ({ stdin, signal }: Cli, output: Output): Lines {
   }
 }
 
-/** Asks the user until the answer is a clear one. @returns `undefined` when the input has ended */
+/** @returns `undefined` when the input has ended */
 export async function askYesOrNo (lines: Lines, output: Output, prompt?: string): Promise<boolean | undefined> {
   for (;;) {
     const line = await lines.next(prompt)
@@ -122,27 +106,24 @@ export async function askYesOrNo (lines: Lines, output: Output, prompt?: string)
   }
 }
 
-/** What every command works with: the input, the environment variables, and access to the service. */
 export interface Cli {
   readonly stdin: Readable
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Aborts when the user presses Ctrl-C. All calls of the ApiClient end then. */
+  /** Ctrl-C; it ends all calls of the ApiClient. */
   readonly signal: AbortSignal
-  /** A client for a service whose address does not come from the options, such as one that the command has just started. @throws CliError */
+  /** For an address that is not from the options, as of a service just started. @throws CliError */
   connect (url: string, token: string): ApiClient
-  /** The client and the output that the options of a command ask for. @throws CliError */
+  /** @throws CliError */
   open (command: Command): { readonly api: ApiClient, readonly output: Output }
 }
 
-/** The options of a command that give values to a prompt's variables. */
 export interface GivenParameters {
-  /** The values of single variables, each as `name=value`, `name=@file` (the content of a file) or `name=@-` (stdin). */
+  /** Each `name=value`, `name=@file` or `name=@-` (stdin). */
   readonly param?: readonly string[] | undefined
-  /** The values of several variables: an object as JSON or YAML, `@file` for a file that has it, or `@-` for stdin. */
+  /** JSON or YAML, `@file`, or `@-` for stdin. */
   readonly args?: string | undefined
 }
 
-/** Adds the options that give variables to a command. */
 export function withParameters (command: Command): Command {
   const collect = (value: string, before: readonly string[] = []) => [...before, value]
   return command
@@ -150,13 +131,7 @@ export function withParameters (command: Command): Command {
     .option('-v, --args <object>', 'variables as JSON or YAML, @file or @- for stdin')
 }
 
-/**
- * Reads the variables for a prompt: those of `--args`, and each `-p name=value`, which replaces a variable of that name and is always a
- * text.
- * @param stdin read only for `@-`
- * @param signal ends the wait for stdin
- * @throws CliError
- */
+/** `-p` replaces a variable of `--args`, and is always a text. @param stdin read only for `@-` @throws CliError */
 export async function readParameters ({ param = [], args }: GivenParameters, stdin: Readable, signal: AbortSignal): Promise<JsonObject> {
   const read = createReader(stdin, signal)
   const given = args === undefined ? {} : await readObject('--args', args, read)
@@ -167,11 +142,10 @@ export async function readParameters ({ param = [], args }: GivenParameters, std
     const name = parameter.slice(0, equals)
     texts.push([name, await read(`-p ${name}`, parameter.slice(equals + 1))])
   }
-  // An object made from entries may have the name `__proto__`; by assignment that name would change the object's prototype.
+  // Security: made from entries, since assigning `__proto__` would change the prototype.
   return Object.fromEntries([...Object.entries(given), ...texts])
 }
 
-/** Reads the value of an option: the value itself, or the content of the file (`@file`) or of stdin (`@-`) that it names. */
 type Read = (what: string, value: string) => Promise<string>
 
 function createReader (stdin: Readable, signal: AbortSignal): Read {
@@ -205,7 +179,7 @@ async function readObject (what: string, given: string, read: Read): Promise<Jso
   return value
 }
 
-/** Parses a text as JSON, or else as YAML, whose parser is loaded only if it is needed. */
+/** The YAML parser is loaded only if it is needed. */
 async function parseText (what: string, text: string): Promise<Json> {
   try {
     return parseJson(text)

@@ -5,16 +5,12 @@ import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.
 import { type Cli } from './context.ts'
 import { CliError, type Output } from './output.ts'
 
-/** The longest time, in ms, that the search for the differences of two texts can take. */
+/** In ms, for the search for the differences of two texts. */
 const TIMEOUT = 2000
 
-/** The prompt that `aps dev` renders again after each change, with its variables. */
 export interface Watched { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
 
-/**
- * Renders a prompt again whenever an entry changes, and prints what differs from the last time, and the errors of all entries. Returns when
- * the service ends.
- */
+/** Returns when the service ends. */
 export async function renderChanges (url: string, watched: Watched | undefined, output: Output, cli: Cli): Promise<void> {
   const api = cli.connect(url, cli.environment['APS_TOKEN'] ?? '')
   let last = watched === undefined ? '' : await tryRender('', watched, api, output)
@@ -25,11 +21,7 @@ export async function renderChanges (url: string, watched: Watched | undefined, 
   }
 }
 
-/**
- * Renders the prompt, and prints its text or, later, how the text has changed.
- * @param last the text that was printed last; `''` for none
- * @returns the rendered text; `last` if the prompt cannot be rendered
- */
+/** @param last `''` for none @returns `last` if the prompt cannot be rendered */
 async function tryRender (last: string, { prompt, variables }: Watched, api: ApiClient, output: Output): Promise<string> {
   try {
     const { rendered_prompt: rendered = '' } = objectOf(await api.post(apiPath('api', 'render', 'prompts', prompt), { variables: await variables() }))
@@ -62,7 +54,7 @@ async function tellProblems (api: ApiClient, output: Output): Promise<void> {
   }
 }
 
-/** The value of a command's `--args`, with the path after `@` made absolute: serving a folder changes the working directory. */
+/** Serving a folder changes the working directory, so the path after `@` is made absolute. */
 export function wholeFileName (args: string | undefined): string | undefined {
   return args?.startsWith('@') === true && args !== '@-' ? `@${resolve(args.slice(1))}` : args
 }

@@ -20,7 +20,7 @@ export async function editEntry (kind: EntryKind, id: string, cli: Cli, command:
   const { json, etag } = await api.getTagged(pathOf(kind, id))
   if (etag === '') throw new CliError(EXIT.NO, `${kind.noun} ${id} is not registered by itself: edit the extension that brings it`)
   const { text, extension } = draftOf(kind, kind.registeredIn(json))
-  // Other users of this machine cannot read the draft: the folder is private.
+  // Private: other users of this machine cannot read the draft.
   const folder = await mkdtemp(join(tmpdir(), 'aps-'))
   const file = join(folder, `${id.replaceAll(/[^\w.-]/g, '_').slice(0, 100)}${extension}`)
   await writeFile(file, text, { mode: 0o600 })
@@ -53,7 +53,7 @@ async function openEditor (file: string, { environment, signal }: Cli): Promise<
   if (code !== 0) throw usageError(`the editor has ended with ${String(code)}, and nothing was stored; what you wrote is in ${file}`)
 }
 
-/** Shows why the draft was not stored, and asks whether the user wants to edit the draft again; `false` if there is no terminal to ask at. */
+/** `false` if there is no terminal to ask at. */
 async function wantsAgain (error: Error, output: Output, cli: Cli): Promise<boolean> {
   if (output.terminal === undefined) return false
   await output.words(error.message)

@@ -12,29 +12,22 @@ import { yamlToJson } from '../store/decode-value.ts'
 import { type ApiClient, apiPath, listOf, objectOf, type TaggedReply, textOf } from './api-client.ts'
 import { type Output, usageError } from './output.ts'
 
-/** One kind of entries (prompts, tools, agents, …), as the command line knows it: its commands, its paths in the API, its columns. */
 export interface EntryKind extends KeyKind {
-  /** The name of the kind in listings: `prompts` for `/api/prompts`. */
+  /** `prompts` for `/api/prompts`. */
   readonly name: string
-  /** The name of the kind's group of commands: `prompt` for `aps prompt …`. */
+  /** `prompt` for `aps prompt …`. */
   readonly command: string
-  /** Another name of the group of commands. */
   readonly alias?: string
   readonly noun: string
-  /** The segments of the API path before the id of an entry, below `/api`. */
+  /** Below `/api`, before the id. */
   readonly path: readonly string[]
-  /** The segment of the API path after the id, such as `tests`; left out for none. */
   readonly below?: string
-  /** The columns of a listing; the first is the id. */
+  /** The first is the id. */
   readonly columns: readonly string[]
-  /** Whether a plain text, not only JSON, can be an entry of the kind. */
   readonly takesText: boolean
-  /** Takes the entry's value, as it was registered, out of the reply to a GET of the entry. The reply can have more members, such as diagnostics. */
+  /** The reply can have more members, such as diagnostics. */
   registeredIn (reply: Json): Json
-  /**
-   * Parses the stored text of an entry, written as JSON, YAML or plain text, into its value. Throws the same error as the service for a text
-   * that cannot be parsed.
-   */
+  /** Throws the service's own error for a text that cannot be parsed. */
   read (text: string): Json
 }
 
@@ -45,10 +38,7 @@ const readJson = (text: string): Json => decodeJson(text).value
 
 const DEFINITION = { columns: ['id', 'origin', 'description'], takesText: false, registeredIn: without('id', 'origin', 'diagnostics'), read: readJson }
 
-/**
- * All kinds, in the order in which entries are written: tools and shared variables come before the prompts that use them, and prompts
- * before their tests.
- */
+/** In the order of writing: tools and shared variables before the prompts that use them, prompts before their tests. */
 export const ENTRY_KINDS: readonly EntryKind[] = [
   {
     key: 'tools',
@@ -123,10 +113,7 @@ export const ENTRY_KINDS: readonly EntryKind[] = [
   }
 ]
 
-/**
- * The hash of an entry's value, which the service sends as its ETag. Two spellings of one value have one hash. Throws for a text that
- * cannot be parsed.
- */
+/** As the service's ETag: two spellings of one value have one hash. Throws for a text that cannot be parsed. */
 export function tagOf (kind: EntryKind, text: string): string {
   return contentHash(kind.read(text))
 }
@@ -136,16 +123,15 @@ function readSkill (text: string): Json {
   return typeof value === 'string' ? readSkillText(value).source : value
 }
 
-/** The body of the PUT request that stores an entry (a prompt, a tool, an agent …): its text and content type. */
 export interface EntryText {
   readonly text: string
   readonly type: 'application/json' | 'text/plain'
 }
 
-/** The members by which a YAML map is recognised as a prompt. Any other text with a colon in it is taken for a plain text. */
+/** A YAML map without one of these is taken for a plain text. */
 const PROMPT_TEXTS = ['messages', 'userPrompt', 'prompt']
 
-/** Reads an entry from a file, or from stdin if the path is `-`. @throws CliError */
+/** `-` is stdin. @throws CliError */
 export async function readEntryText (kind: EntryKind, path: string, stdin: Readable, signal: AbortSignal): Promise<EntryText> {
   if (path === '-') return entryTextOf(kind, await readStream(addAbortSignal(signal, stdin)), '')
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -154,11 +140,7 @@ export async function readEntryText (kind: EntryKind, path: string, stdin: Reada
   return entryTextOf(kind, text, extname(path))
 }
 
-/**
- * Turns the text of an entry, in JSON, in YAML or (for kinds that allow it) plain, into the body of a PUT.
- * @param extension the extension of the file: `.json`, `.yaml` or `.yml`; with any other, the form is guessed from the text
- * @throws CliError
- */
+/** @param extension `.json`, `.yaml`, `.yml`; with any other the form is guessed from the text @throws CliError */
 export function entryTextOf (kind: EntryKind, text: string, extension: string): EntryText {
   if (extension === '.json') return { text, type: 'application/json' }
   if (extension === '.yaml' || extension === '.yml') return json(ofYaml(text))
@@ -168,12 +150,11 @@ export function entryTextOf (kind: EntryKind, text: string, extension: string): 
   return isPromptInYaml(kind, text) ? json(ofYaml(text)) : { text, type: 'text/plain' }
 }
 
-/** The value of a shared variable as the user typed it: JSON if it parses as JSON, else a plain text. */
+/** JSON if it parses as JSON, else a plain text. */
 export function valueTextOf (given: string): EntryText {
   return isJson(given) ? { text: given, type: 'application/json' } : { text: given, type: 'text/plain' }
 }
 
-/** The text under which the service stores an entry: a plain text becomes a JSON string. */
 export function storedText ({ text, type }: EntryText): string {
   return type === 'application/json' ? text : JSON.stringify(text)
 }
@@ -203,22 +184,18 @@ function isPromptInYaml ({ key }: EntryKind, text: string): boolean {
   return isJsonObject(read) && PROMPT_TEXTS.some(name => Object.hasOwn(read, name))
 }
 
-/** What is sent with an entry in addition to its text. */
 interface Publication {
-  /** The headers that make the publication conditional: `If-Match`, `If-None-Match`. */
   readonly conditions?: Readonly<Record<string, string>>
-  /** The note on the change and its source, such as a git commit. A service that records versions keeps both with the new version of a prompt. */
+  /** Kept with a prompt's new version, if the service records versions. */
   readonly about?: Readonly<Record<string, string>>
-  /** Whether the service only checks the entry. */
   readonly isDryRun?: boolean
 }
 
-/** The API path of an entry. */
 export function pathOf ({ path, below }: EntryKind, id: string): string {
   return apiPath('api', ...path, id, ...(below === undefined ? [] : [below]))
 }
 
-/** Stores an entry at the service. @throws CliError when the service refuses the entry */
+/** @throws CliError when the service refuses the entry */
 export async function publish (
   api: ApiClient,
   kind: EntryKind,
@@ -230,20 +207,17 @@ export async function publish (
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }
 
-/** Prints the diagnostics (errors, warnings and hints) that a reply contains about an entry. */
 export async function tellDiagnostics (output: Output, diagnostics: Json | undefined): Promise<void> {
   for (const { severity, message } of listOf(diagnostics).map(objectOf)) await output.words(`${textOf(severity)}: ${textOf(message)}`)
 }
 
-/** The option that names an entry; every command takes the id as an argument, too. */
 export interface IdOptions { readonly id?: string }
 
-/** Adds to a command both ways to name an entry: an argument and an option. */
 export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Command {
   return command.argument('[id]', `the ${noun}`).option('-i, --id <id>', `the ${noun}, where it is no argument`)
 }
 
-/** The id of an entry, which the user gives as the argument or with `--id`. @throws CliError if the user gives none, or two that differ */
+/** @throws CliError if the user gives none, or two that differ */
 export function idOf ({ noun, command }: Pick<EntryKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
   if (id === undefined || id === '') throw usageError(`expected the id of ${withArticle(noun)}; aps ${command} list shows them`)
   if (argument !== undefined && id !== argument) throw usageError(`expected one id, got "${argument}" and "${id}"`)

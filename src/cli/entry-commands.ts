@@ -10,10 +10,6 @@ import { CliError, EXIT, type Output, usageError } from './output.ts'
 
 interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
 
-/**
- * Adds a group of commands for each kind of entries, such as `aps prompt …` and `aps agents …`. @returns the groups, to which other modules
- * add commands
- */
 export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
   const promptsFirst = ENTRY_KINDS.toSorted((one, other) => Number(other.command === 'prompt') - Number(one.command === 'prompt'))
   return new Map(promptsFirst.map(kind => [kind, addEntryGroup(program, kind, cli)]))
@@ -69,7 +65,7 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
 
 async function list (kind: EntryKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
-  // There may be millions of shared variables, and the service reads details of each one by one: their ids are enough.
+  // There may be millions of shared variables, and the service reads details one by one.
   const hasDetail = kind.key !== 'environs' || output.wantsJson
   const query = {
     limit: '1000',
@@ -90,16 +86,12 @@ async function add (kind: EntryKind, id: string, entry: EntryText, command: Comm
   await tellPublished(output, kind, objectOf(json), isNew)
 }
 
-/** Tells the user that an entry was created or replaced, and prints the diagnostics (errors, warnings and hints) of the entry. */
 async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
   await tellDiagnostics(output, diagnostics)
   await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
 }
 
-/**
- * The value of an entry in the form that the user wants. The form `raw` gives a plain text without quotes, if the value is a text or a
- * prompt that is only one text; for other values it gives JSON.
- */
+/** `raw`: a text without quotes; JSON for values that are no text. */
 async function inForm (value: Json, form: GetOptions['output']): Promise<string> {
   if (form === 'raw') {
     const { userPrompt } = objectOf(value)
@@ -115,7 +107,6 @@ function cellOf (value: Json | undefined): string {
   return typeof value === 'number' ? String(value) : textOf(value)
 }
 
-/** Adds `aps prompt needs`, which prints what a prompt reads: variables, shared variables, tools and partials. */
 export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): void {
   withId(group.command('needs').description('print the variables, shared variables, tools and partials that a prompt needs'), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
@@ -127,7 +118,6 @@ export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): voi
     })
 }
 
-/** Adds `used-by` to the commands of a kind: it lists the prompts that use an entry. */
 export function addUsedByCommand (group: Command, kind: EntryKind, cli: Cli): void {
   withId(group.command('used-by').description(`list the prompts that a change of ${withArticle(kind.noun)} would reach`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
@@ -172,7 +162,6 @@ function placeOf ({ in: partial, messageIndex, part, line, column }: JsonObject)
   return `${ofPartial}${ofMessage}${ofPart}${String(line)}:${String(column)}`
 }
 
-/** Adds `aps tool call`, which calls one registered tool by hand and prints its result. */
 export function addCallCommand (group: Command, kind: EntryKind, cli: Cli): void {
   group.command('call').description('call a tool by hand, and print what it gives').argument('<id>', 'the tool')
     .argument('[arguments...]', 'name=value: JSON if it is that, else a text; name=@file or name=@- for stdin')

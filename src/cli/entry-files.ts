@@ -9,23 +9,15 @@ import { objectOf } from './api-client.ts'
 import type { EntryKind } from './entries.ts'
 import { CliError, EXIT } from './output.ts'
 
-/** An entry that is to be written as a file. */
 export interface FolderEntry {
-  /** The folder of the entry's kind: `templates`, `versions` or `releases`. */
   readonly kind: string
-  /** The id of the entry, with dots between its parts. */
   readonly id: string
   readonly value: Json
 }
 
 const KEYS: StoreKeys = { prefix: 'shenma:', kinds: ['templates', 'versions', 'releases'].map(key => ({ key })) }
 
-/**
- * Writes entries as YAML files of a folder.
- * @param overwrites whether existing files are replaced; if not, and one exists, nothing is written
- * @returns the paths of the files, relative to the folder
- * @throws CliError that names the existing files, or an id that cannot be a file name
- */
+/** Writes nothing if a file exists, unless `overwrites`. @throws CliError that names existing files, or an id that is no file name */
 export async function writeEntries (folder: string, entries: readonly FolderEntry[], overwrites: boolean): Promise<readonly string[]> {
   const files = entries.map(({ kind, id, value }) => {
     const [json, yaml] = keyToFiles(pathToKey(id, `${KEYS.prefix}${kind}:`), KEYS)
@@ -42,16 +34,12 @@ export async function writeEntries (folder: string, entries: readonly FolderEntr
   return files.map(({ file }) => file)
 }
 
-/** The text of an entry as a person edits it, and the extension of the file that the person edits. */
 interface Draft {
   readonly text: string
   readonly extension: '.yaml' | '.json' | '.md'
 }
 
-/**
- * The text of an entry for the user's editor: SKILL.md for a skill, YAML for any other entry, or JSON for a value that would not be the
- * same after it was written and read as YAML.
- */
+/** SKILL.md, else YAML, or JSON for a value that YAML would not give back the same. */
 export function draftOf (kind: EntryKind, value: Json): Draft {
   if (kind.file !== undefined && typeof objectOf(value)['body'] === 'string') return { text: wholeSkillText('', objectOf(value)), extension: '.md' }
   const json = stringifyJson(value, 2)

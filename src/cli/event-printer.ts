@@ -4,36 +4,31 @@ import { listOf, objectOf, textOf } from './api-client.ts'
 import type { DialogueEvent, Dialogues, Place } from './dialogue.ts'
 import type { Output } from './output.ts'
 
-/** Writes one line to the detailed log of a session: to the file of the option `--log`, to stderr with `--verbose`, else nowhere. */
 export type WriteLog = (line: string) => void | Promise<void>
 
-/** Prints the events of a session. An answer of the model and the output of a command are printed piece by piece, while they are written. */
+/** Answers and outputs are printed piece by piece, while they are written. */
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
   readonly #printed: (place: Place) => Promise<string>
-  /** The answer that the model is writing: `effect` is the id of the model call, and `text` is what was printed so far. */
   #written = { effect: '', text: '' }
-  /** Whether the printed output does not end with a line end, so that the next event has to begin on a new line. */
   #isMidLine = false
-  /** Whether a running command's output was printed piece by piece already. The event at the end of a check (a test command of a plan) repeats that output. */
+  /** The event at the end of a check repeats output that was printed already. */
   #hasPrinted = false
 
-  /** @param printed reads what the command has printed whose end is the event at a place */
   constructor (output: Output, writeLog: WriteLog, printed: (place: Place) => Promise<string>) {
     this.#output = output
     this.#writeLog = writeLog
     this.#printed = printed
   }
 
-  /** Prints an event; for programs, as one line of JSON. */
   async show (event: DialogueEvent): Promise<void> {
     const { type, data, place } = event
     if (this.#output.wantsJson) return await this.#output.jsonLine({ type, data })
     if (type === 'live') return await this.#showLive(data)
     if (type === 'stdout' && await this.#finish(data)) return
     if (this.#isMidLine) await this.print('\n')
-    // A command that runs unasked can end before anybody follows the session: then nobody was sent its output while it ran.
+    // A command that runs unasked can end before anybody follows the session: nobody was sent its output.
     const isUnseen = type === 'command' && data['phase'] === 'ended' && data['effect'] !== undefined && data['check'] === undefined && !this.#hasPrinted
     if (isUnseen && place !== undefined) await this.#output.said(await this.#printed(place))
     if (type === 'log') return await this.#writeLog(`${textOf(data['level'])} [${textOf(data['prefix'])}] ${textOf(data['text'])}`)
@@ -41,7 +36,6 @@ export class EventPrinter {
     if (type === 'command') this.#hasPrinted = false
   }
 
-  /** Prints a piece of a command's output. The piece can end in the middle of a line. */
   async print (text: string): Promise<void> {
     if (this.#output.wantsJson) return await this.#output.jsonLine({ type: 'live', data: { type: 'command.output', text } })
     this.#isMidLine = !text.endsWith('\n')
@@ -56,7 +50,7 @@ export class EventPrinter {
     }
     if (data['type'] === 'child' || data['type'] === 'llm.progress') return
     if (data['type'] === 'terminal.waiting') return await this.#output.words(text)
-    // If the output is no terminal, an answer is printed only once, when it is complete.
+    // Without a terminal, an answer is printed only once it is complete.
     if (this.#output.terminal === undefined) return
     if (data['type'] !== 'llm.delta') {
       this.#written = { effect: '', text: '' }
@@ -67,10 +61,7 @@ export class EventPrinter {
     }
   }
 
-  /**
-   * Prints the rest of an answer whose beginning was printed while the model wrote it.
-   * @returns false for any other text, of which nothing is printed here
-   */
+  /** @returns false for another text, of which nothing is printed here */
   async #finish ({ effect, text }: JsonObject): Promise<boolean> {
     const { effect: written, text: shown } = this.#written
     this.#written = { effect: '', text: '' }
@@ -81,21 +72,20 @@ export class EventPrinter {
   }
 }
 
-/** The data of an event about a check (a test command of a plan), without the check's output, which was printed already. */
 function withoutOutput ({ output: _output, ...data }: DialogueEvent['data']): DialogueEvent['data'] {
   return data
 }
 
-/** The largest number of deleted files that a question lists by name; the diffs above the question have shown all of them. */
+/** The diffs above the question have shown all of them. */
 const MAX_NAMED = 50
 
-/** Prints one event of a dialogue. The session's words, commands and diffs go to stdout, its progress and its errors to stderr. */
+/** Words, commands and diffs go to stdout, progress and errors to stderr. */
 export async function showEvent ({ type, data }: DialogueEvent, output: Output): Promise<void> {
   switch (type) {
     case 'stdout': return await output.said(textOf(data['text']))
     case 'files': return await showFiles(data, output)
     case 'step': return await output.words(`step ${String(data['step'])} of ${String(data['max'])}`)
-    // A message without `text` is only for a session's list of messages. Another event has the message's content, and is printed.
+    // A message without `text` is only for the list of messages; another event has its content.
     case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
     case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(checkInWords(data))
@@ -105,7 +95,6 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
   }
 }
 
-/** Prints a message of a session's past, in the form of `GET /api/sessions/{id}/messages`, much as the events were printed that it comes from. */
 export async function showMessage ({ role, text, tool, command, output: printed }: JsonObject, output: Output): Promise<void> {
   if (role === 'user') return await output.words(`> ${textOf(text)}`)
   if (role === 'tool' && command === undefined) return await output.words(`${textOf(tool)}: ${textOf(text)}`)
@@ -139,17 +128,15 @@ async function showCommand (data: JsonObject, output: Output): Promise<void> {
   if (data['exitCode'] !== 0) await output.words(`exit code ${String(data['exitCode'])}`)
 }
 
-/** Shows the command of a person's decision, if the person has allowed another command than the proposed one. */
 async function showDecision ({ command }: JsonObject, output: Output): Promise<void> {
   if (command !== undefined) await showEdited(textOf(command), output)
 }
 
-/** Shows a command that runs in place of the proposed one. */
 export async function showEdited (command: string, output: Output): Promise<void> {
   await output.said(`edited: $ ${command}`)
 }
 
-/** Prints changes of files: as diffs before they are made, and only as paths afterwards. */
+/** As diffs before they are made, afterwards only as paths. */
 async function showFiles (data: JsonObject, output: Output): Promise<void> {
   for (const file of listOf(data['files']).map(objectOf)) {
     if (data['stage'] === 'preview') await showFile(file, output)
@@ -161,7 +148,6 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
   }
 }
 
-/** The action that a person is asked to allow, in words. */
 function inWords (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
   if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`
@@ -172,14 +158,12 @@ function inWords (data: JsonObject): string {
   return data['kind'] === 'exec' ? `on ${whereOf(data)}: ${textOf(data['command'])}` : `${textOf(data['tool'])} ${stringifyJson(data['arguments'] ?? null)}`
 }
 
-/** The target of a command (a machine), its host if it has one, and the folder in which the command begins. */
 function whereOf ({ target, user, host, folder, folderUnknown }: JsonObject): string {
   const place = host === undefined ? '' : ` (${textOf(user)}@${textOf(host)})`
   const where = folderUnknown === true ? ' in a folder that nobody knows' : textOf(folder) === '' ? '' : ` in ${textOf(folder)}`
   return `${textOf(target)}${place}${where}`
 }
 
-/** The files that a change would delete, as they were shown to the user. */
 function deletionsOf (change: JsonObject): string {
   const [wish = null] = Object.values(change)
   const deletions = listOf(objectOf(wish)['shown']).map(objectOf).filter(({ kind }) => textOf(kind).startsWith('DELETE_'))
@@ -187,14 +171,13 @@ function deletionsOf (change: JsonObject): string {
   return deletions.length > MAX_NAMED ? `${named} and ${deletions.length - MAX_NAMED} more, ${deletions.length} in all` : named
 }
 
-/** The possible answers to a diff, shown to a user who resumes a session and so does not see the session's own question. */
+/** A user who resumes a session does not see its own question. */
 export const DIFF_ANSWERS = 'ok writes it, reject drops it, other words change it'
 
-/** The change of a plan, as far as the user has seen it. The user is allowed to agree to the change only after all of it was shown. */
+/** The user may agree to the change only after all of it was shown. */
 export class ShownChange {
   readonly #dialogues: Pick<Dialogues, 'preview'>
   readonly #output: Output
-  /** `#count` is how many files of the change were shown, `#more` how many were not shown yet, `#cut` the paths whose diff was cut. */
   #count = 0
   #more = 1
   #cut: string[] = []
@@ -205,7 +188,6 @@ export class ShownChange {
     this.#output = output
   }
 
-  /** Records the first part of a plan's change, which the caller itself prints. @param data of the event `files` */
   begin ({ files, more = 0, digest }: JsonObject): void {
     const shown = listOf(files).map(objectOf)
     this.#count = shown.length
@@ -214,16 +196,12 @@ export class ShownChange {
     this.#cut = shown.filter(({ isCut }) => isCut === true).map(({ path }) => textOf(path))
   }
 
-  /** The digest by which the user agrees to the change; `undefined` until the whole change was shown. */
+  /** `undefined` until the whole change was shown. */
   get digest (): string | undefined {
     return this.#more > 0 ? undefined : this.#digest
   }
 
-  /**
-   * Prints the part of the change that was not shown yet. With `--json`, prints it as more events `files`, and prints two events `text` for
-   * each diff that was cut: the file's text before the change, and after it.
-   * @throws CliError
-   */
+  /** With `--json` as events `files`, and two events `text` (before, after) for each cut diff. @throws CliError */
   async finish (id: string): Promise<void> {
     for (const path of this.#cut.splice(0)) await this.#showTexts(id, path)
     while (this.#more > 0) {
@@ -241,7 +219,6 @@ export class ShownChange {
     }
   }
 
-  /** Prints the whole diff of a file whose diff was cut. */
   async #showTexts (id: string, path: string): Promise<void> {
     const textOn = async (side: 'before' | 'after'): Promise<JsonObject> => await this.#dialogues.preview(id, { path, side })
     const [before, after] = await Promise.all([textOn('before'), textOn('after')])
@@ -250,7 +227,7 @@ export class ShownChange {
       return
     }
     const [old, young] = [before, after].map(({ text }) => textOf(text)) as [string, string]
-    // Every command loads this module, but few print a diff, and the package for it takes a tenth of the time of `aps --help`.
+    // Few commands print a diff, and its package takes a tenth of the time of `aps --help`.
     const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff')
     const oldName = before['sha256'] === null ? '/dev/null' : `a/${path}`
     const newName = after['sha256'] === null ? '/dev/null' : `b/${path}`
@@ -263,14 +240,13 @@ export class ShownChange {
   }
 }
 
-/** Prints one file of a change as a diff. */
 async function showFile ({ kind, path, diff, isOutdated }: JsonObject, output: Output): Promise<void> {
   if (isOutdated === true) await output.words(`${textOf(kind)} ${textOf(path)}: it has changed since it was shown`)
   else if (textOf(diff) === '') await output.words(`${textOf(kind)} ${textOf(path)}`)
   else await output.diff(textOf(diff))
 }
 
-/** The longest time, in ms, that the search for the differences of two texts can take. After that time both texts are printed whole. */
+/** In ms, for the search for differences; after it both texts are printed whole. */
 const TIMEOUT_MS = 2000
 
 function wholeTexts (path: string, old: string, young: string): string {

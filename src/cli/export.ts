@@ -7,10 +7,9 @@ import { usageError } from './output.ts'
 
 interface ExportOptions { readonly output?: string, readonly label?: string }
 
-/** The header with the token, which promptfoo reads from the same variable as `aps`. */
+/** promptfoo reads the same variable as `aps`. */
 const TOKEN = 'Bearer {{env.APS_TOKEN}}'
 
-/** Adds `aps export promptfoo`, which writes a configuration of promptfoo (a tool for tests of prompts). */
 export function addExportCommands (program: Command, cli: Cli): void {
   program.command('export').description('give prompts to other tools')
     .command('promptfoo').description('write a configuration of promptfoo that runs prompts by this service')
@@ -28,26 +27,23 @@ export function addExportCommands (program: Command, cli: Cli): void {
     })
 }
 
-/** The JavaScript expression by which promptfoo takes the rendered prompt out of a reply. */
 const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_prompt : JSON.stringify(json.rendered_prompt)'
 
 const RENDER = '/api/render/prompts/{{prompt | trim | urlencode}}'
 
-/** The promptfoo providers: one asks a model, the others only render a prompt. */
 const PROVIDERS = [
   { label: 'chat', path: '/v1/chat/completions', body: { model: 'prompt:{{prompt | trim}}' }, transformResponse: 'json.choices[0].message.content' },
   { label: 'render', path: `${RENDER}?tools=stub`, body: {}, transformResponse: RENDERED },
   { label: 'render with tools', path: RENDER, body: {}, transformResponse: RENDERED }
 ]
 
-/** One test case of a prompt, as the service stores it. */
 interface Case {
   readonly id: string
   readonly test: JsonObject
   readonly vars: JsonObject
 }
 
-/** The test cases that are stored beside a prompt. For a prompt without any, one case with the names of its variables, to be filled in. */
+/** A prompt without any gets one case with the names of its variables, to be filled in. */
 async function casesOf (api: ApiClient, id: string, label: string | undefined): Promise<Case[]> {
   const stored = await storedCases(api, id)
   if (stored.length > 0) return stored.map(test => ({ id, test, vars: objectOf(test['vars'] ?? test['variables']) }))
@@ -66,16 +62,13 @@ async function storedCases (api: ApiClient, id: string): Promise<readonly JsonOb
   }
 }
 
-/**
- * The configuration. The variables of a case are one object in one variable of promptfoo: at the top promptfoo would make cases of lists, read files
- * for texts such as `file://a`, and fill in braces, and its templates cannot name `user-name`.
- */
+/** Variables are one object: promptfoo expands lists, reads `file://a`, fills in braces, and cannot name `user-name`. */
 function configuration (api: ApiClient, ids: readonly string[], label: string | undefined, cases: readonly Case[]): JsonObject {
   const suffix = label === undefined ? '' : `@${label}`
   const common = { method: 'POST', headers: { 'content-type': 'application/json', ...(api.hasToken ? { authorization: TOKEN } : {}) } }
   return {
     description: `Prompts of ${api.url}`,
-    // What promptfoo takes for the text of a prompt is only its id: the service has the text. A text of one line, such as team.faq, may name a file.
+    // The text is only the id: the service has the prompt. One line such as team.faq may name a file for promptfoo.
     prompts: ids.map(id => ({ raw: `${id}${suffix}\n`, label: id })),
     providers: PROVIDERS.filter(({ label }) => cases.some(({ test }) => providerOf(test) === label)).map(({ label, path, body, transformResponse }) => ({
       id: 'https',
@@ -90,16 +83,13 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
   }
 }
 
-/** An assertion whose text promptfoo, which takes it for a template, renders to what it is. */
+/** promptfoo takes an assertion for a template. */
 function plainText (assertion: Json): Json {
   const { value } = objectOf(assertion)
   return typeof value === 'string' ? { ...objectOf(assertion), value: value.replaceAll(/\{[{%#]|#\}|^(?:file|package)(?=:)/g, "{{ '$&' }}") } : assertion
 }
 
-/**
- * The promptfoo provider of a test case. A stored case renders the prompt with default results of its tools, unless it says that a model is
- * asked or that tools are called.
- */
+/** Default results of tools, unless the case asks a model or calls tools. */
 function providerOf ({ run, tools, ...test }: JsonObject): string {
   if (run === 'chat' || (run === undefined && tools === undefined && Object.keys(test).length === 0)) return 'chat'
   return tools === 'live' ? 'render with tools' : 'render'

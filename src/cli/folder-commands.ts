@@ -5,7 +5,6 @@ import type { EntryKind } from './entries.ts'
 import type { Output } from './output.ts'
 import type { SyncOptions } from './sync.ts'
 
-/** Adds `apply` to the commands of a kind: it publishes the entries of a file or a folder. */
 export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): void {
   group.command('apply').description(`publish the ${pluralOf(kind.noun)} of a file or a folder`)
     .requiredOption('-f, --file <path>', `a file, or a folder ${kind.key}/ or with one`)
@@ -16,7 +15,6 @@ export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): voi
     })
 }
 
-/** Adds `aps diff`, `aps push` and `aps pull`, which compare a folder with a service and copy entries between them. */
 export function addSyncCommands (program: Command, cli: Cli): void {
   program.command('diff').description('show what differs between a folder and a service, as push would change it').argument('[folder]', 'the folder', '.')
     .action(async (folder: string, _options: object, command: Command) => {
@@ -49,7 +47,6 @@ function withSyncOptions (command: Command): Command {
 
 interface DevOptions extends GivenParameters { readonly prompt?: string }
 
-/** Adds `aps dev`: serves a folder, and renders a prompt again whenever a file of the folder is saved. */
 export function addDevCommand (program: Command, cli: Cli): void {
   const dev = program.command('dev')
     .description('serve a folder, and render a prompt again whenever something is saved; the key c opens the console')
@@ -72,7 +69,6 @@ export function addDevCommand (program: Command, cli: Cli): void {
     })
 }
 
-/** Adds `aps serve [folder]`, which runs a service over the folder. */
 export function addServeCommand (program: Command, cli: Cli): void {
   program.command('serve').description('serve a folder of prompts; a file .env in it configures the service')
     .argument('[folder]', 'the folder', '.')
@@ -81,10 +77,7 @@ export function addServeCommand (program: Command, cli: Cli): void {
     })
 }
 
-/**
- * Serves a folder in this process, or in a child process if Node needs other flags for its memory. @returns the address once the service is
- * ready; `undefined` if it did not become ready
- */
+/** In a child process if Node needs other flags for its memory. @returns `undefined` if it did not become ready */
 async function serveHere (folder: string, output: Output): Promise<string | undefined> {
   const { memoryFlags } = await import('../workers/memory-flags.ts')
   const flags = memoryFlags()

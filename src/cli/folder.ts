@@ -10,11 +10,7 @@ import { type ApiClient, objectOf, textOf } from './api-client.ts'
 import { ENTRY_KINDS, type EntryKind, type EntryText, entryTextOf, publish, tagOf, tellDiagnostics } from './entries.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 
-/**
- * Publishes all entries of one kind in a file or a folder. If the service refuses an entry, the others are still published.
- * @param id the id of the entry, for a file whose path does not show the id
- * @throws CliError at the end, if any entry was refused
- */
+/** A refused entry does not stop the others. @throws CliError at the end, if any was refused */
 export async function applyEntries (
   kind: EntryKind,
   path: string,
@@ -31,7 +27,7 @@ export async function applyEntries (
       await tellDiagnostics(output, objectOf(json)['diagnostics'])
       await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(objectOf(json)['id'])}`)
     } catch (error) {
-      // An error that is not about this entry, such as a missing right or an unreachable service, would make every entry fail: it ends the command.
+      // An error that is not about this entry, such as a missing right, would make every entry fail.
       if (!(error instanceof CliError) || error.exitCode !== EXIT.NO) throw error
       refused++
       await output.words(`not ${each}: ${error.message}`)
@@ -58,10 +54,7 @@ async function entriesOf (
   return [...entries.values()].map(({ id: each, entry }) => [each, entry])
 }
 
-/**
- * The id of the entry in a file, from the file's path below the folder of a kind: `agents/team/desk.yaml` is `team.desk`. For a file that is
- * not below such a folder, the name of the file is the id, and for a SKILL.md the name of its folder.
- */
+/** `agents/team/desk.yaml` is `team.desk`; outside a kind's folder, the name of the file, or of a SKILL.md's folder. */
 function idIn ({ key, file }: EntryKind, path: string): string {
   const place = basename(path) === file ? dirname(path) : path.slice(0, path.length - extname(path).length)
   const segments = place.split(/[/\\]/)
@@ -69,54 +62,38 @@ function idIn ({ key, file }: EntryKind, path: string): string {
   return start === -1 || start === segments.length - 1 ? segments.at(-1) as string : segments.slice(start + 1).join('.')
 }
 
-/** An entry that the service stores under a key of its own. A prompt that is a part of an extension (another kind of entry) has no such key. */
+/** Stored under a key of its own, which a prompt of an extension has not. */
 export interface RemoteEntry {
   readonly kind: EntryKind
   readonly id: string
-  /**
-   * The entity tag (a hash of the value) without quotes; `''` for a value that the service does not show as a whole, because other entries
-   * are stored below its key, and, for a push, where what is stored cannot be used.
-   */
+  /** Without quotes; `''` for a value not shown as a whole, and, for a push, where what is stored cannot be used. */
   readonly tag: string
-  /** `missing`: the store has lost it, and the service holds it; `broken`: what is stored cannot be used, and an earlier version is served. */
+  /** `missing`: lost by the store, held by the service; `broken`: unusable, an earlier version is served. */
   readonly stored: string
 }
 
-/** An entry whose value differs between a folder and a service, or that only one of them has. */
 export interface Difference {
   readonly name: string
   readonly kind: EntryKind
   readonly id: string
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
-  /** Whether the service holds the entry: it is served, although the store has lost it. For a push, an entry that is held is not there. */
+  /** Served, although the store has lost it; for a push it is not there. */
   readonly isHeld: boolean
-  /**
-   * The entity tag that the entry had when it was last equal in the folder and at the service; `undefined` if it never was. If the folder or
-   * the service has another tag for the entry now, the entry has been edited there since.
-   */
+  /** The tag when both were last equal; a side with another tag now was edited since. `undefined` if they never were. */
   readonly known: string | undefined
 }
 
-/** The result of comparing a folder with a service. */
 export interface Comparison {
   readonly folder: Folder
   readonly differences: readonly Difference[]
-  /** The entity tags of the entries that are equal in the folder and at the service, by the names of the entries. */
   readonly same: KnownTags
   readonly known: KnownTags
-  /**
-   * How many entries only the service has, in modules (first parts of ids) of which the folder has no entry. They belong to other people,
-   * and are not touched.
-   */
+  /** Only at the service, in modules of which the folder has nothing: other people's, and not touched. */
   readonly others: number
 }
 
-/**
- * Compares a folder with a service by the entity tags of their entries, which takes one listing for each kind.
- * @param direction a pull takes every entry of the service, also those of modules (first parts of ids) that the folder does not have
- * @throws CliError
- */
+/** One listing for each kind. @param direction a pull also takes modules that the folder does not have @throws CliError */
 export async function compareFolder (
   path: string,
   url: string,
@@ -145,13 +122,13 @@ export async function compareFolder (
   return { folder, differences, same, known, others }
 }
 
-/** What a push replaces. What the store has lost is not there, and what is broken there differs from everything. */
+/** What the store has lost is not there, and what is broken there differs from everything. */
 function asStored (entry: RemoteEntry | undefined): RemoteEntry | undefined {
   if (entry?.stored === 'missing') return undefined
   return entry?.stored === 'broken' ? { ...entry, tag: '' } : entry
 }
 
-/** Lists, by their names, all entries that a service stores under keys of their own: all but the prompts that are parts of extensions. */
+/** All but prompts that are parts of extensions. */
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
     const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
@@ -161,34 +138,27 @@ export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, R
   return new Map(listings.flat().map(entry => [nameOf(entry.kind, entry.id), entry]))
 }
 
-/** The modules of which a folder has entries. */
 export function modulesOf ({ entries }: Folder): ReadonlySet<string> {
   return new Set([...entries.values()].map(({ kind, id }) => moduleName(kind, id)))
 }
 
-/** The module of an entry: its kind and the first part of its id, as `prompts/review`. */
+/** Kind and first part of the id, as `prompts/review`. */
 export function moduleName (kind: EntryKind, id: string): string {
   return nameOf(kind, id.split('.', 1)[0] as string)
 }
 
-/**
- * The file in a folder that records, for each service, the entity tags that entries had when they were last equal in the folder and at the
- * service. Its name begins with a dot, so that no service takes it for an entry.
- */
+/** Its name begins with a dot, so that no service takes it for an entry. */
 const FILE = '.aps.json'
 
-/**
- * The entity tags of entries, by the entries' names, at the time when each was last equal in a folder and at a service. If the folder or the
- * service has another tag now, the entry has been edited there since.
- */
+/** As each was when last equal on both sides; a side with another tag now was edited since. */
 type KnownTags = ReadonlyMap<string, string>
 
-/** Reads the recorded entity tags of a folder for one service. @param url address of the service: one folder can be pushed to several services */
+/** @param url one folder can be pushed to several services */
 async function readKnownTags (root: string, url: string): Promise<KnownTags> {
   return new Map(Object.entries(objectOf((await readAll(root))[url])).map(([name, tag]) => [name, textOf(tag)]))
 }
 
-/** Records the entity tags of the entries that are equal in a folder and at a service. `.aps.json` is not written if it has the same tags already. */
+/** Not written if it has the same tags already. */
 export async function writeKnownTags (root: string, url: string, known: KnownTags): Promise<void> {
   const all = await readAll(root)
   const sorted = Object.fromEntries([...known].sort(([one], [other]) => one < other ? -1 : 1))
@@ -210,43 +180,32 @@ async function readAll (root: string): Promise<JsonObject> {
   }
 }
 
-/** The most files that are read at the same time. */
 const OPEN_FILES = 32
 
-/** How the paths of a folder's files become keys, as in a store. The prefix of the keys does not matter, since the keys never leave the process. */
+/** The prefix does not matter: the keys never leave the process. */
 export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
 
-/** An entry of a folder. */
 export interface LocalEntry {
   readonly kind: EntryKind
   readonly id: string
-  /** The path of the file, relative to the folder. */
   readonly file: string
   readonly entry: EntryText
-  /** The entity tag that the service gives an entry with this content. */
+  /** As the service would give it. */
   readonly tag: string
 }
 
-/** The entries of a folder. */
 export interface Folder {
-  /** The path of the folder, with symbolic links resolved. */
+  /** With symbolic links resolved. */
   readonly root: string
-  /** The entries by the names that `nameOf` gives them. */
   readonly entries: ReadonlyMap<string, LocalEntry>
-  /** The files that cannot be read, as `file: reason`. */
   readonly problems: readonly string[]
 }
 
-/** The name of an entry among entries of all kinds, such as `prompts/review.short`. */
 function nameOf ({ name }: Pick<EntryKind, 'name'>, id: string): string {
   return `${name}/${id}`
 }
 
-/**
- * Reads all entries of a folder, as a service does that serves the folder.
- * @param warn called about files that are not read
- * @throws CliError when the folder cannot be read
- */
+/** As a service that serves the folder. @throws CliError when it cannot be read */
 export async function readFolder (path: string, warn: (message: string) => void, kinds: readonly EntryKind[] = ENTRY_KINDS): Promise<Folder> {
   const root = await realpath(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
   const listing = await listDirectory(root, FOLDER_KEYS.prefix, { ...FOLDER_KEYS, kinds }, warn).catch((error: unknown) => {
@@ -272,17 +231,13 @@ export async function readFolder (path: string, warn: (message: string) => void,
   return { root, entries: new Map(named.sort(([one], [other]) => one < other ? -1 : 1)), problems: problems.sort() }
 }
 
-/** Finds the file that holds the entry with this key. @returns the path, relative to the folder */
 async function fileOf (root: string, key: string): Promise<string> {
   const files = keyToFiles(key, FOLDER_KEYS)
   for (const file of files) if (await access(join(root, file)).then(() => true, () => false)) return file
   return files[0] as string
 }
 
-/**
- * The content of a file as the body of a PUT. A SKILL.md is sent as a text, whatever it contains. YAML and Dotprompt were converted into
- * JSON when the file was read.
- */
+/** A SKILL.md is sent as a text; YAML and Dotprompt became JSON when the file was read. */
 function sentAs (file: string, text: string): EntryText {
   return isValueFile(file.slice(file.lastIndexOf('/') + 1)) || isDotpromptFile(file) ? { text, type: 'application/json' } : { text, type: 'text/plain' }
 }

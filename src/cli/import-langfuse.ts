@@ -8,17 +8,14 @@ import { type FolderEntry } from './entry-files.ts'
 
 const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as EntryKind
 
-/** An imported prompt with the numbers that its versions and labels have at the service. */
 export interface PublishedPrompt {
   readonly id: string
   readonly versions: number[]
   readonly labels: Map<string, number>
 }
 
-/** One version of a prompt that is to be published. */
 interface Step { readonly prompt: ImportedPrompt, readonly version: ImportedVersion }
 
-/** The files of an imported prompt: its latest version, every version under its number, and the record of its labels. */
 export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly FolderEntry[] {
   const latest = versions.at(-1)
   if (latest === undefined) return []
@@ -39,11 +36,7 @@ function recordedVersion ({ n, entry, at, by, note }: ImportedVersion): JsonObje
   return { n, tag: contentHash(asPromptObject(entry)), at, by, ...(note === undefined ? {} : { note }), source: sourceOf(n) }
 }
 
-/**
- * Publishes the versions of prompts, each behind those that it refers to, and moves their labels. The service gives the versions new numbers, which
- * references to versions get, too. What an earlier import has published is not published again: the service keeps the source of each version.
- * @throws CliError when a reference cannot be followed, before anything is published; or when the service refuses anything
- */
+/** In order of references; versions published before are skipped by their source. @throws CliError before any is published, or on refusal */
 export async function publishImported (api: ApiClient, prompts: readonly ImportedPrompt[]): Promise<readonly PublishedPrompt[]> {
   const steps = inOrder(prompts)
   const records = new Map<string, ServiceRecord>()
@@ -69,10 +62,7 @@ export async function publishImported (api: ApiClient, prompts: readonly Importe
   return [...published.values()]
 }
 
-/**
- * Publishes a version, unless the service has it. Langfuse makes versions of equal texts, to move labels; a service keeps one.
- * @returns the number of the version at the service; `undefined` for one that the service has had, and has dropped from its record
- */
+/** Langfuse repeats equal texts, a service keeps one. @returns `undefined` for a version that the service has dropped */
 async function publishVersion (
   api: ApiClient,
   { id, versions }: ImportedPrompt,
@@ -94,7 +84,6 @@ async function publishVersion (
   return { isNew: true, number }
 }
 
-/** Lets the labels that mean a version in Langfuse mean it at the service, too. @returns the labels */
 async function moveLabels (
   api: ApiClient,
   { id, labels }: ImportedPrompt,
@@ -133,7 +122,7 @@ function inOrder (prompts: readonly ImportedPrompt[]): readonly Step[] {
   return steps
 }
 
-/** Checks that each version that is referred to by its number is at the service, or is published before. @throws CliError */
+/** @throws CliError */
 function checkReferences (steps: readonly Step[], records: ReadonlyMap<string, ServiceRecord>): void {
   const earlier = new Set<string>()
   const lost: string[] = []
@@ -147,7 +136,6 @@ function checkReferences (steps: readonly Step[], records: ReadonlyMap<string, S
   if (lost.length > 0) throw new CliError(EXIT.NO, `nothing was published: ${lost.join('; ')}: expected it in the export, or imported before, and no circle`)
 }
 
-/** What a service has recorded of a prompt: the numbers of the versions of Langfuse, the newest of them, and its labels. */
 interface ServiceRecord {
   readonly numbers: Map<number, number>
   readonly newest: number

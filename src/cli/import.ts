@@ -8,7 +8,6 @@ import { type FolderEntry } from './entry-files.ts'
 
 interface ImportOptions { readonly output?: string, readonly overwrite?: boolean, readonly publish?: boolean }
 
-/** Adds `aps import dotprompt` and `aps import langfuse`, which import prompts of other tools. */
 export function addImportCommands (program: Command, cli: Cli): void {
   const group = program.command('import').description('take over prompts of other tools')
   group.command('dotprompt').description('write .prompt files as YAML')
@@ -70,7 +69,6 @@ export function addImportCommands (program: Command, cli: Cli): void {
     })
 }
 
-/** The `.prompt` files at a path, each with the id that follows from its place below the path. */
 async function promptFiles (path: string): Promise<ReadonlyArray<{ readonly file: string, readonly id: string }>> {
   const stats = await stat(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
   const root = stats.isDirectory() ? path : dirname(path)

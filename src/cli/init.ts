@@ -7,15 +7,13 @@ import { withoutEnd } from '../base/text.ts'
 import { type Cli } from './context.ts'
 import { CliError, EXIT } from './output.ts'
 
-/** What `aps init --with …` can write into a new folder beside a prompt. */
 const PARTS = ['agent', 'skill', 'plan'] as const
 
 type StarterPart = typeof PARTS[number]
 
-/** Files that get a dot before their name only when they are copied. npm leaves a `.gitignore`, and the files that it names (`.env`), out of a package. */
+/** npm leaves a `.gitignore`, and the files that it names (`.env`), out of a package. */
 const DOT_FILES: ReadonlyMap<string, string> = new Map([['env', '.env'], ['gitignore', '.gitignore']])
 
-/** Adds `aps init [folder]`, which writes an example folder that can be served at once, or adds to one that is there. */
 export function addInitCommand (program: Command, cli: Cli): void {
   program.command('init').description('write a folder with a prompt, a shared variable and a scripted model, ready to be served')
     .argument('[folder]', 'the folder, made where it is not there', '.')
@@ -44,16 +42,11 @@ function isPart (name: string): name is StarterPart {
   return PARTS.some(part => part === name)
 }
 
-/**
- * Writes the files of a prompt and of parts. What is there already stays as it is.
- * @returns the paths, relative to the folder, of the files that were written, and of those that were left; and the variables of these parts that the `.env`
- * which was left has not
- * @throws CliError if every file is there
- */
+/** What is there stays as it is. @throws CliError if every file is there */
 async function writeStarter (folder: string, parts: readonly StarterPart[]) {
   const files = new Map<string, string>()
   for (const starter of ['prompt', ...new Set(parts)] as const) {
-    // `.env` is the one file that several have: theirs is joined.
+    // Several parts have a `.env`: theirs is joined.
     for (const [path, content] of await filesOf(starter)) files.set(path, `${files.get(path) ?? ''}${content}`)
   }
   const written: string[] = []
@@ -65,7 +58,6 @@ async function writeStarter (folder: string, parts: readonly StarterPart[]) {
   return { written, left, lacking }
 }
 
-/** @returns whether the file was not there */
 async function writeNew (path: string, content: string): Promise<boolean> {
   await mkdir(dirname(path), { recursive: true })
   try {
@@ -77,7 +69,6 @@ async function writeNew (path: string, content: string): Promise<boolean> {
   }
 }
 
-/** The files of an example in this package, by the path that each gets in the user's folder. */
 async function filesOf (starter: 'prompt' | StarterPart): Promise<ReadonlyArray<readonly [string, string]>> {
   const root = fileURLToPath(new URL(`../../examples/starters/${starter}`, import.meta.url))
   const entries = await readdir(root, { recursive: true, withFileTypes: true })

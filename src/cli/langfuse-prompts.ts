@@ -6,26 +6,18 @@ import { checkPromptId, type PromptReference, siblingOf } from '../registry/link
 import { findUnstorable } from '../service/publish-entry.ts'
 import { listOf, objectOf, textOf } from './api-client.ts'
 
-/** A reference from one prompt of Langfuse to another, by a label or a version of it. */
 export interface LangfuseReference {
   readonly name: string
   readonly by: 'label' | 'version'
   readonly release: string
 }
 
-/**
- * The parts of a Langfuse text that are not plain text: variables, references to other prompts, and braces.
- * https://langfuse.com/docs/prompt-management/features/composability
- */
+/** https://langfuse.com/docs/prompt-management/features/composability */
 const TAGS = /(?<!\\)(\\*)\{\{(?:\s*([^{}\s\\#^>!/&=][^{}\s\\]*)\s*\}\}|([^{}]*\}\}))?|@@@langfusePrompt:(.*?)@@@/g
 
 const REFERENCE = /^name=([^|]+)\|(label|version)=([^|]+)$/
 
-/**
- * Turns a text of Langfuse into a Handlebars template: `{{x}}` reads the variable x, and all other braces stay plain text, as in Langfuse.
- * @param refer gives the name of the partial that a reference becomes
- * @param onText called with each tag that stays plain text
- */
+/** Braces other than `{{x}}` stay plain text, as in Langfuse. @param onText called with each tag that stays plain text */
 export function templateFrom (text: string, refer: (reference: LangfuseReference) => string, onText: (tag: string) => void = () => undefined): string {
   return text.replaceAll(TAGS, (tag: string, slashes = '', variable: string | undefined, rest = '', wanted: string | undefined, at: number) => {
     if (variable !== undefined) return `${inFront(slashes)}{{variables.${pathOf(variable)}}}`
@@ -35,24 +27,20 @@ export function templateFrom (text: string, refer: (reference: LangfuseReference
         onText(tag)
         return tag
       }
-      // Handlebars drops the line end behind a partial that is alone on its line, and indents what the partial prints; not beside a comment.
+      // Handlebars drops the line end behind a partial alone on its line, and indents its text; not beside a comment.
       return `{{> "${refer({ name, by: by as 'label' | 'version', release })}"}}${isAlone(text, at, tag) ? '{{!}}' : ''}`
     }
     if (rest !== '') onText(tag.slice(slashes.length))
-    // The empty comment separates backslashes of the text from the backslash that makes the braces plain text.
+    // The empty comment separates the text's backslashes from the one that makes the braces plain.
     return `${slashes === '' ? '' : `${inFront(slashes)}{{!}}`}\\{{${rest}`
   })
 }
 
-/**
- * The backslashes to write before a tag so that the text has the same ones after rendering. Handlebars removes one of two or more
- * backslashes; a single backslash would make the tag plain text.
- */
+/** Handlebars removes one of two or more backslashes; a single one would make the tag plain text. */
 function inFront (slashes: string): string {
   return slashes === '' ? '' : `${slashes}\\`
 }
 
-/** The path of a variable behind `variables.`; a name that Handlebars would read otherwise stands in brackets. */
 function pathOf (variable: string): string {
   const segments = variable.split('.')
   return (segments.includes('') ? [variable] : segments).map(segment => {
@@ -67,11 +55,10 @@ function isAlone (text: string, at: number, tag: string): boolean {
   return `${text.slice(from, at)}${rest}`.trim() === ''
 }
 
-/** One version of a prompt that Langfuse has exported. */
 export interface ImportedVersion {
   readonly n: number
   readonly entry: JsonObject
-  /** The entry with other numbers in its references to versions, for a service that numbers versions itself. */
+  /** For a service that numbers versions itself. */
   readonly renumbered: (numberOf: (id: string, n: number) => number) => JsonObject
   readonly references: readonly PromptReference[]
   readonly at: string
@@ -79,34 +66,31 @@ export interface ImportedVersion {
   readonly note: string | undefined
 }
 
-/** A prompt that Langfuse has exported, with its versions and labels. */
 export interface ImportedPrompt {
   readonly id: string
-  /** The versions, the oldest first. */
+  /** The oldest first. */
   readonly versions: readonly ImportedVersion[]
   readonly labels: ReadonlyMap<string, number>
 }
 
-/** The prompts of a Langfuse export. */
 export interface LangfuseImport {
   readonly prompts: readonly ImportedPrompt[]
   /** What is other than in Langfuse, each as `name: remark`. */
   readonly remarks: readonly string[]
-  /** Why the export cannot be imported as it is, each as `name: problem`. */
+  /** Each as `name: problem`. */
   readonly problems: readonly string[]
 }
 
-/** All items of an export that have one name. */
 interface NamedItems {
   readonly id: string
   readonly name: string
   readonly items: ReadonlyArray<{ readonly n: number, readonly item: JsonObject }>
   readonly labels: ReadonlyMap<string, number>
-  /** The labels that have no place here, too: a reference can name one. */
+  /** With those that have no place here: a reference can name one. */
   readonly allLabels: ReadonlyMap<string, number>
 }
 
-/** The members of a Langfuse `config` that are settings of a model in OpenAI's API; all other members are for the user's own programs. */
+/** All other members of `config` are for the user's own programs. */
 const SETTINGS: ReadonlySet<string> = new Set([
   'model', 'temperature', 'top_p', 'max_tokens', 'max_completion_tokens', 'stop', 'seed', 'presence_penalty', 'frequency_penalty',
   'reasoning_effort', 'tools', 'tool_choice', 'parallel_tool_calls', 'response_format'
@@ -116,17 +100,15 @@ const ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'user', 'assi
 
 const LEFT_OUT = 'is left out: labels here are lower-case letters, digits, - and _'
 
-/** The longest note that a version can have. */
 const MAX_NOTE = 1000
 
-/** The versions in a bulk export of Langfuse, which is a list, or an object with a list as `data` or `prompts`; `undefined` for a value that is no export. */
+/** A list, or an object with one as `data` or `prompts`; `undefined` for no export. */
 export function versionsIn (value: Json): readonly Json[] | undefined {
   if (Array.isArray(value)) return value as readonly Json[]
   if (!isJsonObject(value)) return undefined
   return [value['data'], value['prompts']].find(each => Array.isArray(each)) as readonly Json[] | undefined
 }
 
-/** Reads the versions of prompts that Langfuse has exported. */
 export function readLangfuse (versions: readonly Json[]): LangfuseImport {
   const remarks: string[] = []
   const problems: string[] = []
@@ -143,7 +125,6 @@ export function readLangfuse (versions: readonly Json[]): LangfuseImport {
   return { prompts, remarks, problems }
 }
 
-/** Sorts the items of an export by their names, and each prompt's items by their numbers. */
 function sorted (items: readonly JsonObject[], remarks: string[], problems: string[]): ReadonlyMap<string, NamedItems> {
   const named = new Map<string, { readonly name: string, readonly byNumber: Map<number, JsonObject> }>()
   for (const item of items) {
@@ -165,7 +146,7 @@ function sorted (items: readonly JsonObject[], remarks: string[], problems: stri
       for (const label of listOf(item['labels']).map(textOf)) {
         const before = allLabels.get(label)
         if (before !== undefined) remarks.push(`${name} version ${n}: takes the label "${label}" from version ${before}`)
-        // In Langfuse as in this service, the label `latest` always means the version that was published last: nothing is to be set.
+        // `latest` means the version published last, in both systems.
         if (label === LATEST) continue
         allLabels.set(label, n)
         if (!isLabel(label)) remarks.push(`${name} version ${n}: the label "${label}" ${LEFT_OUT}`)
@@ -177,7 +158,6 @@ function sorted (items: readonly JsonObject[], remarks: string[], problems: stri
   }))
 }
 
-/** The id that a Langfuse name becomes: `team/greet` is `team.greet`. */
 function idOf (name: string): string {
   return name.replaceAll(/[/:\\.]+/g, '.').replace(/^\./, '').replace(/\.$/, '')
 }
@@ -225,7 +205,7 @@ function versionFrom (
   }
 }
 
-/** The prompt here that a reference of the prompt `from` means. A label that has no place here is replaced by the version that it means. */
+/** A label that has no place here is replaced by the version that it means. */
 function meantBy (
   { name, by, release }: LangfuseReference,
   from: string,
@@ -290,7 +270,6 @@ function messagesFrom (given: readonly Json[], template: (text: string) => strin
   return messages
 }
 
-/** A message with its texts as templates. Its other members, such as the calls of tools, stay as they are, as in Langfuse. */
 function messageFrom (
   { type: _type, role, content = null, ...rest }: JsonObject,
   template: (text: string) => string,

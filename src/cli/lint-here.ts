@@ -16,10 +16,8 @@ import { openHere } from './local-folder.ts'
 import { FOLDER_KEYS } from './folder.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** The most notices (entries with their diagnostics) that one request asks for. */
 const PAGE = 500
 
-/** The path to an extension's prompts in the JSON of the extension (an entry that brings prompts of its own). */
 const PROMPTS = ['contributes', 'prompts'] as const
 
 /**
@@ -59,24 +57,17 @@ async function findingsOf (notice: Notice, folder: string, generation: Generatio
   })
 }
 
-/**
- * Makes a function that finds the place of a part of an entry in the entry's file; `undefined` for a file that is neither JSON, YAML nor
- * Dotprompt.
- */
+/** `undefined` for a file that is neither JSON, YAML nor Dotprompt. */
 async function placesIn (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   if (['.json', '.yaml', '.yml'].includes(extname(file))) return createPlaceFinder(text)
   return isDotpromptFile(file) ? await dotpromptPlaces(text, file) : undefined
 }
 
-/**
- * Whether a diagnostic counts its line from the beginning of the file, because the file could not be parsed. All other diagnostics count from
- * the beginning of one text of the entry.
- */
+/** Lines count from the file's beginning only where it could not be parsed, else from that of one of the entry's texts. */
 function isOfFile ({ code, line }: Diagnostic): boolean {
   return (code === 'VALUE_INVALID' || code === 'ROLE_NESTED') && line !== undefined
 }
 
-/** The places at which the texts of a prompt begin in its Dotprompt file; none for a file that cannot be parsed. */
 function startsIn<T> (read: () => readonly T[]): readonly T[] {
   try {
     return read()
@@ -85,7 +76,6 @@ function startsIn<T> (read: () => readonly T[]): readonly T[] {
   }
 }
 
-/** Makes a function that finds the place of a part of a prompt in the prompt's Dotprompt file. */
 async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<typeof createPlaceFinder> | undefined> {
   const { readDotprompt } = await import('../store/read-dotprompt.ts')
   const starts = startsIn(() => readDotprompt(text, file).starts)
@@ -96,11 +86,7 @@ async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<
   }
 }
 
-/**
- * Finds the stored entry to which a notice (an entry with its diagnostics) belongs. A prompt of an extension is a part of the extension's
- * entry.
- * @returns the key of the stored entry, and the path in its value to the part that the diagnostics concern
- */
+/** A prompt of an extension is a part of the extension's entry. @returns its key, and the path in its value */
 function sourceOf ({ key, cursor, id = '' }: Notice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
   if (key !== undefined) return { key, within: [] }
   const kind = ENTRY_KINDS.find(({ name }) => cursor.startsWith(`${name}/`))

@@ -12,18 +12,15 @@ import { RejectedEntry } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
 import { parseTests } from '../registry/kinds/tests-kind.ts'
 
-/**
- * The kinds of entries that a service can check without storing them, each with the field of the lint request's body that holds the entry.
- * Tests of prompts are not among them: this process checks them itself.
- */
+/** The fields of lint requests; tests of prompts are checked here instead. */
 const FIELDS: ReadonlyMap<string, string> = new Map([
   ['templates', 'prompt'], ['extensions', 'extension'], ['agents', 'agent'], ['skills', 'skill'], ['plans', 'plan']
 ])
 
-/** The most lints that are requested at the same time: a service parses one entry after the other, and lets only a few requests wait. */
+/** The service parses one entry after the other, and lets only a few requests wait. */
 const AT_A_TIME = 4
 
-/** Checks the files of a folder by a running service, together with the entries that are registered there. @throws CliError */
+/** Together with the entries registered there. @throws CliError */
 export async function lintThere (folder: string, api: ApiClient, warn: (message: string) => void): Promise<readonly Finding[]> {
   const { root, entries, problems } = await readFolder(folder, warn)
   const unread = problems.map((problem): Finding => {
@@ -55,7 +52,6 @@ async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, 
   })
 }
 
-/** Finds the place in a prompt's file to which a diagnostic refers; the first line for a diagnostic without a line. */
 function placeOf (
   { line, column, messageIndex, part, member }: JsonObject,
   find: ReturnType<typeof createPlaceFinder>
@@ -70,7 +66,6 @@ function placeOf (
   })
 }
 
-/** Checks a file of tests of a prompt. That takes no service. @param folder as the user wrote it */
 async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {
   try {
     parseTests(parseJson(storedText(entry)))

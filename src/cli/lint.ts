@@ -5,7 +5,6 @@ import { type LintFormat, printFindings } from './lint-format.ts'
 
 interface LintOptions { readonly server?: true, readonly trust?: true, readonly format: LintFormat }
 
-/** Adds `aps lint`, which checks the files of a folder. */
 export function addLintCommand (program: Command, cli: Cli): void {
   program.command('lint').description('check the files of a folder as the service does; ends with 1 for an error').argument('[folder]', 'the folder', '.')
     .option('--server', 'with what is registered at a service, in place of the folder alone')

@@ -17,14 +17,9 @@ import { type Cli } from './context.ts'
 import { type Beginning, type Dialogues, type DialogueState, LAST_MESSAGES, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
-/** The largest number of changed files on one page of a plan's preview. */
 const MAX_PAGE = 500
 
-/**
- * Opens dialogues in this process: the whole service without HTTP, configured by the same environment variables. All streams of events end
- * when the signal aborts.
- * @throws CliError when the service cannot be opened
- */
+/** The whole service without HTTP; streams of events end when the signal aborts. @throws CliError */
 export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
   const { definition, start } = beginning
   const service = await openService(environment, log)
@@ -74,7 +69,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     close: () => service.close()
   }
 
-  /** The state of a session. Its open questions include those of its child sessions, each as an event of the type `live`. */
+  /** With open questions of child sessions, each as an event `live`. */
   async function withBelow (session: Session): Promise<DialogueState> {
     const state = stateOf(session)
     if (session.status !== 'running') return state
@@ -105,10 +100,10 @@ function waitingIn ({ children }: Tree): Array<Tree['head']> {
   })
 }
 
-/** Opens the whole service without HTTP, in this process. @throws CliError when it cannot be opened */
+/** @throws CliError when it cannot be opened */
 export async function openService (environment: Readonly<Record<string, string | undefined>>, log: Log): Promise<Service> {
   try {
-    // The check that keeps a server from running as root is off, since this process belongs to the user who has started it.
+    // The check against a server as root is off: this process belongs to its user.
     return await open({ ...loadConfig(environment), ALLOW_ROOT: true }, log, { logsSessions: false })
   } catch (error) {
     if (error instanceof ConfigError || error instanceof StoreError) throw usageError(error.message)

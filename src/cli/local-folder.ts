@@ -11,22 +11,12 @@ import { type Cli } from './context.ts'
 import { ENTRY_KINDS } from './entries.ts'
 import { usageError } from './output.ts'
 
-/**
- * The environment variables that are ignored when a service is opened only to check or test a folder: such a service reads the
- * folder, and stores nothing elsewhere.
- */
+/** Ignored for a check or a test: such a service reads the folder, and stores nothing elsewhere. */
 const UNWANTED = /^(?:REDIS_|STORE_|SESSION_|STATE_|API_TOKEN|WORKERS|OTEL_|KEY_PREFIX)/
 
-/** The environment variables that say which models are asked. */
 const OF_MODELS = /^LLM_/
 
-/**
- * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read. Whoever
- * checks a folder did not write it perhaps, so only those variables are taken that run nothing and say nowhere where to connect.
- * @param warn called about files that the service does not read, and variables that it does not take
- * @param trusts whether everything in the folder's `.env` is taken
- * @throws CliError
- */
+/** Changes the working directory. The folder may be a stranger's: without `trusts` only harmless variables count. @throws CliError */
 export async function openHere (
   folder: string,
   warn: (message: string) => void,
@@ -42,7 +32,7 @@ export async function openHere (
   const own = trusts ? given : harmlessIn(given, isWanted, environment, warn)
   const folders = ENTRY_KINDS.map(({ key }) => key)
   if (!folders.some(each => existsSync(each))) throw usageError(`${folder}: expected one of the folders ${folders.join(', ')}`)
-  // Log lines about problems of entries and tools are dropped here, since the service also lists these problems (as notices).
+  // The service also lists these problems, as notices.
   const tell = (fields: object, message: string): void => { if (!['key', 'tool', 'unusable'].some(field => field in fields)) warn(message) }
   const log: Log = { debug () {}, info () {}, warn: tell, error: tell }
   try {
@@ -64,7 +54,7 @@ function harmlessIn (given: Cli['environment'], isWanted: (name: string) => bool
 }
 
 function isHarmless (name: string, value: string): boolean {
-  // A model of the service's own, and its replies in the folder, are how starters and tests do without a real one.
+  // Starters and tests do without a real model: the service's own one, with replies in the folder.
   if (name === 'LLM_BASE_URL') return value.startsWith('builtin:')
   if (name === 'LLM_SCRIPT_FILE') return existsSync(value) && isInside(cwd(), realpathSync(value))
   const { properties } = configSchema

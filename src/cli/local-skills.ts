@@ -4,7 +4,7 @@ import { definitionsOf } from '../registry/offered.ts'
 import { openService } from './local-dialogues.ts'
 import { type Output } from './output.ts'
 
-/** The skills in the store that the environment variables configure, in the form of `GET /api/skills`. @throws CliError */
+/** In the form of `GET /api/skills`. @throws CliError */
 export async function listLocalSkills (environment: Readonly<Record<string, string | undefined>>, output: Output): Promise<Json[]> {
   const write = (level: string) => (_fields: object, message: string): void => { void output.words(`${level} ${message}`) }
   const service = await openService(environment, { debug () {}, info () {}, warn: write('warning'), error: write('error') })

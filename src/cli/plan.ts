@@ -18,7 +18,6 @@ interface PlanOptions extends TalkOptions {
   readonly yes?: boolean
 }
 
-/** Adds `aps plan [goal]`: a model proposes changes of files, which the user looks at, applies and undoes. */
 export function addPlanCommand (program: Command, cli: Cli): void {
   const command = program.command('plan')
     .description('have a model propose changes of files, look at them, apply and undo them')
@@ -49,7 +48,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     ...(report === undefined ? {} : { report: await readReport(report) })
   }
   return {
-    // Without the option `--profile` the service chooses a profile, so the sessions of all profiles (all definitions below `plans/`) are searched.
+    // Without `--profile` the service chooses one, so the sessions of all are searched.
     definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
@@ -64,7 +63,6 @@ async function readReport (file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((error: unknown) => { throw usageError(`--report: ${(error as Error).message}`) })
 }
 
-/** Reads a line that the user types into a plan: a command such as `undo: a.ts b.ts`, or words that go to the model. */
 export function readPlanLine (line: string): Said {
   const action = REMEMBER.test(line) ? { name: 'remember', data: {} } : commandIn(line)
   return action === undefined ? { text: line } : { action }

@@ -36,14 +36,13 @@ export interface ProgramHost {
   exit (code: number): void
 }
 
-/** Options that every command has. */
 interface CommonOptions extends AddressOptions { readonly json?: string }
 
 /** Runs the command that the arguments name. @returns the exit code; rejects only for faults of the program itself */
 export async function runProgram (host: ProgramHost): Promise<number> {
   const { argv, stdout, stderr } = host
   const interrupt = new AbortController()
-  // The listener stays after the first Ctrl-C, since a package of locks ends the process where it finds no other one. A second Ctrl-C ends it at once.
+  // Stays after the first Ctrl-C: a package of locks ends the process where it finds no other listener. The second ends at once.
   const onInterrupt = () => {
     if (interrupt.signal.aborted) host.exit(EXIT.INTERRUPTED)
     interrupt.abort()
@@ -91,7 +90,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProgramHost, signal: Abo
       const { json, ...options } = command.optsWithGlobals<CommonOptions>()
       let api: ApiClient | undefined
       return {
-        // The client is made when the command asks for it: a command that asks no service needs neither an address nor a token.
+        // Made on demand: a command that asks no service needs neither address nor token.
         get api () {
           if (api === undefined) {
             const { url, token } = addressOf(options, env)
@@ -107,7 +106,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProgramHost, signal: Abo
   return program
 }
 
-/** Adds all commands. The help shows them in groups, and in the order in which a new user needs them. */
+/** In the order in which a new user needs them. */
 function addCommands (program: Command, cli: Cli): void {
   program.commandsGroup('Write and try prompts:')
   addInitCommand(program, cli)
@@ -148,9 +147,7 @@ function addCommands (program: Command, cli: Cli): void {
   addCompletionCommands(program, cli)
 }
 
-/**
- * Lets `--json` take a value only as `--json=id,state`: otherwise the id in `aps prompt get --json greet` would be taken for the option's value.
- */
+/** Else the id in `aps prompt get --json greet` would be taken for the option's value. */
 function separateJson (argument: string): string {
   return argument === '--json' ? '--json=' : argument
 }

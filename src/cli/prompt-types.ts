@@ -5,40 +5,29 @@ import { objectOf, textOf } from './api-client.ts'
 import type { Cli } from './context.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
-/**
- * The largest number of parts in one type: each schema inside the schema makes one. A schema may refer to itself so often that its type would
- * never end. All parts beyond this number become `unknown`.
- */
+/** A schema that refers to itself may never end: parts beyond this number become `unknown`. */
 const MAX_PARTS = 3000
 
-/**
- * The largest number of members of `allOf` that are written, as the TypeScript compiler refuses more. Without the others the type accepts
- * more values, never fewer.
- */
+/** The TypeScript compiler refuses more; without the others the type accepts more values, never fewer. */
 const MAX_CONJUNCTS = 4
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['string', 'string'], ['number', 'number'], ['integer', 'number'], ['boolean', 'boolean'], ['null', 'null']
 ])
 
-/** The keywords of JSON Schema that concern only objects or lists. */
 const SHAPES = ['properties', 'required', 'additionalProperties', 'patternProperties', 'items', 'prefixItems']
 
-/**
- * Writes JSON Schemas as TypeScript types. A type accepts every value that its schema accepts. What no type can express, such as a length,
- * a pattern or `not`, is checked only by the service.
- */
+/** A type accepts all that its schema accepts; lengths, patterns or `not` are checked only by the service. */
 export class TypeWriter {
   readonly #root: JsonObject
   readonly #open = new Set<string>()
   #parts = 0
 
-  /** Makes a writer of types. @param root the document in which references (`$ref`) are looked up */
+  /** @param root where each `$ref` is looked up */
   constructor (root: JsonObject) {
     this.#root = root
   }
 
-  /** The TypeScript type of a schema. @param indent the spaces that each further line begins with */
   typeOf (schema: Json | undefined, indent = ''): string {
     this.#parts = 0
     return this.#type(schema, indent)
@@ -67,7 +56,6 @@ export class TypeWriter {
     return type
   }
 
-  /** The TypeScript type of a schema, as far as its keywords `type`, `enum`, `const` and those for objects and lists describe it. */
   #own (schema: JsonObject, indent: string): string {
     const { type } = schema
     const names = type === undefined ? [] : [type].flat() as readonly Json[]
@@ -103,7 +91,7 @@ export class TypeWriter {
       const description = objectTypeOf(objectTypeOf(schema['properties'])[name])['description']
       return `${commentOf(description, inner)}readonly ${JSON.stringify(name)}${required.has(name) ? '' : '?'}: ${type}`
     })
-    // TypeScript demands that the type of an index signature includes the types of all named members.
+    // An index signature's type must include the types of all named members.
     const memberTypes = [rest, ...types.map(([, type]) => type), ...(types.length > 0 ? ['undefined'] : [])]
     const index = rest === 'never' ? [] : [`readonly [name: string]: ${unionOf(memberTypes)}`]
     const lines = [...members, ...undeclared, ...index]
@@ -111,7 +99,6 @@ export class TypeWriter {
   }
 }
 
-/** A schema's description as a doc comment above a member; `''` if there is no description. */
 function commentOf (description: Json | undefined, indent: string): string {
   if (typeof description !== 'string' || description.trim() === '') return ''
   return `/** ${description.trim().replaceAll(/[\s\p{C}]+/gu, ' ').replaceAll('*/', '*\\/')} */\n${indent}`
@@ -123,7 +110,6 @@ function unionOf (types: readonly string[]): string {
   return some.length === 0 ? 'never' : some.map(type => some.length > 1 ? inParentheses(type) : type).join(' | ')
 }
 
-/** Puts a type into parentheses if it has an operator, so that it can be a part of another type. */
 function inParentheses (type: string): string {
   return /^(?:[\w"]|\{)/.test(type) && !/[|&]|^readonly /.test(type.replaceAll(/"(?:[^"\\]|\\.)*"/g, '')) ? type : `(${type})`
 }
@@ -167,7 +153,6 @@ const HEAD = [
   ''
 ].join('\n')
 
-/** Adds `aps types`, which writes TypeScript types for the variables and answers of the service's prompts. */
 export function addTypesCommand (program: Command, cli: Cli): void {
   program.command('types').description('write the types of the prompts, for TypeScript')
     .option('-o, --output <file>', 'the file to write, in place of stdout')
@@ -193,7 +178,6 @@ export function addTypesCommand (program: Command, cli: Cli): void {
     })
 }
 
-/** The members of the generated TypeScript interface: one for each prompt that the OpenAPI document describes. */
 function membersOf (document: JsonObject): string {
   const writer = new TypeWriter(document)
   return Object.entries(objectOf(document['paths'])).flatMap(([path, methods]) => {
@@ -209,12 +193,10 @@ function membersOf (document: JsonObject): string {
   }).join('')
 }
 
-/** The JSON schema of a request body or a reply in an OpenAPI document. */
 function schemaOf (described: Json | undefined): JsonObject {
   return objectOf(objectOf(objectOf(objectOf(described)['content'])['application/json'])['schema'])
 }
 
-/** The schema of the text that the model writes, taken from the schema of a chat completion. */
 function contentOf (completion: JsonObject): JsonObject {
   return objectOf(['choices', 'items', 'message', 'content'].reduce<JsonObject>((schema, name) => {
     const next = name === 'items' ? schema['items'] : objectOf(schema['properties'])[name]

@@ -18,14 +18,13 @@ interface RenderOptions extends RunOptions { readonly explain?: true, readonly l
 
 interface ChatOptions extends RunOptions { readonly model?: string, readonly stream: boolean }
 
-/** Adds the commands that use a prompt, `aps prompt render` and `aps prompt chat`, beside those that publish it. */
 export function addPromptCommands (prompt: Command, cli: Cli): void {
   withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
     .option('--label <label>', 'the version that a label means')
     .option('--explain', 'print where each piece comes from, in colour on a terminal')
     .option('--record <file>', 'write all that it depended on to a file, too')
     .addOption(new Option('--replay <file>', 'render again what was recorded, without a call').conflicts('record'))
-    // Scripts written for the former program in Go pass a model to `render`, too; the option is accepted and ignored.
+    // Scripts for the former program in Go pass a model to `render`, too; it is ignored.
     .addOption(new Option('-m, --model <model>').hideHelp())
     .action(async (id: string | undefined, options: RenderOptions, command: Command) => { await render(idOf(PROMPT, id, options), options, command, cli) })
 
@@ -36,7 +35,6 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
       const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
-      // With `--json` (output for programs) the whole completion is printed at once, never a stream.
       if (output.wantsJson) return await output.json(await api.post(path, body))
       if (!options.stream) return await printAnswer(output, objectOf(await api.post(path, body)))
       await printStream(output, api.events(path, { ...body, stream: true, stream_options: { include_usage: true } }))
@@ -53,7 +51,7 @@ async function render (id: string, options: RenderOptions, command: Command, cli
   }).toString()
   const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
   const hasVariables = options.args !== undefined || options.param !== undefined
-  // A bundle (a recorded render) contains the variables of that render; they are replaced only if the user gives others.
+  // A bundle has the variables of its render; they are replaced only if the user gives others.
   const body = replay === undefined
     ? { variables: await readVariables() }
     : { bundle: await readBundle(replay), ...(hasVariables ? { variables: await readVariables() } : {}) }
@@ -73,13 +71,12 @@ async function readBundle (file: string): Promise<Json> {
 }
 
 async function writeBundle (file: string, bundle: Json): Promise<void> {
-  // The file is private to the user, as results of tools may be confidential.
+  // Private to the user: results of tools may be confidential.
   await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
     throw usageError(`--record: ${(error as Error).message}`)
   })
 }
 
-/** The most characters that are printed of the address or the data of a picture or file in a prompt. */
 const MAX_SHOWN = 200
 
 /** Prints a rendered prompt: a text as it is, messages below the names of their roles. */
@@ -91,10 +88,6 @@ async function printRendered (output: Output, rendered: Json): Promise<void> {
   }
 }
 
-/**
- * One part of a message in words: the text of a text part; for a picture, sound or file its type, its name, and the beginning of its
- * address or data.
- */
 function partInWords (part: JsonObject): string {
   if (part['type'] === 'text') return textOf(part['text'])
   const { type = '' } = part
@@ -102,13 +95,9 @@ function partInWords (part: JsonObject): string {
   return `[${textOf(type)}${filename === undefined ? '' : ` ${textOf(filename)}`}] ${beginningOf(textOf(url ?? data ?? fileData ?? id), MAX_SHOWN)}`
 }
 
-/** The style of a piece of a rendered prompt, by the kind of its source. A piece of the prompt's own text has no style. */
 const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
 
-/**
- * Prints a rendered prompt so that one sees where each piece comes from: in colours on a terminal, else as a table with a row for each
- * piece.
- */
+/** In colours on a terminal, else as a table with a row for each piece. */
 async function printExplanation (output: Output, explain: JsonObject): Promise<void> {
   const messages = listOf(explain['messages']).map(objectOf)
   if (output.hasColour) {
@@ -129,7 +118,7 @@ function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
 async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${textOf(role)}]`)
   for (const { text = '', sources } of listOf(spans).map(objectOf)) {
-    // A piece of the prompt can have several sources: a piece that a tool has made from a variable gets the style of tools.
+    // A piece that a tool has made from a variable gets the style of tools.
     const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
     await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
   }
@@ -147,7 +136,7 @@ function originOf ({ sources }: JsonObject): string {
   }).join(', ')
 }
 
-/** Prints a chat completion: its text to stdout; the tools that the model calls and its use of tokens to stderr. */
+/** Text to stdout; calls of tools and use of tokens to stderr. */
 async function printAnswer (output: Output, completion: JsonObject): Promise<void> {
   const answer = readReply(completion, {})
   await output.text(answer.text)
@@ -155,10 +144,7 @@ async function printAnswer (output: Output, completion: JsonObject): Promise<voi
   await printUsage(output, completion)
 }
 
-/**
- * Prints the text of a streamed chat completion while it comes, and at the end the calls of tools and the use of tokens.
- * @throws CliError if the stream carries an error, or breaks off
- */
+/** @throws CliError if the stream carries an error, or breaks off */
 export async function printStream (output: Output, events: AsyncIterable<ServerSentEvent>): Promise<void> {
   const reader = new AnswerReader()
   let said = ''
@@ -203,7 +189,6 @@ export async function printStream (output: Output, events: AsyncIterable<ServerS
   }
 }
 
-/** Prints what stands beside the text of an answer: calls, a refusal, and that it was cut. */
 async function printEnd (output: Output, { calls, refusal, cut, finishReason }: Answer): Promise<void> {
   for (const { name, arguments: given } of calls) await output.words(`calls ${name} ${given}`)
   if (refusal !== '') await output.words(`the model refuses: ${refusal}`)

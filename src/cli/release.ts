@@ -9,7 +9,6 @@ interface LabelOptions { readonly remove?: true, readonly note?: string }
 
 interface NoteOption { readonly note?: string }
 
-/** Adds `aps prompt versions`, `label`, `rollback` and `restore`, which list and choose the versions of a prompt. */
 export function addReleaseCommands (group: Command, cli: Cli): void {
   group.command('versions').description('list the versions of a prompt, and what its labels mean').argument('<id>', 'the prompt')
     .action(async (id: string, _options: object, command: Command) => {
@@ -54,7 +53,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
         return await output.words(`${done}, and means version ${wordsOf(undone['to'])}; ${further}`)
       }
       if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
-      // The condition makes the service refuse a rollback if somebody has moved the label meanwhile.
+      // Refused if somebody has moved the label meanwhile.
       const history = await moveLabel(api, id, label, version, note, { 'if-match': etag })
       if (output.wantsJson) return await output.json(history)
       await output.words(`${label} of prompt ${id} means version ${wordsOf(version)} again`)
@@ -86,18 +85,12 @@ function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, lat
   return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words.join('; ')]
 }
 
-/** A move of a label in words: `production: 2 → 1, at 2026-11-27T22:10:00.000Z by ana: too long`. */
 function inWords ({ label, from, to, at, by, note }: JsonObject): string {
   const [before, after] = [from, to].map(target => target === null ? 'none' : wordsOf(target))
   return `${textOf(label)}: ${before ?? ''} → ${after ?? ''}, at ${textOf(at)} by ${textOf(by)}${textOf(note) === '' ? '' : `: ${textOf(note)}`}`
 }
 
-/**
- * Finds what a label meant before. A move back to what the label meant before its last move takes that one back, so that a rollback goes back by one
- * move, and the next one by one more.
- * @returns `version`: what a rollback moves the label to, `null` for none; `undone`: the last move, if it took back the one before it
- * @throws CliError
- */
+/** A move that took one back is skipped, so that each rollback goes one further. @throws CliError */
 function meantBefore ({ moves: recorded }: JsonObject, id: string, label: string): { readonly version: Json, readonly undone: JsonObject | undefined } {
   const moves = listOf(recorded).map(objectOf).filter(move => move['label'] === label).reverse()
   if (moves.length === 0) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
@@ -112,7 +105,7 @@ function meantBefore ({ moves: recorded }: JsonObject, id: string, label: string
   return { version: meanings.at(-2) ?? null, undone }
 }
 
-/** Reads the version for a label as the user wrote it: a number, `latest`, or weights as `9=5,7=95`. @throws CliError */
+/** A number, `latest`, or weights as `9=5,7=95`. @throws CliError */
 function targetOf (given: string): Json {
   if (given === 'latest') return given
   if (!given.includes('=')) return numberOf(given)
@@ -122,18 +115,13 @@ function targetOf (given: string): Json {
   })
 }
 
-/** Reads the number of a version. @throws CliError */
+/** @throws CliError */
 function numberOf (given: string): number {
   if (!/^[1-9]\d{0,14}$/.test(given)) throw usageError(`expected a number such as 7, latest, or 9=5,7=95, got "${given}"`)
   return Number(given)
 }
 
-/**
- * Makes a label mean a version of a prompt.
- * @param version a number, `latest`, or a list of versions with weights, between which requests are divided
- * @returns the prompt's versions and labels after the move
- * @throws CliError
- */
+/** @param version a number, `latest`, or versions with weights @throws CliError */
 export async function moveLabel (
   api: ApiClient,
   id: string,
@@ -146,7 +134,7 @@ export async function moveLabel (
   return objectOf((await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json)
 }
 
-/** The version that a label means, in words: `7`, or `9 (5 %), 7 (95 %)` if requests are divided between two versions. */
+/** `7`, or `9 (5 %), 7 (95 %)`. */
 function wordsOf (target: Json | undefined): string {
   if (!Array.isArray(target)) return String(target)
   return listOf(target).map(objectOf).map(({ version, weight }) => `${String(version)} (${String(weight)} %)`).join(', ')

@@ -11,28 +11,22 @@ import { isNearly } from '../registry/near-matches.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 
-/** The names of the folders that hold entries, one for each kind but tests of prompts. A folder can be served if it has at least one of them. */
+/** All kinds but tests of prompts; a folder needs at least one to be served. */
 const KINDS = ['extensions', 'templates', 'environs', 'tools', 'agents', 'skills', 'plans']
 
-/** A command that shows what the examples do, at an address. */
 const TRY = 'try: curl -s URL/api/render/prompts/greet -H "content-type: application/json" -d \'{"variables":{"name":"Ada"}}\''
 
-/** Variables that a `.env` has for others: this command line, OpenTelemetry, and the secrets of tools, which the operator names. */
+/** Others read them from `.env`: this command line, OpenTelemetry, and secrets of tools, which the operator names. */
 const OTHERS = /^(?:APS_|OTEL_|TOOL_SECRET_)/
 
-/** The longest time, in ms, that the service can take to become ready. */
+/** In ms. */
 const PATIENCE = 15_000
 
-/**
- * Serves a folder in this process, and prints the address once the service is ready. The process goes on serving, and handles signals as a
- * service does.
- * @returns the address; `undefined` if the service did not become ready in time
- * @throws CliError if the folder has nothing to serve, or something else answers at the address
- */
+/** The process goes on serving. @returns `undefined` if not ready in time @throws CliError with nothing to serve, or a taken address */
 export async function serveFolder (folder: string, output: Output): Promise<string | undefined> {
   endWithParent()
   if (!existsSync(folder)) throw usageError(`${folder}: expected a folder, got nothing`)
-  // File names in `.env` are relative to the folder, so it becomes the working directory.
+  // File names in `.env` are relative to the folder.
   chdir(folder)
   if (existsSync('.env')) {
     loadEnvFile('.env')
@@ -60,7 +54,7 @@ export async function serveFolder (folder: string, output: Output): Promise<stri
   return url
 }
 
-/** A line that says which model answers chats. Of an address only the host is shown, as the rest may contain secrets. */
+/** Only the host of an address is shown, as the rest may contain secrets. */
 function modelLine (): string {
   const address = env['LLM_BASE_URL'] || ''
   if (address === 'builtin:script') return `the model is a SCRIPT: ${env['LLM_SCRIPT_FILE'] ?? ''}`
@@ -73,7 +67,6 @@ async function becomesReady (url: string): Promise<boolean> {
   return false
 }
 
-/** Lines about variables of `.env` that are none of the service, and look like one of its. */
 function misspelt (names: readonly string[]): readonly string[] {
   const known = Object.keys(configSchema.properties)
   return names.filter(name => !known.includes(name) && !OTHERS.test(name)).flatMap(name => {
@@ -82,11 +75,7 @@ function misspelt (names: readonly string[]): readonly string[] {
   })
 }
 
-/**
- * The port, or a free one for 0, so that the address can be printed. What listens there already is found before the service opens anything; other reasons
- * not to listen are the service's to tell.
- * @throws CliError
- */
+/** A taken port is found before the service opens anything; other faults are the service's to tell. @throws CliError */
 async function freePort (host: string, wanted: string): Promise<string> {
   const server = createServer()
   try {
@@ -100,7 +89,7 @@ async function freePort (host: string, wanted: string): Promise<string> {
   }
 }
 
-/** Whether a service at the address is ready. It is asked without the proxy of the environment, which `fetch` might use. */
+/** Without the proxy of the environment, which `fetch` might use. */
 async function isReady (url: string): Promise<boolean> {
   return await new Promise(resolve => {
     nodeHttp.get(`${url}/readyz`, { agent: false }, reply => {

@@ -5,7 +5,6 @@ import { askYesOrNo, type Cli, openLines } from './context.ts'
 import { placeIn } from './dialogue.ts'
 import { type Output, usageError } from './output.ts'
 
-/** Adds the command group `aps session`: list, show, follow and cancel sessions (dialogues with agents, skills and plans). */
 export function addSessionCommands (program: Command, cli: Cli): void {
   const session = program.command('session').description('list, show, follow and cancel sessions')
 
@@ -66,13 +65,11 @@ export function addSessionCommands (program: Command, cli: Cli): void {
     })
 }
 
-/** The rows of a tree of sessions: a session, then those that it has started, with a `>` for each level below the first. */
 function treeRows ({ id, status, definition, children }: JsonObject, depth: number): string[][] {
   const row = [textOf(id), textOf(status), `${'> '.repeat(depth)}${textOf(definition)}`]
   return [row, ...listOf(children).map(objectOf).flatMap(child => treeRows(child, depth + 1))]
 }
 
-/** Reads all sessions from the service, page after page. */
 async function listSessions (api: ApiClient, query: Readonly<Record<string, string>>): Promise<Json[]> {
   const sessions: Json[] = []
   let after: string | undefined
@@ -85,7 +82,6 @@ async function listSessions (api: ApiClient, query: Readonly<Record<string, stri
   return sessions
 }
 
-/** Adds the command group `aps approvals`: lists actions of agents and skills that wait for a person, and approves or rejects them. */
 export function addApprovalCommands (program: Command, cli: Cli): void {
   const approvals = program.command('approvals').description('list what sessions may do only when a person allows it, and decide')
 
@@ -136,10 +132,7 @@ async function show (approval: JsonObject, output: Output): Promise<void> {
   await output.said(stringify(approval))
 }
 
-/**
- * Shows an action that waits for approval, and asks whether it may happen. @returns the digest of what was shown; `undefined` when the user
- * says no
- */
+/** @returns the digest of what was shown; `undefined` when the user says no */
 async function askForDigest (id: string, api: ApiClient, output: Output, cli: Cli): Promise<string | undefined> {
   if (output.terminal === undefined) throw usageError('expected --digest where nobody can be asked; aps approvals get shows it')
   const approval = objectOf(await api.get(apiPath('api', 'approvals', id)))

@@ -15,7 +15,6 @@ interface RunOptions extends TalkOptions, GivenParameters {
   readonly terminal?: string | boolean
 }
 
-/** Adds the command group `aps skill`: list skills (runbooks for a model), run and resume them, and approve their commands. */
 export function addSkillCommands (program: Command, cli: Cli): void {
   const skill = program.command('skill').description('list skills and carry them out, of a service, or with --local of STORE_DIR or REDIS_URL')
 
@@ -71,11 +70,7 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: R
   }
 }
 
-/**
- * Finds the id of the terminal in which a skill runs its commands: the id that the user has written, or that of the only open terminal.
- * @param target the machine of the terminal, if the user named one
- * @throws CliError
- */
+/** The given id, or the only open terminal. @throws CliError */
 async function terminalFor (given: string | boolean, target: string | undefined, api: ApiClient): Promise<string> {
   if (typeof given === 'string') return given
   const { terminals } = objectOf(await api.get('/api/terminals'))
@@ -85,20 +80,14 @@ async function terminalFor (given: string | boolean, target: string | undefined,
   throw usageError(`--terminal: expected the id of a terminal, for ${found}`)
 }
 
-/**
- * The target (a machine for commands) that a skill's own definition names; `manual` if it names none, so that the user runs the commands. A
- * request that starts a skill has to name a target or `manual`.
- * @throws CliError
- */
+/** A start has to name a target; `manual`: the user runs the commands. @throws CliError */
 async function targetOf (id: string, api: ApiClient): Promise<string> {
   const { readSkillOptions } = await import('../registry/kinds/skill-definition.ts')
   const { target } = readSkillOptions(objectOf(await api.get(apiPath('api', 'skills', 'definitions', id))))
   return target === '' ? 'manual' : target
 }
 
-/**
- * Reads a line that the user types into a skill. Words such as `skill:skip` are actions; in the state `idle` any line lets the skill go on.
- */
+/** In the state `idle` any line lets the skill go on. */
 export function readSkillLine (line: string, word: string): Said {
   switch (line.trim().toLowerCase()) {
     case 'skill:cancel': return 'cancel'

@@ -17,33 +17,28 @@ import {
   compareFolder, type Comparison, type Difference, type Folder, FOLDER_KEYS, moduleName, modulesOf, type RemoteEntry, writeKnownTags
 } from './folder.ts'
 
-/** The kinds whose entries refer to no other entries. They are written first, before the entries that refer to them. */
+/** They refer to no other entries, and so are written first. */
 const FIRST: ReadonlySet<string> = new Set(['tools', 'environs'])
 
-/** The planned change of one entry. */
 interface Step {
   readonly what: 'create' | 'change' | 'remove'
   readonly difference: Difference
-  /** The reason why the change would undo a change of somebody else. */
   readonly conflict?: string
 }
 
-/** The result of a push. */
 interface Pushed {
   readonly made: readonly Step[]
   readonly refused: ReadonlyMap<Step, CliError>
-  /** The number of each prompt's new version, by the prompt's name, such as `prompts/greet`; empty if the service records no versions. */
+  /** By names such as `prompts/greet`; empty if the service records no versions. */
   readonly versions: ReadonlyMap<string, number>
 }
 
-/**
- * Plans a push: which entries of the service are written and removed. @param prune whether an entry that only the service has is removed
- */
+/** @param prune whether an entry that only the service has is removed */
 function planPush (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known, isHeld } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
-    // If the entry was pushed before, and has not changed in the folder since, somebody has removed it from the service on purpose.
+    // Pushed before and unchanged here since: somebody has removed it from the service on purpose.
     if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag && !isHeld ? { conflict: 'it was removed there' } : {}) }]
     return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
   })
@@ -67,7 +62,6 @@ async function checkPush (steps: readonly Step[], api: ApiClient): Promise<Reado
   return new Map([...refused].filter(([, error]) => !errorsOf(error).every(diagnostic => isMended(diagnostic, offers))))
 }
 
-/** The codes of errors that end when something else is registered. */
 const UNREGISTERED: ReadonlySet<string> = new Set([
   'FUNCTION_UNKNOWN', 'PARTIAL_UNKNOWN', 'TOOL_UNKNOWN', 'DEFINITION_UNKNOWN', 'PARAMETER_UNKNOWN', 'PARTIAL_CYCLE'
 ])
@@ -77,7 +71,7 @@ function errorsOf ({ code, details }: ApiError): readonly JsonObject[] {
   return code === 'ENTRY_INVALID' && errors.length > 0 ? errors : [{}]
 }
 
-/** Whether an error may end with the entries of a push: one of them may have the name that the error's message quotes. */
+/** One of the push's entries may have the name that the message quotes. */
 function isMended ({ code, message }: JsonObject, offers: readonly Difference[]): boolean {
   if (!UNREGISTERED.has(textOf(code))) return false
   const names = Array.from(textOf(message).matchAll(/"([^"]+)"/g), ([, name]) => toPath(name as string))
@@ -87,12 +81,7 @@ function isMended ({ code, message }: JsonObject, offers: readonly Difference[])
   }))
 }
 
-/**
- * Carries out the steps of a push, and prints each. Tools and shared variables go first. An entry that the service refuses as
- * invalid, for example because it refers to a missing entry, is tried again after the others.
- * @param about the note and the source that the service keeps with each new version, if it records versions
- * @throws CliError for an error that concerns all entries
- */
+/** An entry refused as invalid, perhaps for a missing one, is tried again after the others. @throws CliError */
 async function push (
   steps: readonly Step[],
   about: Readonly<Record<string, string>>,
@@ -116,11 +105,7 @@ async function push (
   return { made, refused, versions }
 }
 
-/**
- * Does something with each step, several at a time. What was refused and may be taken later is tried again, as long as that takes any.
- * @returns the steps that were refused in the end
- * @throws CliError for an error that concerns all entries
- */
+/** Tries again what may be taken later, as long as that takes any. @returns what was refused in the end @throws CliError */
 async function carryOut (
   steps: readonly Step[],
   act: (step: Step) => Promise<unknown>,
@@ -144,7 +129,7 @@ async function carryOut (
   return refused
 }
 
-/** Whether an error concerns only one entry. A missing right, and a service that does not answer, would make every entry fail. */
+/** A missing right, or no answer, would make every entry fail. */
 function isOfThis ({ exitCode, code }: ApiError): boolean {
   return exitCode === EXIT.NO || exitCode === EXIT.USAGE || code === 'LINT_BUSY'
 }
@@ -155,16 +140,13 @@ function rank ({ difference }: Step): number {
   return ENTRY_KINDS.indexOf(difference.kind)
 }
 
-/** The conditional headers of a write: the service refuses the write if the entry has changed since the push was planned. */
+/** Refused if the entry has changed since the push was planned. */
 function conditionsFor (remote: Difference['remote']): Readonly<Record<string, string>> {
   if (remote === undefined) return { 'if-none-match': '*' }
   return { 'if-match': remote.tag === '' ? '*' : `"${remote.tag}"` }
 }
 
-/**
- * Writes or removes one entry, unless it has changed since the push was planned. A dry run of a write lets the service check it.
- * @returns the number of the prompt version that the write made; `undefined` if the service has recorded no version
- */
+/** @returns the prompt version made; `undefined` if none was recorded */
 async function make (
   { what, difference: { kind, id, local, remote } }: Step,
   about: Readonly<Record<string, string>>,
@@ -181,20 +163,19 @@ async function make (
   return version === undefined ? undefined : Number(version)
 }
 
-/** The options of `aps push` and `aps pull`. */
 export interface SyncOptions {
   readonly dryRun?: true
   readonly prune?: true
   readonly overwrite?: true
   readonly yes?: true
   readonly note?: string
-  /** The label that a push moves, once all entries are stored: for each prompt, to the version that the folder has. */
+  /** Moved once all entries are stored, for each prompt to the folder's version. */
   readonly label?: string
 }
 
 interface Opened { readonly api: ApiClient, readonly output: Output }
 
-/** Prints how a folder and a service differ, as a push would change the service. @throws CliError if they differ */
+/** @throws CliError if they differ */
 export async function diffFolder (path: string, opened: Opened): Promise<void> {
   const { api, output } = opened
   const comparison = await compareFolder(path, api.url, opened, 'push')
@@ -205,7 +186,7 @@ export async function diffFolder (path: string, opened: Opened): Promise<void> {
   if (differences.length > 0) throw new CliError(EXIT.NO, `${differences.length} ${differences.length === 1 ? 'entry differs' : 'entries differ'}`)
 }
 
-/** Carries out `aps push`: gives a service the entries that a folder has. @throws CliError */
+/** @throws CliError */
 export async function pushFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
   const comparison = await compareFolder(path, api.url, opened, 'push')
@@ -237,10 +218,7 @@ async function tellRefused (refused: ReadonlyMap<Step, CliError>, output: Output
   for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
 }
 
-/**
- * Carries out `aps pull`: gives a folder the entries that a service has. A file that has the same value already is not changed.
- * @throws CliError
- */
+/** A file with the same value already is not changed. @throws CliError */
 export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
   const { api, output } = opened
   await mkdir(path, { recursive: true })
@@ -265,9 +243,7 @@ export async function pullFolder (path: string, options: SyncOptions, opened: Op
   if (failed > 0) throw new CliError(EXIT.NO, `${failed} of ${steps.length} could not be written`)
 }
 
-/**
- * Leaves out what a pull would bring of modules that the folder does not have, unless the user wants it. An empty folder gets everything unasked.
- */
+/** Modules that the folder does not have need the user's wish; an empty folder gets all. */
 async function withinWanted (
   steps: readonly Step[],
   { folder, known }: Comparison,
@@ -286,10 +262,7 @@ async function withinWanted (
   return steps.filter(step => !isOther(step))
 }
 
-/**
- * Prints the planned changes, and asks the user. @returns whether the changes are to be made; @throws CliError for conflicts, and for a dry
- * run that would change something
- */
+/** @throws CliError for conflicts, and for a dry run that would change something */
 async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], options: SyncOptions, { api, output }: Opened, cli: Cli): Promise<boolean> {
   const { dryRun, yes, prune } = options
   if (steps.length === 0) {
@@ -336,11 +309,7 @@ async function tellRest (rest: readonly Difference[], where: 'here' | 'there', o
   await output.words(`only ${where}: ${named}${rest.length > 20 ? `, and ${rest.length - 20} more` : ''}; --prune removes them`)
 }
 
-/**
- * Records which entries are equal in the folder and at the service now. For an entry that still differs, the older record stays.
- * @param made the steps that were carried out
- * @param from whether the entries were copied from the folder (`local`) or from the service (`remote`)
- */
+/** An entry that still differs keeps its older record. */
 async function remember ({ folder, same, known, differences }: Comparison, made: readonly Step[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
   const now = new Map(same)
   for (const { name, known: before } of differences) if (before !== undefined) now.set(name, before)
@@ -351,7 +320,7 @@ async function remember ({ folder, same, known, differences }: Comparison, made:
   if (known.size > 0 || now.size > 0) await writeKnownTags(folder.root, api.url, now)
 }
 
-/** The commit of a folder, as `git:` and its hash, with a `+` if the folder has uncommitted changes; `''` outside of git. */
+/** `git:` and the hash, with `+` for uncommitted changes; `''` outside of git. */
 async function commitOf (root: string): Promise<string> {
   const git = async (...args: readonly string[]) => (await promisify(execFile)('git', ['-C', root, '-c', 'core.fsmonitor=false', ...args])).stdout.trim()
   try {
@@ -370,13 +339,10 @@ function describe ({ name, id, local, remote }: Difference): JsonObject {
   return { name, id, file: local?.file ?? null, here: local?.tag ?? null, there: remote?.tag ?? null }
 }
 
-/** The longest time, in ms, that the search for the differences of two texts can take. */
+/** In ms, for the search for the differences of two texts. */
 const TIMEOUT = 2000
 
-/**
- * Prints the differences of a folder and a service as one patch.
- * @param direction `push` shows the folder's text as the new one, `pull` the service's text
- */
+/** @param direction `push` shows the folder's text as the new one, `pull` the service's text */
 async function showDifferences (differences: readonly Difference[], direction: 'push' | 'pull', api: ApiClient, output: Output): Promise<void> {
   for (const difference of differences) {
     const here = textHere(difference)
@@ -399,15 +365,9 @@ async function textThere ({ kind, remote }: Difference, api: ApiClient): Promise
   return remote === undefined ? '' : draftOf(kind, (await remoteValue(api, remote)).value).text
 }
 
-/** The most labels that are moved at the same time. */
 const AT_A_TIME = 8
 
-/**
- * Moves a label, such as `production`, of each prompt of a folder to the version that the folder has.
- * @param versions the new versions that a push has made, by the names of entries; for any other prompt the label moves to the latest
- * version
- * @throws CliError
- */
+/** @param versions made by the push; for other prompts the label moves to the latest version @throws CliError */
 async function labelPrompts (
   label: string,
   { entries }: Folder,
@@ -431,9 +391,7 @@ async function labelPrompts (
   await output.words(`${label} means what the folder has, for ${prompts.length} ${prompts.length === 1 ? 'prompt' : 'prompts'}`)
 }
 
-/**
- * Plans a pull: which files are written and removed. @param prune whether the file of an entry that the service does not have is removed
- */
+/** @param prune whether the file of an entry that the service does not have is removed */
 function planPull (differences: readonly Difference[], prune: boolean): readonly Step[] {
   return differences.flatMap((difference): Step[] => {
     const { local, remote, known } = difference
@@ -450,12 +408,7 @@ function planPull (differences: readonly Difference[], prune: boolean): readonly
   })
 }
 
-/**
- * Writes a service's value of an entry into the entry's file, in the form that the file has; a new file is YAML. Removes the file of an entry
- * that the service does not have.
- * @param root the folder, a path without symbolic links
- * @throws Error with the reason why the entry cannot be written
- */
+/** Keeps the form of the file; a new one is YAML. @param root without symbolic links @throws Error with the reason */
 async function pullEntry (root: string, { kind, id, local, remote }: Difference, api: ApiClient): Promise<void> {
   if (remote === undefined) return await rm(join(root, local?.file ?? ''))
   const { value, isWhole } = await remoteValue(api, remote)
@@ -468,7 +421,7 @@ async function pullEntry (root: string, { kind, id, local, remote }: Difference,
   if (local !== undefined && local.file !== file) await rm(join(root, local.file))
 }
 
-/** Makes a folder below the root, one part of the path after the other, so that none is made behind a link that leads outside. */
+/** Part by part, so that nothing is made behind a link that leads outside. */
 async function makeFolder (root: string, folder: string): Promise<void> {
   let made = root
   for (const part of folder.split(sep)) {
@@ -494,10 +447,7 @@ function written (kind: EntryKind, id: string, value: Json, present: string | un
   return draft.extension === '.yaml' ? { file: present !== undefined && extname(present) !== '.md' ? present : yaml, text: draft.text } : asJson
 }
 
-/**
- * Reads the value of an entry from a service. `isWhole` is false if the reply does not have the whole value: the service leaves out
- * credentials in clear text, and the parts of a value that are entries of their own.
- */
+/** Not whole: the service leaves out credentials in clear text, and parts that are entries of their own. */
 async function remoteValue (api: ApiClient, { kind, id, tag }: RemoteEntry): Promise<{ readonly value: Json, readonly isWhole: boolean }> {
   const value = kind.registeredIn(await api.get(pathOf(kind, id)))
   return { value, isWhole: contentHash(value) === tag }

@@ -20,7 +20,6 @@ interface CommandByHandOptions {
   readonly printer: EventPrinter
 }
 
-/** Handles commands that a session proposes but does not run: the user runs each of them on this machine, or elsewhere, and pastes its output. */
 class CommandByHand {
   readonly #options: CommandByHandOptions
   #here: CommandsHere | undefined
@@ -29,10 +28,7 @@ class CommandByHand {
     this.#options = options
   }
 
-  /**
-   * Asks the user what to do with a command, and does it. If that fails, asks again.
-   * @returns the answer for the session; `undefined` when nobody answers, and when the user has interrupted the command
-   */
+  /** Asks again after a failure. @returns `undefined` when nobody answers, or the user has interrupted the command */
   async ask (command: string): Promise<Said | undefined> {
     for (;;) {
       const choice = await chooseCommand(command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
@@ -42,16 +38,11 @@ class CommandByHand {
     }
   }
 
-  /** Closes the runner of commands on this machine, if any command ran here. */
   async close (): Promise<void> {
     await this.#here?.close()
   }
 
-  /**
-   * Carries out the user's choice about a command.
-   * @returns the answer for the session; `interrupted` if the user has interrupted the command; `undefined` if the choice could not be
-   * carried out
-   */
+  /** @returns `undefined` if the choice could not be carried out */
   async #carryOut (choice: CommandChoice, proposed: string): Promise<Said | 'interrupted' | undefined> {
     switch (choice.kind) {
       case 'cancel': return 'cancel'
@@ -88,10 +79,10 @@ class CommandByHand {
   }
 }
 
-/** The state, as the API names it, of a session that waits until its user has run a command by hand. */
+/** As the API names it: the user is to run a command by hand. */
 const BY_HAND = 'waiting_cmd'
 
-/** The state, as the API names it, of a plan that waits for its user's consent to a diff. */
+/** As the API names it. */
 const DIFF_WAITS = 'awaiting_confirmation'
 
 interface TerminalSessionOptions {
@@ -99,45 +90,34 @@ interface TerminalSessionOptions {
   readonly lines: Lines
   readonly output: Output
   readonly cli: Cli
-  /** Converts a line that the user has typed into an input for the session. @param word the state in which the session waits */
   readonly readLine: (line: string, word: string) => Said
   readonly writeLog: WriteLog
   /** What the user may type, shown before the first prompt. @default nothing */
   readonly hint?: string
-  /** Whether the session applies each diff without asking the user, once the whole diff was shown (`--yes`). @default false */
+  /** `--yes`: applies each diff unasked, once the whole diff was shown. @default false */
   readonly agrees?: boolean
 }
 
-/** The state of a session that still waits after its user has left. */
 interface Left {
   readonly status: string
   readonly word: string
-  /** How many paths the last undo or redo of the plan's change did not change, because somebody else had changed them. */
+  /** Paths left as they were by the last undo or redo, because somebody else had changed them. */
   readonly missed: number
-  /** The code of the last error; `undefined` if there was none since the user's last input. */
+  /** `undefined` if there was none since the user's last input. */
   readonly failed: string | undefined
 }
 
-/**
- * A session on a terminal. It shows what the session says, and asks the user whenever the session waits, until the session ends or the user
- * leaves.
- */
 export class TerminalSession {
   readonly #options: TerminalSessionOptions
   #id = ''
-  /** The command that the session has proposed last, for the user to run by hand. */
   #command = ''
   readonly #printer: EventPrinter
   readonly #byHand: CommandByHand
   readonly #change: ShownChange
-  /** How many paths the last undo or redo of the plan's change did not change, because somebody else had changed them. */
   #missed = 0
-  /** The code of the last error; `undefined` if there was none since the user's last input. */
   #failed: string | undefined
   #isHinted = false
-  /** The result of the current turn (the user's last input and all that followed), which is printed as JSON for programs. */
   #turn: JsonObject = {}
-  /** The questions of child sessions that the user was asked already, each by the key that `askBelow` gives it. */
   readonly #answered = new Set<string>()
 
   constructor (options: TerminalSessionOptions) {
@@ -148,11 +128,7 @@ export class TerminalSession {
     this.#byHand = new CommandByHand({ cli, lines, output, printer: this.#printer })
   }
 
-  /**
-   * Talks with the user until the session ends or the user leaves.
-   * @returns the state of a session that still waits after the user has left; `undefined` for a session that has ended
-   * @throws CliError, also when the session has failed, and when its events end before the session does
-   */
+  /** @returns a session that waits after the user has left @throws CliError, also when it failed, or its events end too early */
   async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
     this.#id = id
     try {
@@ -177,7 +153,7 @@ export class TerminalSession {
     return { status, word, missed: this.#missed, failed: this.#failed }
   }
 
-  /** Handles one event of the session. @returns false if the session asks a question and the user does not answer */
+  /** @returns false if the user does not answer a question */
   async #take (event: DialogueEvent): Promise<boolean> {
     const { type, data } = event
     if (type === 'files' && data['stage'] === 'preview') this.#change.begin(data)
@@ -197,13 +173,12 @@ export class TerminalSession {
     return true
   }
 
-  /** Records the command that an event proposes, or the number of paths that an undo or redo of a plan's change left as they were. */
   #keep ({ type, data }: DialogueEvent): void {
     if (type === 'files' && data['stage'] !== 'preview') this.#missed = listOf(data['conflicts']).length
     if (type === 'command' && data['phase'] === 'proposed') this.#command = textOf(data['command'])
   }
 
-  /** Adds the answer or the error in an event to the result of the turn (the user's input and the answer to it). An input of the user begins a new turn. */
+  /** An input of the user begins a new turn. */
   #note ({ type, data }: DialogueEvent): void {
     if (type === 'input') {
       this.#turn = {}
@@ -218,18 +193,13 @@ export class TerminalSession {
     this.#turn = { ...this.#turn, error: { code: data['code'] ?? null, message: data['message'] ?? null } }
   }
 
-  /** With `--json`, prints the result of the turn (the user's input and the answer to it) as one line; prints nothing for a turn without a result. */
   async #tellTurn (): Promise<void> {
     const { output } = this.#options
     if (output.wantsJson && Object.keys(this.#turn).length > 0) await output.jsonLine({ type: 'turn', data: this.#turn })
     this.#turn = {}
   }
 
-  /**
-   * Asks the user whether the session is allowed to perform an effect (a command or another action), and sends the decision. For a command
-   * there are several choices.
-   * @returns false if the user does not answer
-   */
+  /** @returns false if the user does not answer */
   async #decide ({ data }: DialogueEvent, session = this.#id): Promise<boolean> {
     const [effect, digest] = [textOf(data['effect']), textOf(data['digest'])]
     if (data['kind'] !== 'exec') {
@@ -249,11 +219,7 @@ export class TerminalSession {
     }
   }
 
-  /**
-   * Sends the user's decision about an effect (an action of the session that needs approval). If the user has no right to decide, the
-   * session waits for somebody who has. If the effect has changed meanwhile, the user is asked about the changed effect.
-   * @returns false if the user does not answer the new question
-   */
+  /** Without the right to decide the session waits for another; a changed effect is asked again. @returns false without an answer */
   async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
@@ -275,7 +241,7 @@ export class TerminalSession {
     }
   }
 
-  /** Asks the user the open questions of a child session, and sends the answers to the child session. @returns false if the user does not answer */
+  /** @returns false if the user does not answer */
   async #askedBelow (data: JsonObject): Promise<boolean> {
     const { dialogues, lines, output } = this.#options
     const asked = askBelow(data, this.#answered)
@@ -290,7 +256,6 @@ export class TerminalSession {
     return said !== undefined && (said === 'elsewhere' || await this.#say(said, asked.session))
   }
 
-  /** Shows the last turn and everything since to a user who resumes a session. @param seq how many transitions (recorded steps) count as past */
   async #recall (seq: number): Promise<void> {
     const { dialogues, output } = this.#options
     const past = (await dialogues.lastMessages(this.#id)).filter(message => Number(message['seq']) <= seq)
@@ -301,18 +266,13 @@ export class TerminalSession {
     }
   }
 
-  /** Shows the diff that waits for consent, and the possible answers, to a user who resumes a session. */
   async #recallDiff (): Promise<void> {
     const { output, agrees } = this.#options
     await this.#change.finish(this.#id)
     if (agrees !== true && !output.wantsJson) await output.words(DIFF_ANSWERS)
   }
 
-  /**
-   * Asks the user for the input for which the session waits, and sends it.
-   * @param word the state in which the session waits
-   * @returns false if the user does not answer
-   */
+  /** @returns false if the user does not answer */
   async #answer (word: string): Promise<boolean> {
     if (word === BY_HAND) return await this.#answerCommand()
     if (word === DIFF_WAITS) await this.#change.finish(this.#id)
@@ -330,7 +290,7 @@ export class TerminalSession {
     this.#isHinted = true
   }
 
-  /** Converts a line that the user has typed into an input for the session. If the line accepts the shown diff, the input has the diff's digest. */
+  /** An input that accepts the shown diff has its digest. */
   #read (line: string, word: string): Said {
     const { digest } = this.#change
     return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
@@ -348,7 +308,7 @@ export class TerminalSession {
     }
   }
 
-  /** Sends the user's input to the session. @returns false if the session refuses the input and still waits for one */
+  /** @returns false if the session refuses the input and still waits for one */
   async #say (said: Said, session = this.#id): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
@@ -363,21 +323,15 @@ export class TerminalSession {
   }
 }
 
-/** The questions of a child session (one that an agent has started) that wait for the user. */
 interface AskedBelow {
   readonly session: string
-  /** The line that tells the user which child session waits, with the names of the sessions above it. */
   readonly title: string
-  /** The actions of the child session that wait for approval, as the events that the child session itself would send. */
+  /** As the events that the child session itself would send. */
   readonly approvals: readonly DialogueEvent[]
   readonly question: { readonly word: string, readonly text: string } | undefined
 }
 
-/**
- * Reads the open questions of a child session from an event of the type `live` that its parent session has sent.
- * @param answered keys of the questions that the user was asked before; the keys of new questions are added to it
- * @returns `undefined` if there is no question that the user was not asked before
- */
+/** @param answered gets the keys of new questions @returns `undefined` if there is no new question */
 function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefined {
   const { session: id = '', definition = '', path = [], ask: given } = data
   if (given === undefined) return undefined
@@ -402,10 +356,7 @@ function askBelow (data: JsonObject, answered: Set<string>): AskedBelow | undefi
   }
 }
 
-/**
- * Shows a question of a child session to the user, and reads the answer.
- * @returns the answer; `undefined` when the input has ended; `elsewhere` for a question that this command cannot answer
- */
+/** @returns `undefined` when the input has ended; `elsewhere` for a question that this command cannot answer */
 async function answerBelow (
   session: string,
   { word, text }: NonNullable<AskedBelow['question']>,
@@ -425,7 +376,6 @@ async function answerBelow (
   return digest !== undefined && isConsent(line) ? { action: { name: 'apply', data: { digest } } } : { text: line }
 }
 
-/** The options of commands that open a dialogue on a terminal. */
 export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string, readonly verbose?: boolean, readonly local?: boolean }
 
 export interface Talk {
@@ -436,25 +386,19 @@ export interface Talk {
   readonly agrees?: TerminalSessionOptions['agrees']
 }
 
-/** Adds the options `--resume` and `--log` to a command. */
 export function addTalkOptions (command: Command): Command {
   return addLogOption(command.option('--resume [session]', 'go on with a dialogue, the last one when none is named'))
 }
 
-/** Adds the options of the detailed log, and `--local`, to a command. */
 export function addLogOption (command: Command): Command {
   return addLocalOption(command).option('--log <file>', 'write the detailed log there').option('--verbose', 'print the detailed log to stderr')
 }
 
-/** Adds the option `--local`, which has a command open the service in this process, to a command. */
 export function addLocalOption (command: Command): Command {
   return command.option('--local', 'ask no service, but do its work here, over STORE_DIR or REDIS_URL')
 }
 
-/**
- * Holds a dialogue on the terminal: shows what the session says, and asks the user whenever the session waits, until the session or the input ends.
- * @throws CliError, also when the session is left with an open question
- */
+/** @throws CliError, also when the session is left with an open question */
 export async function talk (beginning: Beginning, { options, cli, command, readLine, agrees = false }: Talk): Promise<void> {
   const { resume, log: file, verbose, local: isLocal = false } = options
   const { output } = cli.open(command)
@@ -480,7 +424,7 @@ export async function talk (beginning: Beginning, { options, cli, command, readL
     if (left.status !== 'waiting_input' || !beginning.isSettled(left.word)) throw new CliError(EXIT.NO, `the session waits for an answer; to go on: ${onwards}`)
     const missed = left.missed === 1 ? '1 path is as somebody else has left it' : `${left.missed} paths are as somebody else has left them`
     if (left.missed > 0) throw new CliError(EXIT.NO, `not all was done: ${missed}; to go on: ${onwards}`)
-    // A person at a terminal has read the error of the failed turn. A script sees only the exit code.
+    // A person at a terminal has read the error of the failed turn; a script sees only the exit code.
     const isRead = beginning.hasTurns === true && (cli.stdin as { readonly isTTY?: boolean }).isTTY === true
     if (left.failed !== undefined && !isRead) throw new CliError(EXIT.NO, `the last turn has failed: ${left.failed}; to go on: ${onwards}`)
     await output.words(`to go on: ${onwards}`)
@@ -491,14 +435,14 @@ export async function talk (beginning: Beginning, { options, cli, command, readL
   }
 }
 
-/** The options that say where a dialogue is held, for the command line that goes on with it. @throws CliError */
+/** @throws CliError */
 function placeOptions (command: Command, isLocal: boolean): string {
   const { url, at } = command.optsWithGlobals<{ readonly url?: string, readonly at?: string }>()
   if (isLocal && (url ?? at) !== undefined) throw usageError('expected --local, or a service by --url or --at: not both')
   return isLocal ? ' --local' : `${url === undefined ? '' : ` --url ${url}`}${at === undefined ? '' : ` --at ${at}`}`
 }
 
-/** Whether an error means that the service does not answer. The session itself may go on then. */
+/** The session itself may go on then. */
 function isUnreachable (error: unknown): error is CliError {
   return error instanceof CliError && error.exitCode === EXIT.UNREACHABLE
 }
@@ -512,7 +456,7 @@ async function openHere (beginning: Beginning, cli: Cli, writeLog: WriteLog): Pr
   return await openLocalDialogues(beginning, cli, logInto(writeLog))
 }
 
-/** The log of a service in this process: its warnings and errors go into the detailed log of the dialogue, all other messages are dropped. */
+/** Warnings and errors go into the dialogue's detailed log, all else is dropped. */
 function logInto (writeLog: WriteLog): Log {
   const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
   return { debug () {}, info () {}, warn: write('warning'), error: write('error') }

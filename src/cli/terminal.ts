@@ -10,22 +10,17 @@ import { type Cli } from './context.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 import { SequenceFilter, TerminalModes } from '../exec/terminal/sequences.ts'
 
-/** The key by which a user leaves the terminal, as in telnet: Ctrl-]. */
+/** Ctrl-], as in telnet. */
 const LEAVE = '\x1d'
 
-/** The key that tells a shell that its input has ended: Ctrl-D. */
+/** Ctrl-D. */
 const END = '\x04'
 
-/** The states of a terminal in which its shell reads a line. */
 const READING = ['prompt', 'typing']
 
-/**
- * How often `aps` tries to attach a terminal, and the pause between two tries, in ms. A try fails if it reaches a process of the service
- * that does not hold the terminal.
- */
+/** Tries to attach, and the pause in ms; a try fails at a process that does not hold the terminal. */
 const [TRIES, PAUSE] = [20, 500]
 
-/** Adds the command `aps terminal`, which attaches the user's own terminal to a shell on a target (a machine on which commands run). */
 export function addTerminalCommand (program: Command, cli: Cli): void {
   program.command('terminal').description('type into a shell on a target; Ctrl-] leaves it, and it stays open for half an hour')
     .argument('[target]', 'where the shell runs, as the operator\'s file names it')
@@ -60,7 +55,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   let reason: string | undefined
   let stopTyping = (): void => {}
   let hasInputEnded = false
-  // The service shows nothing that a terminal answers. The user's own terminal does not rely on that: what it answered would be typed into the shell.
+  // Not relied on: what the user's own terminal answered would be typed into the shell.
   const filter = new SequenceFilter()
   const modes = new TerminalModes()
   const type = (keys: string): void => { if (keys === LEAVE) socket.close(); else send({ type: 'data', data: keys }) }
@@ -68,7 +63,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
     modes.see(text)
     void output.raw(text)
   }
-  /** If stdin is no terminal, its end also ends the shell, as the end of a script does. */
+  /** Without a terminal, the end of stdin also ends the shell, as in a script. */
   const endShell = (): void => {
     hasInputEnded = true
     type(END)
@@ -82,8 +77,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
       case 'terminal':
         if (id === '') stopTyping = pass(stdin, type, endShell)
         id = textOf(frame['terminalId'])
-        // A shell that was busy when its input ended may never get `END`: a program can read it, and a terminal that leaves line mode drops it.
-        // So `END` is typed again whenever the shell reads a line.
+        // A busy shell may never get `END`: a program can read it, or leave line mode. So it is typed at each prompt.
         if (hasInputEnded && READING.includes(textOf(frame['state']))) type(END)
         break
       case 'close':
@@ -104,7 +98,7 @@ async function sitAt (first: JsonObject, { api, output, stdin }: Seat): Promise<
   } finally {
     stopResizes()
     stopTyping()
-    // A program that runs on may have taken the whole screen and the mouse; the user's own shell gets them back.
+    // A program that runs on may have taken the screen and the mouse; the user's shell gets them back.
     await output.raw(modes.text(true))
   }
   if (failure !== undefined) throw failure
@@ -128,11 +122,7 @@ async function opened (api: ApiClient): Promise<WebSocket> {
   return socket
 }
 
-/**
- * Sends what the user types to the service's terminal, without waiting for the end of a line.
- * @param onEnd called when stdin ends, as it does if stdin is no terminal
- * @returns a function that stops the sending
- */
+/** Without waiting for the end of a line. @returns stops the sending */
 function pass (stdin: Seat['stdin'], type: (keys: string) => void, onEnd: () => void): () => void {
   const decoder = new TextDecoder()
   let lastTyped = '\n'
@@ -144,7 +134,7 @@ function pass (stdin: Seat['stdin'], type: (keys: string) => void, onEnd: () => 
     lastTyped = text.at(-1) ?? lastTyped
   }
   const end = (): void => {
-    // As in a script, the last line also runs without a line break at its end.
+    // As in a script, the last line also runs without a line break.
     if (lastTyped !== '\n' && lastTyped !== '\r') type('\r')
     onEnd()
   }

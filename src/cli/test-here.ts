@@ -11,7 +11,6 @@ import { openHere } from './local-folder.ts'
 import { listOf, objectOf } from './api-client.ts'
 import type { Case, RunOne } from './test-suites.ts'
 
-/** A service that serves one folder. It is open while the folder's tests run. */
 export interface Bench {
   readonly run: RunOne
   close (): Promise<void>
@@ -58,7 +57,7 @@ export async function testHere (
   }
 }
 
-/** Reads a test case from its JSON. @throws CliError */
+/** @throws CliError */
 function readCase (id: string, { value, name }: Case): TestCase {
   try {
     return parseTests([value])[0] as TestCase
@@ -68,10 +67,7 @@ function readCase (id: string, { value, name }: Case): TestCase {
   }
 }
 
-/**
- * The recorded calls of tools for a test case, as a part of a bundle (a recorded render); `undefined` for a case that names none. The test
- * reads nothing else of a bundle.
- */
+/** The test reads nothing else of a bundle. */
 function knownOf ({ known }: Case): Pick<Bundle, 'tools'> | undefined {
   if (known === undefined) return undefined
   const calls = listOf(objectOf(known)['tools']).map(objectOf).filter(({ tool }) => typeof tool === 'string')

@@ -3,16 +3,13 @@ import { annotationOf } from './lint-format.ts'
 import type { Output } from './output.ts'
 import type { CaseReport } from './test-suites.ts'
 
-/** The form of test results: for people, for programs, for build servers that read JUnit XML, or as annotations of GitHub's workflows. */
 export type TestFormat = 'text' | 'json' | 'junit' | 'github'
 
-/** Prints the result of one case as soon as it has run, if the user wants the form `text`, or `github`, which shows failed cases only. */
 export async function printReport (report: CaseReport, format: TestFormat, output: Output): Promise<void> {
   if (format === 'text') return await printLines(report, output)
   if (format === 'github' && !report.pass) await output.text(annotation(report))
 }
 
-/** Prints the results of all cases, if the user wants the form `junit` or `json`, which is one document. */
 export async function printReports (reports: readonly CaseReport[], format: TestFormat, output: Output): Promise<void> {
   if (format === 'junit') return await output.text(junitOf(reports))
   if (format !== 'json') return
@@ -41,7 +38,6 @@ function annotation ({ id, testCase: { name, place }, failures }: CaseReport): s
   })
 }
 
-/** The results of tests as JUnit XML, which most build servers read. Each prompt is a suite, each of its tests a case. */
 function junitOf (reports: readonly CaseReport[]): string {
   const suites = [...grouped(reports)].map(([id, cases]) => suiteOf(id, cases)).join('')
   return `<?xml version="1.0" encoding="UTF-8"?>
@@ -66,7 +62,6 @@ function counts (reports: readonly CaseReport[]): string {
   return `tests="${reports.length}" failures="${failures}" errors="${errors}" time="${seconds(reports.reduce((sum, { durationMs }) => sum + durationMs, 0))}"`
 }
 
-/** Whether the prompt of a case could not be rendered or answered, so that there was nothing to check. */
 function isError ({ result }: CaseReport): boolean {
   return result['error'] !== undefined
 }
@@ -86,7 +81,7 @@ function seconds (milliseconds: number): string {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', '\n': '&#10;', '\t': '&#9;', '\r': '&#13;' }
 
-/** Escapes a text for XML. Control characters that XML 1.0 cannot represent become U+FFFD. */
+/** XML 1.0 cannot represent some control characters: they become U+FFFD. */
 function escaped (text: string): string {
   return text.toWellFormed().replaceAll(/[&<>"\n\t\r]/g, character => ENTITIES[character] ?? '').replaceAll(/[\p{Cc}\ufffe\uffff]/gu, '\ufffd')
 }

@@ -9,28 +9,22 @@ import { readFolder } from './folder.ts'
 import { usageError } from './output.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-/** The tests of one prompt. */
 export interface Suite {
-  /** The id of the prompt. */
   readonly id: string
   readonly cases: readonly Case[]
 }
 
-/** One test case, and the place where it is written. */
 export interface Case {
-  /** The case, as it is written in its file. */
   readonly value: JsonObject
-  /** The name of the case in reports. */
   readonly name: string
-  /** The place of the case, with the path as the user reaches the file; left out for a case that a service has stored. */
+  /** As the user reaches the file; left out for a stored case. */
   readonly place?: { readonly file: string, readonly line: number, readonly column: number }
-  /** The content of the file with recorded tool calls that the case names; left out if it names none. */
   readonly known?: Json
 }
 
 const TESTS = ENTRY_KINDS.find(({ key }) => key === 'tests') as EntryKind
 
-/** The test cases in the files of a folder. @param warn called about files that are not read @throws CliError */
+/** @throws CliError */
 export async function suitesOf (folder: string, warn: (message: string) => void): Promise<readonly Suite[]> {
   const { root, entries, problems } = await readFolder(folder, warn, [TESTS])
   if (problems.length > 0) throw usageError(`aps lint says more of what cannot be read:\n${problems.join('\n')}`)
@@ -48,7 +42,7 @@ export async function suitesOf (folder: string, warn: (message: string) => void)
   }))
 }
 
-/** The test cases that a service has stored. @param ids of the prompts; empty for all prompts @throws CliError */
+/** @param ids empty for all prompts @throws CliError */
 export async function storedSuites (ids: readonly string[], api: ApiClient): Promise<readonly Suite[]> {
   const wanted = ids.length > 0 ? ids : (await api.list('/api/tests', { limit: '1000' })).map(textOf)
   const suites: Suite[] = []
@@ -60,10 +54,7 @@ function caseOf (value: JsonObject, index: number): Case {
   return { value, name: textOf(value['description']) || `case ${index + 1}` }
 }
 
-/**
- * The content of the file with recorded calls of tools that a case names. @param root the folder, a path without symbolic links
- * @throws CliError
- */
+/** @param root without symbolic links @throws CliError */
 async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise<Json | undefined> {
   const name = textOf(tools)
   if (['stub', 'live', ''].includes(name)) return undefined
@@ -76,29 +67,24 @@ async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise
   }
 }
 
-/** The most test cases that run at the same time. */
 const AT_A_TIME = 8
 
-/** Runs one test case of a prompt. Its result has the form of the reply of `POST /api/prompts/{id}/tests/run`. */
 export type RunOne = (id: string, testCase: Case) => Promise<JsonObject>
 
-/** The result of one case. */
 export interface CaseReport {
   readonly id: string
   readonly testCase: Case
   readonly pass: boolean
-  /** The reasons why the case failed, a line each. */
   readonly failures: readonly string[]
   readonly durationMs: number
-  /** The reply of the service for the case. */
   readonly result: JsonObject
 }
 
-/** Runs all test cases. @param onReport called for each case in the order of the suites, as soon as it and all before it have run */
+/** @param onReport in the order of the suites, each once it and all before it have run */
 export async function runSuites (suites: readonly Suite[], run: RunOne, onReport: (report: CaseReport) => Promise<void>): Promise<readonly CaseReport[]> {
   const limit = pLimit(AT_A_TIME)
   const running = suites.flatMap(({ id, cases }) => cases.map(testCase => limit(async () => reportOf(id, testCase, await run(id, testCase)))))
-  // An error that would make every case fail, such as an unreachable service, cancels the cases that have not begun.
+  // An error that would make every case fail cancels the cases that have not begun.
   void Promise.all(running).catch(() => { limit.clearQueue() })
   const reports: CaseReport[] = []
   for (const each of running) {

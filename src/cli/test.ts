@@ -7,7 +7,6 @@ import { type Suite } from './test-suites.ts'
 
 interface TestOptions { readonly server?: true, readonly trust?: true, readonly label?: string, readonly format: TestFormat }
 
-/** Adds `aps test`, which runs the test cases of prompts. */
 export function addTestCommand (program: Command, cli: Cli): void {
   program.command('test').description('run the tests of prompts; ends with 1 when one fails')
     .argument('[what...]', 'a folder, whose tests are run on its prompts; or ids of prompts, such as review.short@9, whose tests a service has (default: ".")')

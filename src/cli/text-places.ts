@@ -2,7 +2,6 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, 
 import { type TextPlace } from '../base/json.ts'
 import { type JsonPath } from '../base/json-places.ts'
 
-/** The place that a diagnostic names: a path into the value of an entry, or a line and a column of one of the entry's texts. */
 export interface ValuePlace {
   readonly field?: JsonPath
   readonly messageIndex?: number
@@ -12,17 +11,12 @@ export interface ValuePlace {
   readonly column?: number
 }
 
-/** The paths at which a file can have the text of a prompt that is only one text. A diagnostic of such a prompt has no `messageIndex`. */
+/** A diagnostic of a prompt that is only one text has no `messageIndex`. */
 const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }
 
-/**
- * Makes a function that finds the place of a diagnostic in a JSON or YAML file.
- * @param text the content of the file
- * @returns the function; `within` is the path to the prompt, if the prompt is only a part of the file, as in an extension's file. For a
- * place that the file does not have, the function gives the nearest value above it, or the beginning of the file
- */
+/** A missing place gives the nearest value above, or the file's beginning. @param within the path to a prompt in an extension */
 export function createPlaceFinder (text: string): (place: ValuePlace, within?: JsonPath) => TextPlace {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, intAsBigInt: true, uniqueKeys: false, logLevel: 'silent' })
@@ -57,14 +51,14 @@ export function createPlaceFinder (text: string): (place: ValuePlace, within?: J
   }
 }
 
-/** Converts a line and a column of a text, both counted from 1, into an offset. */
+/** Line and column count from 1. */
 function offsetIn (text: string, line: number, column: number): number {
   let offset = 0
   for (let each = 1; each < line; each++) offset = text.indexOf('\n', offset) + 1
   return offset + column - 1
 }
 
-/** Converts an offset in a value into an offset in the value's quoted YAML text, where an escape takes several characters. */
+/** In quoted YAML an escape takes several characters. */
 function quotedOffset (source: string, wanted: number): number {
   const escape = source.startsWith('"') ? /\\(?:x..|u....|U........|[^])/y : /''/y
   let offset = 1
@@ -86,7 +80,7 @@ function nodeAt (from: unknown, path: JsonPath): Node | undefined {
   return (node ?? undefined) as Node | undefined
 }
 
-/** Finds the offset of the value at a path (for a member of an object, of the member's name) or, if there is none, of the nearest value above. */
+/** Or the nearest value above; for a member, the offset of its name. */
 function deepest (from: unknown, path: JsonPath): number {
   for (let length = path.length; length > 0; length--) {
     const above = nodeAt(from, path.slice(0, length - 1))

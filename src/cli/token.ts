@@ -5,7 +5,6 @@ import { ROLES } from '../access/caller.ts'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 
-/** What each limit of a token is given as, for `--help`. */
 const LIMITS: Readonly<Record<Extra, string>> = {
   prompts: '<pattern|pattern>',
   environs: '<pattern|pattern>',
@@ -17,10 +16,7 @@ const LIMITS: Readonly<Record<Extra, string>> = {
   tokens: '<count>'
 }
 
-/**
- * Adds `aps token ROLE...`, which makes a token, and the line of `API_TOKENS` by which a service knows it. The token itself is shown once and kept
- * nowhere.
- */
+/** The token is shown once and kept nowhere. */
 export function addTokenCommand (program: Command, cli: Cli): void {
   const command = program.command('token').description('make a token, and the line of API_TOKENS by which a service knows it')
     .argument('<role...>', `what its caller may do: ${ROLES.join(', ')}`)
@@ -40,7 +36,7 @@ export function addTokenCommand (program: Command, cli: Cli): void {
   })
 }
 
-/** Refuses what the service would refuse, in the service's words. */
+/** In the service's words. */
 function checkLine (line: string): void {
   try {
     parseTokens(line, { requests: undefined, tokens: undefined })

@@ -1,7 +1,7 @@
 /** The largest server-sent event that is read, in UTF-16 units. */
 const MAX_EVENT = 16 * 1024 * 1024
 
-/** Yields the data of each server-sent event in a body as soon as it arrives; comments are skipped. When the reader stops early, the body is cancelled. */
+/** Yields the data of each server-sent event as soon as it arrives; when the reader stops early, the body is cancelled. */
 export async function * readEvents (body: ReadableStream<Uint8Array>): AsyncGenerator<string, void> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
@@ -11,7 +11,7 @@ export async function * readEvents (body: ReadableStream<Uint8Array>): AsyncGene
       const { done, value } = await reader.read()
       if (done) return
       held += decoder.decode(value, { stream: true })
-      // If the text ends in CR, the LF of a CR LF is perhaps still on its way, so that CR does not end an event yet.
+      // A CR at the end may be the first half of a CR LF, so it does not end an event yet.
       const events = held.split(/\r\n\r\n|\n\n|\r\r(?!$)/)
       held = events.pop() ?? ''
       if (held.length > MAX_EVENT) throw new RangeError(`an event is larger than ${MAX_EVENT} characters`)
@@ -22,7 +22,6 @@ export async function * readEvents (body: ReadableStream<Uint8Array>): AsyncGene
   }
 }
 
-/** The data of one server-sent event, its `data` lines joined; `undefined` for an event without any. */
 function dataOf (event: string): string | undefined {
   const lines = event.split(/\r\n|\r|\n/).filter(line => line.startsWith('data:'))
   return lines.length === 0 ? undefined : lines.map(line => line.slice(5).replace(/^ /, '')).join('\n')
@@ -48,14 +47,14 @@ export interface ClientOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Chooses the version of a prompt that a call gets. If nothing is chosen, the call gets the version that the service gives to this caller by default. */
+/** Chooses the version of a prompt that a call gets. @default the version that the service gives to this caller */
 export interface ReleaseChoice {
-  /** A label (a name for a version of the prompt), such as `production`: the call gets the version to which the label points now. */
+  /** A label, such as `production`: the call gets the version to which it points now. */
   readonly label?: string | undefined
   readonly version?: number | undefined
-  /** A key, such as the id of a user. If a label points to several versions, each for a share of the calls, the same key always gets the same version. */
+  /** Such as a user's id: the same key always gets the same version where a label is divided among several. */
   readonly key?: string | undefined
-  /** The revision (a hash of the prompt's content) that the prompt must have. If it has another one, the call fails with `PROMPT_REVISION`. */
+  /** The hash that the prompt's content must have; with another one the call fails with `PROMPT_REVISION`. */
   readonly revision?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -63,7 +62,6 @@ export interface ReleaseChoice {
 /** A message of a conversation with a model. */
 export interface ChatMessage {
   readonly role: string
-  /** The content of the message: a text, or parts such as texts and pictures. */
   readonly content?: string | readonly MessagePart[] | null
   readonly [field: string]: unknown
 }
@@ -76,7 +74,7 @@ export type MessagePart =
   | { readonly type: 'file', readonly file: { readonly file_data?: string, readonly file_id?: string, readonly filename?: string } }
 
 export interface RenderOptions extends ReleaseChoice {
-  /** The conversation so far. It takes the place of the prompt's `placeholder: history`; without one it comes after the prompt's own messages. */
+  /** The conversation so far; takes the place of `placeholder: history`, else comes after the prompt's own messages. */
   readonly messages?: readonly ChatMessage[] | undefined
 }
 
@@ -89,19 +87,18 @@ export interface ChatOptions extends RenderOptions {
 /** Which version of a prompt a result comes from, as the reply's headers `x-prompt-…` say. */
 export interface Release {
   readonly revision: string | undefined
-  /** The number of the version; `undefined` when the service has not recorded the prompt's content as a version. */
+  /** `undefined` when the service has not recorded the prompt's content as a version. */
   readonly version: number | undefined
   readonly label: string | undefined
 }
 
-/** A rendered prompt. */
 export interface Rendered {
   /** The rendered text, if the prompt is a single text, else the messages. */
   readonly prompt: string | readonly ChatMessage[]
   readonly release: Release
 }
 
-/** The type of an answer that is read as JSON; `unknown` for a prompt that declares no schema for its answers. */
+/** `unknown` for a prompt that declares no schema for its answers. */
 type ValueOf<Returns> = string extends Returns ? unknown : Returns
 
 /** The answer of a model while it is being written: its pieces of text, which can be read only once. */
@@ -111,7 +108,7 @@ export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   readonly finishReason: string | undefined
   /** The words in which the model refuses, once the answer was read; empty when it does not refuse. */
   readonly refusal: string
-  /** Reads the rest of the answer. @returns the whole text */
+  /** Reads the rest of the answer. */
   text (): Promise<string>
   /**
    * Reads the rest of the answer, and parses the whole as JSON, for a prompt with `structured: true`.
@@ -120,7 +117,6 @@ export interface ChatAnswer<Returns> extends AsyncIterable<string> {
   value (): Promise<ValueOf<Returns>>
 }
 
-/** The arguments of a call after the prompt's id. The variables are optional if no variable is required. */
 type Arguments<Variables, Options> = Record<never, never> extends Variables ? [variables?: Variables, options?: Options] : [variables: Variables, options?: Options]
 
 /** Calls the prompts of a service, with types. A call throws `PromptShellError` when the service refuses it, and whatever `fetch` throws. */
@@ -216,13 +212,11 @@ function answerOf<Returns> (response: Response): ChatAnswer<Returns> {
   }
 }
 
-/** What is known at the end of an answer. */
 interface AnswerEnd { finishReason: string | undefined, refusal: string }
 
-/** The reasons by which APIs say that a limit or a filter has ended an answer. */
 const CUT: ReadonlySet<string> = new Set(['length', 'max_tokens', 'model_length', 'content_filter'])
 
-/** The JSON in an answer that has a fence around it, of a model that was told to write none. */
+/** Takes the JSON out of a fence, which models write even when told not to. */
 function unfenced (text: string): string {
   return /^\s*```[^\n]*\n([^]*)\n```\s*$/.exec(text)?.[1] ?? text
 }

@@ -4,11 +4,7 @@ const milliseconds = (options: { description: string, default: number, minimum?:
   Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })
 const optional = (options: { description: string, writeOnly?: boolean, fromFolder?: true }) => Type.String({ default: '', ...options })
 
-/**
- * The schema of the service's environment variables, each with its default and what it is for. The type `Config`, the checks at start, `.env.example`
- * and the table in docs/configuration.md all come from it. A variable that is marked `fromFolder` runs nothing, reads no file and says nowhere where to
- * connect: a command that only checks a folder takes it from the folder's `.env`, whoever wrote that.
- */
+/** The source of `Config`, checks, `.env.example` and docs/configuration.md. `fromFolder`: harmless, even from a stranger's `.env`. */
 export const configSchema = Type.Object({
   REDIS_URL: optional({ description: 'Redis with the registrations: `redis://[user:password@]host:port/db`, `redis+sentinel://[user:password@]host:port,host:port/master/db` or `redis+cluster://[user:password@]host:port,host:port`, with `rediss` for TLS; this or `STORE_DIR` is required.', writeOnly: true }),
   REDIS_SENTINEL_PASSWORD: optional({ description: 'Password that the Sentinels ask for.', writeOnly: true }),

@@ -2,7 +2,7 @@ import { Ajv } from 'ajv'
 import { fixedValidators } from '../base/published-schema.ts'
 import { configSchema } from './config-schema.ts'
 
-// The schema is the project's own, so the compiler need not check it against the metaschema at every start.
+// The schema is the project's own, so it need not be checked against the metaschema at every start.
 const ajv = new Ajv({
   allErrors: true,
   coerceTypes: true,
@@ -15,5 +15,5 @@ const ajv = new Ajv({
 })
 ajv.addSchema(configSchema, 'config')
 
-/** The function that checks the configuration. The build replaces this module by code that was generated beforehand. */
+/** The build replaces this module by code that was generated beforehand. */
 export const validators = fixedValidators(ajv, { config: 'config' })

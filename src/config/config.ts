@@ -6,18 +6,14 @@ import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
 import { isLabel, LATEST } from '../registry/kinds/release-record.ts'
 
-/** The checked configuration of the service, from its environment variables; `''` means that a variable is not set. */
+/** `''` means that a variable is not set. */
 export type Config = Readonly<Static<typeof configSchema>>
 
-/** The error that the service cannot start, because an environment variable has a wrong value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/**
- * Reads the configuration from environment variables. An empty variable counts as not set.
- * @throws ConfigError that names the variable, the expected value and the actual value
- */
+/** An empty variable counts as not set. @throws ConfigError that names the variable, the expected value and the actual value */
 export function loadConfig (environment: Readonly<Record<string, string | undefined>>): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
   const isConfig = validators.config() as ValidateFunction<Config>
@@ -32,10 +28,7 @@ export function loadConfig (environment: Readonly<Record<string, string | undefi
   return config
 }
 
-/**
- * Checks that the service is not open to other machines by an oversight: without tokens it must listen on a loopback address, or `AUTH=off` must say
- * that everyone may call.
- */
+/** Nothing is open by an oversight: without tokens, a loopback address, or `AUTH=off` to say that everyone may call. */
 function checkAccess (config: Config): void {
   const { HOST, AUTH, API_TOKENS: tokens, API_TOKENS_FILE: file } = config
   if (tokens !== '' && file !== '') throw new ConfigError('API_TOKENS and API_TOKENS_FILE: expected one of them, got both')
@@ -55,15 +48,13 @@ function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config):
   if (wrong !== undefined) throw new ConfigError(`${wrong[0] as string}: expected names of labels such as production, got "${wrong[1] as string}"`)
 }
 
-/** The names in a list that is separated by commas. */
 export function labelsIn (text: string): readonly string[] {
   return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
-/** The types of message parts, other than texts, for which the operator can configure a number of tokens. */
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
 
-/** Reads `MEDIA_TOKENS`: how many tokens a picture, a sound or a file counts as. @throws ConfigError */
+/** @throws ConfigError */
 export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
   return new Map(labelsIn(text).map(each => {
     const [, type = '', tokens] = /^([a-z_]+)\s*=\s*(\d{1,9})$/.exec(each) ?? []
@@ -72,12 +63,10 @@ export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
   }))
 }
 
-/** Whether callers must have a token. */
 export function asksForTokens ({ API_TOKENS: tokens, API_TOKENS_FILE: file }: Pick<Config, 'API_TOKENS' | 'API_TOKENS_FILE'>): boolean {
   return tokens !== '' || file !== ''
 }
 
-/** Whether an address can be reached from this machine only. */
 export function isLoopback (host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
@@ -99,7 +88,7 @@ function checkModel ({ LLM_BASE_URL, AI_KOSMOS_MODEL_BASE_URL, LLM_API_KEY: key,
   }
 }
 
-/** An address without its secret parts, for a message: the part before an "@" and the query are cut off, since a password can be in them. */
+/** A password can be before an "@" or in the query, so both are cut off. */
 function withoutSecrets (address: string): string {
   return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').split(/[?#]/, 1).join()
 }

@@ -4,18 +4,15 @@ import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.
 import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 
-/** The greatest size of the operator's file, in bytes. */
+/** In bytes. */
 const MAX_BYTES = 1024 * 1024
 
-/** Matches the pattern of a command when its last word ends in a star but is no star alone, such as `git*`. */
 const HALF_STAR = /[^ \t]\*[ \t]*$/
 
-/** The error that the operator's file cannot be used. Its message names the place, what was expected and what was found. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
 
-/** The operator's file after it was checked against `jsonschema/operator.json`. Targets and rules still refer to workspaces and targets by name. */
 interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
   readonly targets?: Readonly<Record<string, LocalEntry | SshEntry>>
@@ -56,10 +53,9 @@ interface SshEntry extends TerminalEntry, Pick<SshTarget, 'type' | 'host' | 'use
   readonly auto?: boolean
 }
 
-/** Makes the error that refuses a part of the operator's file. @param path the path of the part */
 type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => OperatorError
 
-/** Reads and parses `OPERATOR_FILE`. @throws OperatorError that names the file and the line */
+/** @throws OperatorError that names the file and the line */
 export function readOperator (path: string): OperatorFile {
   try {
     const { size } = statSync(path)
@@ -70,11 +66,7 @@ export function readOperator (path: string): OperatorFile {
   }
 }
 
-/**
- * Parses the operator's file from YAML or JSON, and checks that the folders and keys named in the file exist.
- * @param base the folder from which relative paths in the file start
- * @throws OperatorError that names the line
- */
+/** YAML or JSON; relative paths start from `base`, and named folders and keys must exist. @throws OperatorError that names the line */
 export function parseOperator (text: string, base: string): OperatorFile {
   const checked = checkedDocument(text)
   const refuse: Refuse = (path, expected, got) =>
@@ -85,8 +77,7 @@ export function parseOperator (text: string, base: string): OperatorFile {
   const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
     const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
     if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
-    // A last word such as `push*` would match only that one word. Most people who write it also mean all words that follow, and would get a rule that
-    // denies less than it seems to.
+    // `push*` matches one word only; most who write it mean all that follow, and would get a rule that denies less than it seems to.
     if (HALF_STAR.test(command)) {
       throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
     }
@@ -112,7 +103,7 @@ function workspaceOf (
   const place = ['workspaces', name]
   const folder = resolve(base, path)
   if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
-  // The path has no symbolic links, so that its beginning shows whether another path lies inside.
+  // Without symbolic links, its beginning shows whether another path lies inside.
   const root = realpathSync(folder)
   for (const [log, file] of Object.entries(logs)) {
     if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
@@ -145,7 +136,7 @@ interface OperatorContext {
 
 function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
   const place = ['targets', name]
-  // A name must not look like a terminal's id, because a skill is started with the name of a target or the id of a terminal.
+  // A skill is started with the name of a target or the id of a terminal, so a name must not look like an id.
   if (/^[0-9a-f]{32}$/.test(name)) throw refuse(place, 'a name that is no id of a terminal', name)
   const terminals = { mayOpenTerminal: entry.terminal === true, isRecorded: entry.record === true }
   if (entry.type === 'local') {
@@ -174,7 +165,7 @@ function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspace
   }
 }
 
-/** Whether an environment variable configures the service. The value of such a variable can be a secret, so commands must not get it. */
+/** Its value can be a secret, so commands must not get it. */
 function isOfTheService (variable: string): boolean {
   return Object.hasOwn(configSchema.properties, variable) || variable.startsWith('TOOL_SECRET_')
 }

@@ -3,33 +3,26 @@ import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 import { asksForTokens, type Config, ConfigError, isLoopback } from './config.ts'
 import { NOTHING_OFFERED, type OperatorFile } from './operator.ts'
 
-/**
- * A file or folder that belongs to the service itself. Whoever can write it could change what the service does, and whoever can read it could learn
- * secrets.
- */
+/** Whoever can write it could change what the service does, and whoever can read it could learn secrets. */
 export interface OwnFile {
-  /** The name of the environment variable (or the place in the operator's file) that names the path, for error messages. */
+  /** Or the place in the operator's file, for error messages. */
   readonly variable: string
   readonly path: string
-  /** Whether everything below the path belongs to the service, too. */
   readonly isFolder: boolean
-  /** Whether everybody is allowed to read the file, also programs in a sandbox. */
+  /** Everybody may read the file, also programs in a sandbox. */
   readonly isPublic: boolean
 }
 
-/** The files and folders of the service that its configuration does not name directly. */
 export interface OwnPlaces {
-  /** The folder in which sessions are kept, if they are kept in one. */
   readonly sessions: string | undefined
   readonly operator: OperatorFile
-  /** The socket of an SSH agent, which has private keys; `undefined` or `''` when there is none. */
+  /** The agent has private keys; `undefined` or `''` when there is none. */
   readonly agent: string | undefined
 }
 
-/** The greatest number of symbolic links that are followed in one path; Linux has the same bound. */
+/** In one path; Linux has the same bound. */
 const MAX_LINKS = 40
 
-/** Lists all files and folders that belong to the service itself, among them each file that a variable with a name ending in `_FILE` names. */
 export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: OwnPlaces): OwnFile[] {
   const files = Object.entries(config).flatMap(([variable, value]) =>
     variable.endsWith('_FILE') && typeof value === 'string' && value !== '' ? [fileOf(variable, value)] : []
@@ -46,12 +39,7 @@ export function ownFilesOf (config: Config, { sessions, operator: { targets }, a
   ]
 }
 
-/**
- * Refuses a workspace if one of the service's own files, or a symbolic link on the way to such a file, lies in it. A command could replace the file
- * or the link, and no sandbox protects them if the folder around them can be moved. A workspace inside a folder of the service is refused, too, and
- * what a workspace lets commands read if it holds one of the files.
- * @throws ConfigError that names the variable, the file and the workspace
- */
+/** A command could replace such a file or a link to it, which no sandbox prevents if the folder can be moved. @throws ConfigError */
 export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly OwnFile[]): void {
   for (const { variable, path, isFolder, isPublic } of files) {
     const places = placesOf(path)
@@ -73,10 +61,7 @@ export function refuseOwnFilesIn ({ workspaces }: OperatorFile, files: readonly 
   }
 }
 
-/**
- * Lists all paths that are visited when a path is resolved, with all symbolic links followed; the last one is where the path ends. Whoever can write
- * at one of them can exchange the file. A part that does not exist yet counts as it is written.
- */
+/** The last is where the path ends; whoever can write at one of them can exchange the file. A missing part counts as written. */
 export function placesOf (path: string): string[] {
   const places: string[] = []
   let { root: place } = parse(path)
@@ -111,8 +96,7 @@ function linkAt (path: string): string | undefined {
 }
 
 function fileOf (variable: string, path: string): OwnFile {
-  // A file of certificate authorities can be public, since programs in a sandbox trust them, too. The path is not simplified: `..` behind a symbolic
-  // link leads elsewhere than it seems to.
+  // Programs in a sandbox trust authorities, too. Not simplified: `..` behind a symbolic link leads elsewhere than it seems to.
   return { variable, path: isAbsolute(path) ? path : `${process.cwd()}${sep}${path}`, isFolder: false, isPublic: variable === 'TOOL_TLS_CA_FILE' }
 }
 
@@ -124,15 +108,10 @@ function isIn (root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep)
 }
 
-/** The shortest allowed secret, in characters. Shorter ones could be guessed. */
+/** In characters; shorter ones could be guessed. */
 const MIN_LENGTH = 32
 
-/**
- * Reads the secrets with which the logs of sessions are sealed (signed), so that nobody else can write to the logs. New seals are made with the
- * first secret. Seals made with a second secret are still accepted, so that the secret can be changed without losing sessions. The list is empty
- * when none is configured.
- * @throws ConfigError that shows no part of the secrets
- */
+/** The first seals; a second is still accepted, to change it without losing sessions. @throws ConfigError without any of a secret */
 export function readSessionSecrets ({
   SESSION_SECRET: given,
   SESSION_SECRET_FILE: path
@@ -158,7 +137,7 @@ function readFile (path: string): string {
   }
 }
 
-/** Reads what the operator lets sessions reach; nothing without an operator's file. @throws ConfigError */
+/** Nothing without an operator's file. @throws ConfigError */
 export async function readOffered (config: Config): Promise<OperatorFile> {
   if (config.OPERATOR_FILE === '') return NOTHING_OFFERED
   const { readOperator } = await import('./parse-operator.ts')
@@ -172,7 +151,7 @@ export async function readOffered (config: Config): Promise<OperatorFile> {
   return offered
 }
 
-/** Refuses terminals in a service without tokens on a public address: whoever reaches the service could type anything. @throws ConfigError */
+/** On a public address without tokens, whoever reaches the service could type anything. @throws ConfigError */
 function refuseOpenTerminals (config: Config, { targets }: OperatorFile): void {
   const open = [...targets.values()].find(({ mayOpenTerminal }) => mayOpenTerminal === true)
   if (open === undefined || asksForTokens(config) || isLoopback(config.HOST)) return

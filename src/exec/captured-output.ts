@@ -1,15 +1,11 @@
 import { KEPT, type RunOptions, type Stream } from './executor.ts'
 
-/**
- * A clip keeps the beginning and the end of a stream of any length. 60 % of the room that a clip has for bytes are for the beginning. The important
- * parts of a command's output mostly are at these two places.
- */
+/** The important parts of a command's output mostly are at its beginning and its end. */
 export class Clip {
   readonly #head: Buffer
   readonly #tail: Buffer
   #total = 0
 
-  /** Creates an empty clip. @param most how many bytes the clip keeps at most */
   constructor (most: number) {
     const head = Math.floor(most * 0.6)
     this.#head = Buffer.alloc(head)
@@ -19,7 +15,6 @@ export class Clip {
   append (bytes: Buffer): void {
     const toHead = Math.min(bytes.length, Math.max(this.#head.length - this.#total, 0))
     bytes.copy(this.#head, this.#total, 0, toHead)
-    // The tail (the kept end) is a ring buffer. When more bytes come than it holds, only the last of them are copied.
     const { length } = this.#tail
     const from = Math.max(toHead, bytes.length - length)
     const at = (this.#total + from - this.#head.length) % length
@@ -28,7 +23,7 @@ export class Clip {
     this.#total += bytes.length
   }
 
-  /** The kept text, with a note where the middle is missing. Bytes that are not UTF-8 are replaced. */
+  /** Bytes that are not UTF-8 are replaced. */
   text (): string {
     const head = this.#head.subarray(0, Math.min(this.#total, this.#head.length))
     const behind = Math.max(this.#total - this.#head.length, 0)
@@ -40,7 +35,6 @@ export class Clip {
   }
 }
 
-/** Counts the bytes before an incomplete UTF-8 character at the end; all bytes where the last character is complete. */
 function wholeEnd (bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number
@@ -50,14 +44,12 @@ function wholeEnd (bytes: Buffer): number {
   return bytes.length
 }
 
-/** The offset of the first whole UTF-8 character: skips the rest of a character whose first byte is missing. */
 function wholeStart (bytes: Buffer): number {
   let at = 0
   while (at < Math.min(3, bytes.length) && ((bytes[at] as number) & 0xC0) === 0x80) at++
   return at
 }
 
-/** Captures the output of a command: keeps the beginning and the end of each stream, and passes on each piece of output as soon as it comes. */
 export class Captured {
   readonly #clips: Readonly<Record<Stream, Clip>>
   readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }

@@ -5,18 +5,17 @@ import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local
 
 export interface ExecutorsOptions {
   readonly operator: OperatorFile
-  /** The environment variables of the service. Commands get only those that the operator lists, and a few that every command needs. */
+  /** Commands get only what the operator lists, and a few that every command needs. */
   readonly environment: Readonly<Record<string, string | undefined>>
-  /** Files and folders of the service, which no command in a sandbox may see. */
+  /** No command in a sandbox may see these paths. */
   readonly secrets: readonly string[]
-  /** Whether the operator allows commands on this machine when the service itself runs as root. */
   readonly mayRunAsRoot: boolean
-  /** The path of the folder in which the service writes files for terminals' shells on this machine. @default there are no terminals on this machine */
+  /** @default there are no terminals on this machine */
   readonly terminals?: string
   readonly log: Log
 }
 
-/** The executors (objects that run commands) of all targets and workspaces that the operator has configured. Each executor is opened with its first use. */
+/** All targets' and workspaces' executors, each opened with its first use. */
 export class Executors {
   readonly #options: ExecutorsOptions
   readonly #open = new Map<string, Promise<Executor>>()
@@ -25,16 +24,12 @@ export class Executors {
     this.#options = options
   }
 
-  /** The executor for a target (a machine or jailed folder for commands), by the target's name; `undefined` for a name that is not configured. */
   async ofTarget (name: string): Promise<Executor | undefined> {
     const target = this.#options.operator.targets.get(name)
     return target === undefined ? undefined : await this.#opened(`target ${name}`, () => this.#openTarget(target))
   }
 
-  /**
-   * The executor for a workspace (a folder of files), by the workspace's name. Its commands run in a sandbox where sandboxes work on this machine.
-   * `undefined` for a name that the operator has not configured.
-   */
+  /** In a sandbox, where sandboxes work on this machine. */
   async ofWorkspace (name: string): Promise<LocalExecutor | undefined> {
     const workspace = this.#options.operator.workspaces.get(name)
     return workspace === undefined
@@ -42,12 +37,11 @@ export class Executors {
       : await this.#opened(`workspace ${name}`, async () => this.#openLocal(workspace, { sandbox: 'auto', hasNetwork: false }, []))
   }
 
-  /** Closes all executors, and so ends all commands. */
   async close (): Promise<void> {
     await Promise.all(Array.from(this.#open.values(), async opening => { await (await opening.catch(() => undefined))?.close() }))
   }
 
-  /** Gives the executor with this key; the first call with a key opens the executor. All calls with the same key must expect the same type of executor. */
+  /** All calls with the same key must expect the same type of executor. */
   #opened<E extends Executor> (key: string, open: () => Promise<E>): Promise<E> {
     const opening = this.#open.get(key) as Promise<E> | undefined ?? open()
     this.#open.set(key, opening)

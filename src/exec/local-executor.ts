@@ -14,13 +14,13 @@ import {
 } from './executor.ts'
 import { readReport, reportingFolder, SUPERVISOR } from './scripts.ts'
 
-/** The time that a command has to end after SIGTERM, before it gets SIGKILL, in ms. */
+/** In ms, from SIGTERM to SIGKILL. */
 const GRACE = 2000
 
-/** How long to wait for the end of the output streams after a command has ended, in ms. A process outside the command's group can keep the streams open. */
+/** In ms. A process outside the command's group can keep the streams open. */
 const REST = 500
 
-/** The longest report of the supervising script on how a command ended, in characters. The report contains the path of one folder. */
+/** In characters: it has the path of one folder. */
 const MAX_REPORT = 8192
 
 interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
@@ -28,12 +28,7 @@ interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 
   readonly environment: Readonly<Record<string, string>>
 }
 
-/**
- * Runs a program in its own process group, so that all processes that it starts can be ended with it. The group is ended at the timeout,
- * when the signal aborts, and when this process dies.
- * @param words the program and its arguments
- * @throws ExecutorError when the program cannot be started
- */
+/** The process group ends at the timeout, at the abort, and when this process dies. @throws ExecutorError when nothing was started */
 async function runInGroup (words: readonly string[], options: GroupOptions): Promise<Ran> {
   const started = performance.now()
   const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', ...words], {
@@ -50,7 +45,7 @@ async function runInGroup (words: readonly string[], options: GroupOptions): Pro
   stderr.on('data', (bytes: Buffer) => { captured.append('stderr', bytes) })
   let report = ''
   reporting.on('data', (bytes: Buffer) => { report = (report + bytes.toString()).slice(-MAX_REPORT) })
-  // If the supervising script's watcher has closed its end of the pipe first, that is no error.
+  // The watcher may close its end of the pipe first, which is no error.
   lifeline.on('error', () => {})
   const closed = once(child, 'close').catch(() => {})
 
@@ -80,9 +75,8 @@ async function runInGroup (words: readonly string[], options: GroupOptions): Pro
   }
 }
 
-/** Ends a process group at its timeout, or when its signal aborts: by SIGTERM, and by SIGKILL after `GRACE` ms. */
+/** SIGTERM goes first, and SIGKILL after `GRACE` ms. */
 class GroupEnd {
-  /** The reason why the group is being ended; `undefined` while nothing ends the group. */
   cause: 'timeout' | 'cancelled' | undefined
   sent: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'
   readonly #child: ChildProcess
@@ -113,59 +107,48 @@ class GroupEnd {
 
   #send (signal: 'SIGTERM' | 'SIGKILL'): void {
     const { pid, exitCode, signalCode } = this.#child
-    // When the group's leader has ended, the system has perhaps given the group's number to another group, so no signal is sent.
+    // The system has perhaps given the number of an ended leader to another group, so no signal is sent.
     if (pid === undefined || exitCode !== null || signalCode !== null) return
     this.sent = signal
     process.kill(-pid, signal)
   }
 }
 
-/** The most processes of one sandboxed command. The limit needs Linux 5.14 or later, which counts processes for each sandbox, and does not hold for root. */
+/** Needs Linux 5.14 or later, which counts processes for each sandbox, and does not hold for root. */
 const MAX_PROCESSES = 2048
 
-/** The settings of a sandbox, in which one command runs. */
 interface Sandbox {
   /** The only folder that can be written, as a path without links. */
   readonly workspace: string
   readonly hasNetwork: boolean
-  /** Files and folders that the operator lets commands read, beside those of the system. */
   readonly readable: readonly string[]
-  /** Files and folders of the service. A program that could see one of them is not run. */
+  /** A program that could see one of these is not run. */
   readonly secrets: readonly string[]
-  /** The home folder of commands, which is empty in the sandbox, and gone afterwards. */
+  /** Empty in the sandbox, and gone afterwards. */
   readonly home: string | undefined
-  /** A folder of the service that programs in the sandbox can read, and the path, below `/tmp`, at which they find it. */
+  /** Readable in the sandbox at `as`, a path below `/tmp`. */
   readonly shown?: { readonly from: string, readonly as: string }
 }
 
-/**
- * What programs in a sandbox see of the system, read-only: programs and their libraries, and those settings that every user may read and that programs
- * need. Nothing else is there, so a secret stays unseen wherever it is renamed to: a file that hides another one is gone when that is replaced.
- */
+/** Nothing else is there, so a secret stays unseen wherever it is renamed to: a mount that hides a file is gone when that is replaced. */
 const SYSTEM = [
   '/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/nix/store', '/gnu/store', '/sys/devices/system', '/etc/ssl/certs', '/etc/ssl/cert.pem',
   '/etc/ssl/openssl.cnf', '/etc/pki/ca-trust', '/etc/pki/java', '/etc/pki/tls/cert.pem', '/etc/pki/tls/certs', '/etc/pki/tls/openssl.cnf'
 ]
 
-/** Matches the files and folders of `/etc` that programs in a sandbox see. */
 const SETTINGS = new RegExp(`^(?:${[
   'passwd', 'group', 'hosts', 'hostname', 'host\\.conf', 'resolv\\.conf', 'nsswitch\\.conf', 'gai\\.conf', 'services', 'protocols', 'networks', 'ld\\.so\\..*',
   'ld-musl-.*\\.path', 'localtime', 'timezone', 'locale.*', 'alternatives', 'ca-certificates.*', 'crypto-policies', 'terminfo', 'inputrc', 'vim', 'gitconfig',
   'mime\\.types', 'magic', 'fonts', 'java-.*', 'python.*', 'perl', 'os-release', '.*-release', 'debian_version', 'shells', 'mtab'
 ].join('|')})$`)
 
-/** The paths below a home folder where programs keep credentials. A folder with one of them can be no workspace, and is not read. */
+/** A folder with one of these can be no workspace, and is not read. */
 const CREDENTIALS = [
   '.ssh', '.gnupg', '.aws', '.azure', '.config/gcloud', '.config/gh', '.docker', '.kube', '.netrc', '.npmrc', '.pypirc', '.git-credentials',
   '.password-store', '.vault-token'
 ]
 
-/**
- * Makes the argument list that runs a program in a sandbox of bubblewrap. The program sees the workspace, which it can write, an empty `/tmp` and home,
- * the system, and what the operator lets it read. It sees no processes outside of the sandbox, has no capabilities, and has no network unless the
- * settings allow it. When the sandbox's first process ends, all others end too.
- * @throws ExecutorError when something that has to stay unseen lies in what the program would see
- */
+/** No processes outside, no capabilities, no network unless allowed. @throws ExecutorError when the program would see a secret */
 async function sandboxed (program: readonly string[], sandbox: Sandbox): Promise<string[]> {
   const system = await systemMounts()
   const seen = [sandbox.workspace, ...sandbox.readable, ...system.paths]
@@ -181,7 +164,6 @@ async function sandboxed (program: readonly string[], sandbox: Sandbox): Promise
   return wordsOf(program, sandbox, system.words)
 }
 
-/** The folders of a `PATH` that are there, and that commands in a sandbox do not see. */
 async function unseenFolders (path: string, { workspace, readable }: Pick<Sandbox, 'workspace' | 'readable'>): Promise<string[]> {
   const seen = [workspace, ...readable, ...SYSTEM]
   const folders = [...new Set(path.split(':'))].filter(folder => folder.startsWith('/') && !seen.some(place => isIn(place, folder)))
@@ -193,14 +175,13 @@ function isIn (folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 
-/** The arguments that show the system to a program, and the paths that they show. */
 async function systemMounts (): Promise<{ readonly words: readonly string[], readonly paths: readonly string[] }> {
   const settings = await readdir('/etc').catch(() => [])
   const paths = [...SYSTEM, ...settings.filter(name => SETTINGS.test(name)).map(name => `/etc/${name}`)]
   const mounts = await Promise.all(paths.map(async path => {
     const stats = await lstat(path).catch(() => undefined)
     if (stats === undefined) return []
-    // A file is bound as that to which its link leads; `/bin` and the like stay links into `/usr`.
+    // `/bin` and the like stay links into `/usr`; other files are bound as what their links lead to.
     if (stats.isSymbolicLink() && !path.startsWith('/etc/')) return ['--symlink', await readlink(path), path]
     return ['--ro-bind-try', path, path]
   }))
@@ -210,21 +191,19 @@ async function systemMounts (): Promise<{ readonly words: readonly string[], rea
 function wordsOf (program: readonly string[], { workspace, hasNetwork, readable, home, shown }: Omit<Sandbox, 'secrets'>, system: readonly string[]): string[] {
   return [
     'bwrap', '--unshare-all', ...(hasNetwork ? ['--share-net'] : []), '--die-with-parent', '--cap-drop', 'ALL',
-    // What is mounted later covers this, where a home lies in it.
+    // Later mounts cover this, where a home lies in one.
     ...(home === undefined || !home.startsWith('/') || home === '/' ? [] : ['--tmpfs', home]),
     ...system, '--dev', '/dev', '--proc', '/proc',
-    // `/run` and `/tmp` contain sockets of daemons. A program can use a socket even where files are read-only, and Docker's socket gives it the
-    // rights of root. `/run/systemd/resolve` stays visible, because host names are looked up with it.
+    // Sockets in `/run` and `/tmp` (Docker's gives root) work even read-only; host names are looked up with `/run/systemd/resolve`.
     '--tmpfs', '/run', '--ro-bind-try', '/run/systemd/resolve', '/run/systemd/resolve', '--tmpfs', '/tmp',
     ...readable.flatMap(path => ['--ro-bind', path, path]),
     ...(shown === undefined ? [] : ['--ro-bind', shown.from, shown.as]),
-    // The workspace is mounted last: perhaps it lies in a folder of an earlier mount.
+    // Mounted last: perhaps it lies in a folder of an earlier mount.
     '--bind', workspace, workspace, '--remount-ro', '/',
     '--', '/bin/sh', '-c', `ulimit -u ${MAX_PROCESSES} 2>/dev/null || ulimit -p ${MAX_PROCESSES} 2>/dev/null; exec "$@"`, 'sh', ...program
   ]
 }
 
-/** Tests whether bubblewrap, which makes sandboxes, works on this machine. @returns `undefined` if so, else the reason why not */
 export async function whyNoSandbox (): Promise<string | undefined> {
   const { words: system } = await systemMounts()
   const [program, ...words] = wordsOf(['true'], { workspace: '/tmp', hasNetwork: false, readable: [], home: undefined }, system)
@@ -236,30 +215,26 @@ export async function whyNoSandbox (): Promise<string | undefined> {
 }
 
 export interface LocalExecutorOptions {
-  /** The folder that commands are jailed to, as a path without links. */
+  /** A path without links. */
   readonly workspace: string
   readonly sandbox: 'auto' | 'required' | 'off'
   readonly hasNetwork: boolean
-  /** The whole environment of commands; they get no other variable. */
+  /** The whole environment: commands get no other variable. */
   readonly environment: Readonly<Record<string, string>>
-  /** Files and folders that commands in a sandbox can read, beside those of the system. @default none */
   readonly readable?: readonly string[] | undefined
-  /** Files and folders of the service, which no command in a sandbox may see. */
+  /** No command in a sandbox may see these paths. */
   readonly secrets: readonly string[]
-  /** Whether the operator allows commands when this process runs as root. */
   readonly mayRunAsRoot: boolean
-  /** The path of the folder in which the service writes files for the shells in terminals. @default there are no terminals */
   readonly terminals?: string | undefined
-  /** Called once, with the reason, when commands run without a sandbox. That happens only if `sandbox` is `auto` and no sandbox works on this machine. */
+  /** Called once, with the reason, if `sandbox` is `auto` and no sandbox works on this machine. */
   readonly onBare?: (reason: string) => void
-  /** Called once when commands run in a sandbox that does not show some folders of `PATH`. */
+  /** Called once. */
   readonly onUnseen?: (folders: readonly string[]) => void
 }
 
-/** The path, in a sandbox, of the folder into which the service writes files for a terminal's shell (see `Pty.putFile`). */
 const SHOWN_FILES = '/tmp/.aps'
 
-/** An executor that runs commands on this machine, in a sandbox if there is one. */
+/** Runs commands on this machine, in a sandbox if there is one. */
 export class LocalExecutor implements Executor {
   readonly #options: LocalExecutorOptions
   readonly #closing = new AbortController()
@@ -275,7 +250,7 @@ export class LocalExecutor implements Executor {
     return await this.runProgram(['/bin/sh', '-c', reportingFolder(command)], options)
   }
 
-  /** Runs a program with its arguments directly, without a shell that would interpret them. @throws ExecutorError when nothing was run */
+  /** Without a shell. @throws ExecutorError when nothing was run */
   async runProgram (program: readonly string[], options: RunOptions): Promise<Ran> {
     const { workspace, environment } = this.#options
     this.#refuseRoot()
@@ -289,7 +264,7 @@ export class LocalExecutor implements Executor {
     this.#running.add(running)
     try {
       const ran = await running
-      // A command can end in a folder outside of the workspace. The next command still begins inside the workspace: where this command began.
+      // A command can end outside of the workspace; the next one still begins inside of it.
       return { ...ran, cwd: await truePathInside(workspace, workspace, ran.cwd ?? cwd) ?? cwd }
     } finally {
       this.#running.delete(running)
@@ -332,17 +307,11 @@ export class LocalExecutor implements Executor {
     await Promise.allSettled(this.#running)
   }
 
-  /** Refuses to run commands while this process is root. @throws ExecutorError unless the operator allows root */
   #refuseRoot (): void {
     if (this.#options.mayRunAsRoot || process.getuid?.() !== 0) return
     throw new ExecutorError('ROOT_REFUSED', 'this service runs as root, and so runs no commands: run it as another user, or set ALLOW_ROOT=true')
   }
 
-  /**
-   * Makes the argument list that runs a program, in a sandbox if there is one.
-   * @param shown a folder of the service that the program must be able to read
-   * @returns `program` itself when there is no sandbox
-   */
   async #wordsFor (program: readonly string[], shown?: Sandbox['shown']): Promise<readonly string[]> {
     const { sandbox, workspace, hasNetwork, readable = [], secrets, environment: { HOME: home, PATH: path = '' }, onBare, onUnseen } = this.#options
     if (sandbox === 'off') return program
@@ -359,24 +328,15 @@ export class LocalExecutor implements Executor {
   }
 }
 
-/** The names of the environment variables that every command gets from the service. The operator can list further ones. */
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
-/**
- * Makes the environment of commands: of the service's own environment only the variables in `ALWAYS` and in the operator's list, so that secrets in
- * other variables stay hidden.
- * @param names the operator's list of variables
- */
+/** Secrets in other variables of the service stay hidden from commands. */
 export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {
   const given = [...ALWAYS, ...names].flatMap(name => service[name] === undefined ? [] : [[name, service[name]] as const])
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', TERM: 'dumb', ...Object.fromEntries(given) }
 }
 
-/**
- * Resolves a path and all its links; `undefined` for a path that does not exist, or that leads out of the root folder.
- * @param root the folder that the path may not leave, as a path without links
- * @param from the folder to which `path` is relative
- */
+/** `undefined` for a path that does not exist, or that leads out of `root`, which has no links. */
 async function truePathInside (root: string, from: string, path: string): Promise<string | undefined> {
   try {
     const real = await realpath(resolve(from, path))
@@ -386,7 +346,7 @@ async function truePathInside (root: string, from: string, path: string): Promis
   }
 }
 
-/** Makes a function that reads folders below a root, by paths relative to the root. The function follows no links, so it never leaves the root. */
+/** Follows no links, so it never leaves the root. */
 function readFolderInside (root: string): ReadFolder {
   return async path => {
     let folder = await OpenFolder.open(root).catch(() => undefined)

@@ -7,32 +7,26 @@ import { makePrivateFolder, PRIVATE_FILE } from '../base/durable-files.ts'
 import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './executor.ts'
 import { beginShell, MARKER, sessionKillScript } from './scripts.ts'
 
-/** The longest wait for a killed shell to end, in ms. */
+/** In ms. */
 const PATIENCE = 4000
 
-/** The place in which a shell on this machine begins: its folder, environment and sandbox. */
 export interface LocalPlace {
-  /** The folder in which the shell begins, as a path without links. */
+  /** A path without links. */
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
-  /** The path of the folder in which each terminal has a subfolder, for files that the service writes for the terminal's shell. */
   readonly state: string
-  /** Makes the argument list that runs a program in this place, in the sandbox if there is one. @param files a folder that the program must be able to read */
   readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
 }
 
-/** The argument list that runs a program, possibly in a sandbox. */
 export interface LocalWords {
   readonly words: readonly string[]
   readonly isJailed: boolean
-  /** The path at which the program sees the folder that was passed to `wordsFor` as `files`. */
   readonly files: string
 }
 
-/** The reason, as a client reads it, why this machine has no terminals when the package for them is missing. */
 export const NO_PTYS = 'this machine has none: the optional package @lydell/node-pty is not installed'
 
-/** Loads the package that makes terminals (ptys); `undefined` where it is missing, since it is optional and has no build for some machines. */
+/** The package is optional, and has no build for some machines. */
 export async function loadPtys (): Promise<typeof NodePty | undefined> {
   try {
     return await import('@lydell/node-pty')
@@ -41,12 +35,12 @@ export async function loadPtys (): Promise<typeof NodePty | undefined> {
   }
 }
 
-/** Begins a shell in a terminal on this machine. @throws ExecutorError */
+/** @throws ExecutorError */
 export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }: PtyOptions): Promise<Pty> {
   const { cwd, environment, state, wordsFor } = place
   const ptys = await loadPtys()
   if (ptys === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', NO_PTYS)
-  // The name of the terminal's subfolder begins with this process's id, so that another process can tell whether the subfolder is still used.
+  // By the process id another process can tell whether the subfolder is still used.
   const own = join(state, `${process.pid}-${randomBytes(8).toString('hex')}`)
   await makePrivateFolder(own)
   await removeLeft(state)
@@ -61,7 +55,6 @@ export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }
   }
 }
 
-/** Removes terminals' subfolders that a service process has left behind when it ended. */
 async function removeLeft (state: string): Promise<void> {
   for (const name of await readdir(state)) {
     const [, pid] = /^(\d+)-[0-9a-f]+$/.exec(name) ?? []
@@ -73,7 +66,7 @@ function isAlive (pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // The error EPERM means that the process runs, and belongs to another user.
+    // EPERM: the process runs, and belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -88,14 +81,14 @@ class LocalPty implements Pty {
   readonly ended: Promise<PtyEnd>
   readonly #pty: NodePty.IPty
   readonly #options: LocalPtyOptions
-  /** The process id of the shell, as it is outside of the sandbox. */
+  /** Outside of the sandbox. */
   #shell: number | undefined
   #isOver = false
 
   constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
     this.#pty = pty
     this.#options = options
-    // Without an encoding, node-pty passes bytes to the listener, though its type declares a string.
+    // Without an encoding, node-pty passes bytes, though its type declares a string.
     pty.onData((bytes: unknown) => { options.onOutput(bytes as Buffer) })
     this.ended = new Promise(resolve => {
       pty.onExit(({ exitCode, signal }) => {
@@ -139,7 +132,7 @@ class LocalPty implements Pty {
       const isDead = await killSession(this.#pty.pid, basename(this.#options.own))
       return await this.#isGone() && isDead
     }
-    // All processes in the sandbox end with the sandbox's first process, which is killed here.
+    // All processes in the sandbox end with its first one, which is killed here.
     this.#pty.kill('SIGKILL')
     return await this.#isGone()
   }
@@ -153,10 +146,7 @@ class LocalPty implements Pty {
   }
 }
 
-/**
- * Finds the shell of a sandbox, as the process id outside of it: bubblewrap's first process in there has the number 1, and begins the shell as number 2.
- * @param outer the process of bubblewrap outside of the sandbox
- */
+/** The first process of bubblewrap in the sandbox has the number 1, and begins the shell as number 2; `outer` is outside. */
 async function shellIn (outer: number): Promise<number | undefined> {
   const childrenOf = async (pid: number): Promise<number[]> =>
     (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')).split(' ').filter(each => each !== '').map(Number)

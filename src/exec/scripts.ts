@@ -1,10 +1,6 @@
-/**
- * The first characters of every mark (an escape sequence by which the shell reports its state): a private operating system command, which
- * terminals ignore (https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands).
- */
+/** A private command, which terminals ignore: https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h3-Operating-System-Commands */
 export const MARK = '\x1b]7717;'
 
-/** The names of two files: the first contains a command, the second restores the prompt after the command. */
 export const [COMMAND_FILE, PROMPT_FILE] = ['a', 'b'] as const
 
 /**
@@ -20,10 +16,9 @@ export function setupLine (name: string): string {
     'printf \'\\033]7717;k\\007\'',
     'IFS= read -r __aps_k',
     'unset PROMPT_COMMAND PS0',
-    // bash counts the columns of its line. `\[` and `\]` tell it which text takes no column.
+    // bash counts the columns of its line; `\[` and `\]` tell it which text takes none.
     'if [ -n "$BASH_VERSION" ]; then set +o history; history -c; __aps_o=\'\\[\' __aps_c=\'\\]\'; else __aps_o= __aps_c=',
-    // In a sandbox the exit code of dash gets lost, because dash returns the terminal to a process group outside the sandbox. So a mark
-    // reports the code.
+    // In a sandbox dash returns the terminal to a group outside of it, and its exit code gets lost: a mark reports it.
     'trap "printf \'\\033]7717;$__aps_k;x;%s\\007\' \\"\\$?\\"" EXIT; fi',
     '__aps_n=0',
     `PS1=$__aps_o${mark('p;')}'$((__aps_n=__aps_n+1));$?'"$(printf '\\007')"$__aps_c'${name}:$PWD$ '$__aps_o${mark('e\\007')}$__aps_c`,
@@ -33,36 +28,24 @@ export function setupLine (name: string): string {
   return ` ${words.join('; ')}\r`
 }
 
-/** The text of the file that contains a command. @param begin the id, of letters and digits, by which the file reports that the command begins */
 export function commandFile (command: string, begin: string): string {
   return `printf '\\033]7717;b;%s\\007' ${begin}\n${command}\n`
 }
 
-/** The text of a command file that does nothing. It replaces the file of a command that is not wanted any more. */
+/** Replaces the file of a command that is not wanted any more. */
 export const NOTHING = ':\n'
 
-/** The text of the file that restores the prompt after a command, and passes on the command's status. With `set -x`, the shell prints none of it. */
+/** With `set -x`, the shell prints none of it. */
 export const RESTORE_PROMPT = '{ __aps_s=$?; PS1=$__aps_p; } 2>/dev/null\nreturn $__aps_s\n'
 
-/** The line that is typed to run a command's two files. @param command path of the command file @param prompt path of the prompt file */
 export function runLine (command: string, prompt: string): string {
   return ` . ${quoted(command)}; . ${quoted(prompt)}\r`
 }
 
-/**
- * The script of `sessionKillScript` checks each 100 ms whether the processes have ended. After the first number of checks it sends SIGKILL; after
- * the second number it stops waiting.
- */
+/** Checks, one each 100 ms: SIGKILL after the first number, the end of the wait after the second. */
 const [PATIENCE, MOST] = [20, 40]
 
-/**
- * Makes a shell script that ends all processes of a Unix session, such as those of an interactive shell. Each job of such a shell has its own
- * process group, so killing the shell's group is not enough, and what called `setsid` has another session, and the marker of this one. The script also
- * continues stopped jobs, which handle a signal only then. The script reads a mark (a text of the caller's choice) from stdin, and prints the mark with
- * `dead`, or with `alive` where processes live on, or where nobody can look for the marker.
- * @param session the id of the session: the process id of its leader
- * @param marker the value of the environment variable `MARKER` in all that the session has started
- */
+/** Each job of a shell has its own group, and `setsid` makes another session: hence session and marker. Prints `dead` or `alive`. */
 export function sessionKillScript (session: number, marker: string): string {
   return `
 exec 2>/dev/null
@@ -88,41 +71,26 @@ if [ -r /proc/self/environ ]; then echo "$mark dead"; else echo "$mark alive"; f
 `
 }
 
-/** Quotes a text as one word for a shell. */
 export function quoted (text: string): string {
   return `'${text.replaceAll('\'', '\'\\\'\'')}'`
 }
 
-/** The command that begins an interactive shell without start files: a user's start files could ask something, and so block the service. */
+/** A user's start files could ask something, and so block the service. */
 const BEGIN_SHELL = 'if command -v bash >/dev/null 2>&1; then exec bash --noprofile --norc -i; fi; exec sh -i'
 
-/**
- * Makes the command by which a running shell replaces itself with an interactive shell.
- * @param shell program and arguments of the interactive shell. @default bash, else sh
- */
 export function beginShell (shell: readonly string[] | undefined): string {
   return shell === undefined ? BEGIN_SHELL : `exec ${shell.map(quoted).join(' ')}`
 }
 
-/**
- * The environment variable that marks what a terminal or a remote command has started. A process that calls `setsid` leaves its session and group, and
- * keeps its environment. The value is no secret: it only has to be another one each time.
- */
+/** A process that calls `setsid` leaves its session and group, but keeps its environment. The value is no secret. */
 export const MARKER = 'APS_ENDS_WITH'
 
-/**
- * The shell function `marked`, which prints the ids of all processes that have a marker. It finds those whose environment the system shows to their
- * user: none without `/proc`, none of another user, and none that was begun without its environment (`env -i`) or hides it (`ssh-agent`).
- * @param marker a word of the shell that gives the marker's value, not a positional parameter: inside of a function that would be the function's own
- */
+/** Finds none without `/proc`, none of another user or `env -i`. `marker` is no positional parameter: a function has its own. */
 export function markedFunction (marker: string): string {
   return `marked () { grep -lsF ${MARKER}=${marker} /proc/[0-9]*/environ | while IFS=/ read -r a b pid c; do echo "$pid"; done; }`
 }
 
-/**
- * The shell function `endMarked`, which ends all processes that have a marker: by SIGTERM, and by SIGKILL after as many seconds as it is told. What
- * forks meanwhile is looked for again.
- */
+/** SIGTERM, then SIGKILL after the given seconds. What forks meanwhile is looked for again. */
 export const END_MARKED = `
 endMarked () {
   for pid in $(marked); do kill -TERM "$pid"; done
@@ -158,10 +126,7 @@ echo "exit $status" >&3
 kill -9 0
 `
 
-/**
- * The script that prints the folder in which it is, on one line. A name holds any character but `/` and NUL, which a shell cannot keep: so a line end
- * in it becomes `//.`. The dot behind the path keeps line ends at its end.
- */
+/** A shell cannot keep NUL, so a line end in a name becomes `//.`; the dot behind the path keeps line ends at its end. */
 const PRINT_FOLDER = `
 __aps_d=$(pwd -P; echo .)
 __aps_d=\${__aps_d%??}
@@ -176,29 +141,21 @@ done
 printf "cwd %s\\n" "$__aps_d" >&3
 `
 
-/**
- * Extends a command so that it writes to descriptor 3, when it ends, the folder in which it is. A command that sets its own EXIT trap, or calls
- * `exec`, writes nothing.
- */
+/** A command that sets its own EXIT trap, or calls `exec`, writes nothing. */
 export function reportingFolder (command: string): string {
   return `trap '${PRINT_FOLDER}' EXIT\n${command}\n`
 }
 
-/** The path of a folder that `PRINT_FOLDER` has printed. */
 export function printedFolder (line: string): string {
   return line.replaceAll('//.', '\n')
 }
 
-/** The supervising script's report on how a command ended: the command's exit code, and the folder in which the command ended. */
 interface Report {
   readonly exitCode: number | null
   readonly cwd: string | undefined
 }
 
-/**
- * Parses the report on a command's end, from descriptor 3. The command itself can write a false report, but gains nothing by it: the folder is
- * checked before it is used.
- */
+/** A command can write a false report, but gains nothing by it: the folder is checked before it is used. */
 export function readReport (text: string): Report {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
   const cwd = /^cwd (\/.*)$/m.exec(text)?.[1]

@@ -5,10 +5,7 @@ import type { SshTarget } from '../config/operator.ts'
 import { ExecutorError } from './executor.ts'
 import { END_MARKED, markedFunction, MARKER, quoted, reportingFolder } from './scripts.ts'
 
-/**
- * The script of `killingScript` checks each 100 ms whether the remote processes have ended. After the first number of checks it sends SIGKILL;
- * after the second number it stops waiting.
- */
+/** Checks, one each 100 ms: SIGKILL after the first number, the end of the wait after the second. */
 const [PATIENCE, MOST] = [20, 40]
 
 /**
@@ -65,21 +62,12 @@ code=$?
 exit $code
 `
 
-/**
- * Makes the command line that runs a command on a remote machine under supervision. The first line of the supervising script's stdin has to be the
- * mark (a secret text that begins each of its reports). Stdin has to stay open: when stdin ends, the script ends the command.
- * @param marker the value of the environment variable `MARKER` in all that the command starts
- */
+/** The mark is the first line of stdin, which stays open: the script ends the command when it ends. */
 export function keptCommand (command: string, marker: string, cwd = ''): string {
   return `exec /bin/sh -c ${quoted(SUPERVISOR)} sh ${quoted(cwd)} ${quoted(reportingFolder(command))} ${quoted(marker)}`
 }
 
-/**
- * Makes a shell script that ends a process group on a remote machine, and all that has its marker. The script reads a mark (a secret text) from stdin,
- * and prints the mark with `dead TERM`, `dead KILL` or `alive`. A process that does not lead its group was begun by an sshd that makes no groups: then
- * nobody can say which other processes have to end. A zombie (a process that has ended, but whose parent has not collected it) counts as dead, since an
- * idle init process takes seconds to collect it.
- */
+/** A process that leads no group was begun by an sshd that makes none: nobody knows what else has to end. A zombie counts as dead. */
 export function killingScript (pid: number, marker: string): string {
   const script = `
 exec 2>/dev/null
@@ -106,24 +94,17 @@ echo "$mark dead $sent"
   return `exec /bin/sh -c ${quoted(script)}`
 }
 
-/** The time limit for ending processes on a remote machine, in ms. The remote script itself takes up to 4 s. */
+/** In ms. The remote script itself takes up to 4 s. */
 const KILL = 8000
 
-/**
- * Ends a process group on a remote machine, and all that has its marker, over a new channel, since many servers ignore a signal on the command's own channel
- * (https://github.com/mscdex/ssh2/issues/1510).
- * @returns the signal that ended the group; `undefined` when no end was confirmed
- */
+/** Over a new channel: many servers ignore a signal on the command's own (https://github.com/mscdex/ssh2/issues/1510). */
 export async function killRemotely (client: Client, pid: number, marker: string, mark: string): Promise<'SIGTERM' | 'SIGKILL' | undefined> {
   const answer = await openExecChannel(client, killingScript(pid, marker), channel => answerOf(channel, mark)).catch(() => undefined)
   const [, sent] = new RegExp(`^${mark} dead (TERM|KILL)$`, 'm').exec(await answer?.text ?? '') ?? []
   return sent === undefined ? undefined : `SIG${sent as 'TERM' | 'KILL'}`
 }
 
-/**
- * Writes the mark (a secret text that the remote script repeats in its answer) to a channel, and collects the channel's output until it closes;
- * gives '' when that takes too long. The promise is in an object, so that an async caller can return it without awaiting it.
- */
+/** In an object, so that an async caller can return the promise without awaiting it. */
 export function answerOf (channel: ClientChannel, mark: string): { readonly text: Promise<string> } {
   const text = new Promise<string>(resolve => {
     let said = ''
@@ -142,16 +123,10 @@ export function answerOf (channel: ClientChannel, mark: string): { readonly text
   return { text }
 }
 
-/** The longest wait for a remote machine's answer to the request to run a command, in ms. */
+/** In ms. */
 const ANSWER = 10_000
 
-/**
- * Begins a command on a remote machine, over a channel of an SSH connection.
- * @param onOpen adds listeners to the channel at once, since a channel can end in the same packet in which it begins
- * @returns the result of `onOpen`; `undefined` when the connection is gone, or no answer came in time: then the command has perhaps begun
- * @param options options of the channel, which by default has no terminal
- * @throws ExecutorError when the machine refuses the command
- */
+/** `onOpen` listens at once: a channel can end in its first packet. `undefined`: the command perhaps began. @throws ExecutorError if refused */
 export async function openExecChannel<T> (
   client: Client,
   command: string,
@@ -172,8 +147,7 @@ export async function openExecChannel<T> (
         if (error === undefined) {
           const opened = onOpen(channel)
           settle(() => { resolve(opened) })
-          // When the connection breaks, ssh2 reports this error first, and then that the connection is closed. The command has perhaps begun then,
-          // so this error waits until the close is handled.
+          // A broken connection reports this error before its close, and the command has perhaps begun: the close goes first.
         } else setImmediate(() => { settle(() => { reject(new ExecutorError('TARGET_UNREACHABLE', `the command was refused: ${error.message}`)) }) })
       })
     } catch (error) {
@@ -183,35 +157,30 @@ export async function openExecChannel<T> (
   })
 }
 
-/** The time limit for opening a connection and logging in, in ms. */
+/** In ms. */
 const CONNECT = 10_000
 
-/** The time after which an unused connection is closed, in ms. */
+/** In ms. */
 const IDLE = 300_000
 
-/** An open SSH connection, and the number of commands that use it. */
 interface Kept {
   readonly client: Promise<Client>
   uses: number
 }
 
-/**
- * The SSH connection to a target (a remote machine), shared by its commands. It is opened when a command needs it, kept while commands use it, and
- * closed `IDLE` ms after the last use.
- */
+/** Shared by a target's commands: opened when one needs it, and closed `IDLE` ms after the last use. */
 export class SshConnection {
   readonly #target: SshTarget
   readonly #agent: string | undefined
   #kept: Kept | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** Creates the connection, without opening it yet. @param agent the socket of an SSH agent, for a target without a key file */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
     this.#agent = agent
   }
 
-  /** Runs `work` with the connection, which is opened if there is none. @throws ExecutorError when the target cannot be reached */
+  /** @throws ExecutorError when the target cannot be reached */
   async use<T> (work: (client: Client) => Promise<T>): Promise<T> {
     clearTimeout(this.#idle)
     const kept = this.#kept ??= this.#open()
@@ -224,7 +193,7 @@ export class SshConnection {
     }
   }
 
-  /** Makes later calls of `use` open a new connection. Commands that run now keep the old connection. */
+  /** Commands that run now keep the old connection. */
   renew (): void {
     const kept = this.#kept
     this.#kept = undefined
@@ -247,12 +216,12 @@ export class SshConnection {
     const { name, host, port, user: username, hostKey } = this.#target
     const refuse = (reason: string) => new ExecutorError('TARGET_UNREACHABLE', `target "${name}" at ${host}:${port} cannot be reached: ${reason}`)
     const login = await this.#login().catch((error: unknown) => { throw refuse((error as Error).message) })
-    // Each command listens for the end of the connection. Node's limit of listeners is turned off, since executors limit the number of commands.
+    // Each command listens; executors limit their number, so Node's limit is off.
     const client = new ssh2.Client().setMaxListeners(0)
     let seen: string | undefined
     return await new Promise((resolve, reject) => {
       client.once('ready', () => { resolve(client) })
-      // The listener stays as long as the connection, because an error event without a listener would end this process.
+      // An error event without a listener would end this process.
       client.on('error', error => {
         client.destroy()
         reject(refuse(seen !== undefined && seen !== hostKey ? `expected the host key ${hostKey}, got ${seen}` : error.message))
@@ -275,10 +244,7 @@ export class SshConnection {
     })
   }
 
-  /**
-   * The only ways to log in: the target's key file, or else the SSH agent. Passwords are never used, and questions of the remote machine
-   * are not answered.
-   */
+  /** Passwords are never used, and questions of the remote machine are not answered. */
   async #login (): Promise<Pick<ConnectConfig, 'privateKey' | 'agent' | 'authHandler'>> {
     const { keyFile } = this.#target
     if (keyFile !== undefined) return { privateKey: await readFile(keyFile), authHandler: ['publickey'] }
@@ -291,7 +257,7 @@ function end ({ client }: Kept): void {
   client.then(opened => { opened.destroy() }, () => {})
 }
 
-/** The fingerprint of a remote machine's key, as `ssh-keygen -l` prints it. */
+/** As `ssh-keygen -l` prints it. */
 function fingerprintOf (key: Buffer): string {
   return `SHA256:${createHash('sha256').update(key).digest('base64').replaceAll('=', '')}`
 }

@@ -10,19 +10,12 @@ import {
 import { printedFolder } from './scripts.ts'
 import { keptCommand, killRemotely, openExecChannel, SshConnection } from './ssh-connection.ts'
 
-/** The most bytes that are kept of the text before a remote command's output (a login greeting), and of the text after it (the path of a folder). */
+/** In bytes, of a login greeting before a command's output, and of the folder after it. */
 const MAX_ASIDE = 8192
 
-/**
- * Separates the output of a remote command from other text on the same channel. The supervising script prints a mark (a secret text) before the
- * command, and a second mark after the command, with the folder in which the command ended. Text before the first mark (a login greeting) and after
- * the second mark is not part of the command's output.
- */
+/** Separates a command's output from other text on its channel: a secret mark comes before it, and one after it. */
 export class MarkedOutput {
-  /**
-   * The text after the first mark: the process id of the supervising script, or `nowhere` when the folder in which the command has to begin does
-   * not exist; `undefined` until the mark has come.
-   */
+  /** The supervising script's process id, or `nowhere` when the folder does not exist; `undefined` until the mark has come. */
   begun: string | undefined
   readonly #begin: Buffer
   readonly #end: Buffer
@@ -30,11 +23,7 @@ export class MarkedOutput {
   #rest: Buffer = Buffer.alloc(0)
   #state: 'before' | 'inside' | 'behind' = 'before'
 
-  /**
-   * Creates the parser for one command.
-   * @param mark a text that nobody can guess, so that no command can fake it
-   * @param onBytes called with what the command prints
-   */
+  /** Nobody can guess the mark, so no command can fake it. */
   constructor (mark: string, onBytes: (bytes: Buffer) => void) {
     this.#begin = Buffer.from(`${mark} begin `)
     this.#end = Buffer.from(`${mark} end `)
@@ -48,10 +37,7 @@ export class MarkedOutput {
     if (this.#state === 'behind') this.#rest = this.#rest.subarray(0, MAX_ASIDE)
   }
 
-  /**
-   * Passes on the last part of the output. Until now it was kept back, because it could be the beginning of a mark.
-   * @returns the folder in which the command ended; `undefined` if the second mark has not told it
-   */
+  /** @returns the folder in which the command ended; `undefined` if the second mark has not told it */
   finish (): string | undefined {
     if (this.#state === 'behind') {
       const [, folder] = /^(\/[^\n]*)\n/.exec(this.#rest.toString()) ?? []
@@ -61,7 +47,7 @@ export class MarkedOutput {
     return undefined
   }
 
-  /** The text that came in place of the first mark, such as an error of the login shell; `''` if the mark has come. */
+  /** Such as an error of the login shell; `''` if the mark has come. */
   get aside (): string {
     return this.#state === 'before' ? this.#rest.toString() : ''
   }
@@ -87,7 +73,6 @@ export class MarkedOutput {
   }
 }
 
-/** How many bytes at the end of the output can be the beginning of a mark. These bytes are not passed on yet. */
 function overlap (bytes: Buffer, mark: Buffer): number {
   for (let length = Math.min(mark.length - 1, bytes.length); length > 0; length--) {
     if (bytes.compare(mark, 0, length, bytes.length - length) === 0) return length
@@ -95,26 +80,17 @@ function overlap (bytes: Buffer, mark: Buffer): number {
   return 0
 }
 
-/**
- * How long a channel stays silent after its command has ended before the service closes it, in ms. A process that the command left behind can keep
- * the channel open.
- */
+/** In ms of silence after a command's end. What the command left behind can keep the channel open. */
 const REST = 1000
 
-/** How a remote shell ended: the exit code, or the signal that ended the shell. */
 interface Exit {
   readonly code: number | null
   readonly signal: string | undefined
 }
 
-/** The reason why the wait for a command is over: the command ended, its time limit was reached, or the caller cancelled it. */
 type Cause = 'ended' | 'timeout' | 'cancelled'
 
-/**
- * Runs a command on a remote machine over an SSH connection. The outcome `lost` means that the connection broke, or that nobody has
- * confirmed the end of the command.
- * @throws ExecutorError when no command was run
- */
+/** `lost`: the connection broke, or nobody confirmed the command's end. @throws ExecutorError when no command was run */
 async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
   const started = performance.now()
   const mark = `aps-${randomBytes(16).toString('hex')}`
@@ -128,7 +104,7 @@ async function runOverSsh (client: Client, command: string, { cwd, ...options }:
 
   let exit: Exit | undefined
   const opened = await openExecChannel(client, keptCommand(command, marker, cwd), channel => {
-    // The channel's input stays open, because the supervising script ends the command when the input ends.
+    // The input stays open, because the supervising script ends the command when it ends.
     channel.write(`${mark}\n`)
     channel.once('exit', (code: number | null, signal?: string) => { exit = { code, signal } })
     channel.on('data', (bytes: Buffer) => { output.append(bytes) })
@@ -158,7 +134,6 @@ async function runOverSsh (client: Client, command: string, { cwd, ...options }:
   return ranAs({ outcome: 'exited', exitCode: exit.code, ...(exit.signal === undefined ? {} : { signal: exit.signal }) })
 }
 
-/** Resolves when a channel or its connection has closed, or when the channel was silent for `REST` ms after its command had ended. */
 async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'> {
   await new Promise<void>(resolve => {
     const end = (): void => {
@@ -172,7 +147,6 @@ async function closeOf (client: Client, channel: ClientChannel): Promise<'ended'
   return 'ended'
 }
 
-/** Resolves when a channel has been silent for `REST` ms, or has closed. */
 async function silence (channel: ClientChannel): Promise<void> {
   await new Promise<void>(resolve => {
     const timer = setTimeout(resolve, REST)
@@ -184,7 +158,6 @@ async function silence (channel: ClientChannel): Promise<void> {
   })
 }
 
-/** Waits until the command's time limit is reached, or until the caller cancels the command. @returns which of the two has happened */
 async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
   return await new Promise(resolve => {
     const cancel = (): void => { resolve('cancelled') }
@@ -198,13 +171,10 @@ async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, c
   })
 }
 
-/**
- * The most commands that run at a time on one remote machine. OpenSSH allows 10 sessions on a connection, and ending a command or reading a file
- * needs a session too.
- */
+/** OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs one too. */
 const MAX_RUNNING = 8
 
-/** An executor that runs commands on a remote machine over SSH. */
+/** Runs commands on a remote machine over SSH. */
 export class SshExecutor implements Executor {
   readonly #target: SshTarget
   readonly #agent: string | undefined
@@ -212,7 +182,6 @@ export class SshExecutor implements Executor {
   readonly #closing = new AbortController()
   readonly #running = new Set<Promise<Ran>>()
 
-  /** Creates the executor for one remote machine. @param agent the socket of an SSH agent that has the key, for a target without a key file */
   constructor (target: SshTarget, agent: string | undefined) {
     this.#target = target
     this.#agent = agent
@@ -262,32 +231,26 @@ export class SshExecutor implements Executor {
   async #run (command: string, options: RunOptions): Promise<Ran> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const ran = await this.#connection.use(async client => {
-      // The caller has perhaps cancelled the command while the connection was opened.
+      // The caller perhaps cancelled while the connection was opened.
       if (signal.aborted) return { outcome: 'cancelled', exitCode: null, stdout: '', stderr: '', durationMs: 0 } as const
       return await runOverSsh(client, command, { ...options, cwd: options.cwd ?? this.#target.cwd, signal })
     })
-    // A command was lost when its connection broke or its end was not confirmed. The next command gets a new connection: on a broken one it would be lost too.
+    // On a broken connection the next command would be lost too.
     if (ran.outcome === 'lost') this.#connection.renew()
     return ran
   }
 }
 
-/** A search for all files of one name on a remote machine. */
 interface RemoteSearch {
-  /** The path of the root folder, relative to the user's home. The operator configured it, so links on the way to it are followed. */
+  /** Relative to the user's home. The operator configured it, so links on the way to it are followed. */
   readonly root: string
-  /** The path of the folder to search, relative to the root, without `..`. */
+  /** Relative to the root, without `..`. */
   readonly folder: string
-  /** The file name to search for. */
   readonly name: string
   readonly signal: AbortSignal
 }
 
-/**
- * Finds all files of one name on a remote machine over SFTP. The found paths are relative to the root folder. Links below the root are
- * not followed.
- * @throws errors of the connection
- */
+/** Paths are relative to the root, and links below it are not followed. @throws errors of the connection */
 async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<Found> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
   const end = (): void => { sftp.end() }
@@ -307,29 +270,24 @@ async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promi
     const stats = await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way)))
     if (!stats.every(each => each.isDirectory())) return undefined
     const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(ways.at(-1) as string)
-    // SFTP servers list the attributes of a link itself, not those of the file to which it points. So a link is known as one.
+    // SFTP servers list the attributes of a link itself, so a link is known as one.
     return entries.flatMap(({ filename, attrs }) => entryOf(filename, attrs))
   } catch {
     return undefined
   }
 }
 
-/** A file to read on a remote machine. */
 interface RemoteFile {
-  /** The path of the root folder, relative to the user's home. The operator configured it, so links on the way to it are followed. */
+  /** Relative to the user's home. The operator configured it, so links on the way to it are followed. */
   readonly root: string
-  /** The path of the file relative to the root, normalised: without `.` and `..`. */
+  /** Relative to the root, without `.` and `..`. */
   readonly path: string
-  /** The largest size of the file, in bytes. A larger file counts as absent. */
+  /** In bytes. A larger file counts as absent. */
   readonly limit: number
   readonly signal: AbortSignal
 }
 
-/**
- * Reads the text of a file on a remote machine over SFTP; `undefined` when the path names no regular file, the file is longer than
- * `limit` bytes, or a part of the path below the root is a link.
- * @throws errors of SFTP, also for a file that does not exist; TypeError for text that is not UTF-8
- */
+/** `undefined` also for a link below the root. @throws errors of SFTP; TypeError for text that is not UTF-8 */
 async function readOverSftp (client: Client, file: RemoteFile): Promise<string | undefined> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
   const end = (): void => { sftp.end() }
@@ -363,18 +321,15 @@ async function readWith (sftp: SFTPWrapper, { root, path, limit }: RemoteFile): 
         resolve(Buffer.concat(read))
       })
   })
-  // SFTP follows links when it opens a file. Perhaps somebody put a link into the path meanwhile, so the path is checked again after the read.
+  // SFTP follows links at open, and somebody may have put one into the path meanwhile: it is checked again after the read.
   if (bytes.length > limit || await plainFile(sftp, parts) === undefined) return undefined
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
-/**
- * The attributes of the file at a path; `undefined` when that is no regular file, or a part of the path is a link.
- * @param parts paths of the folders on the way to the file, and last the path of the file itself
- */
+/** `undefined` for what is no regular file, or has a link in its path. `parts`: the folders' paths, then the file's. */
 async function plainFile (sftp: SFTPWrapper, parts: readonly string[]): Promise<Stats | undefined> {
   const all = await Promise.all(parts.map(part => promisify<string, Stats>(sftp.lstat.bind(sftp))(part)))
   const file = all.pop()
-  // Only regular files are read: opening a FIFO would block until a process opens its other end.
+  // Opening a FIFO would block until a process opens its other end.
   return all.every(folder => folder.isDirectory()) && file?.isFile() === true ? file : undefined
 }

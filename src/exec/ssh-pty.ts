@@ -6,34 +6,26 @@ import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMI
 import { beginShell, END_MARKED, markedFunction, MARKER, quoted, sessionKillScript } from './scripts.ts'
 import { answerOf, openExecChannel, SshConnection } from './ssh-connection.ts'
 
-/** The longest wait for a shell's report that it begins, in ms. */
+/** In ms. */
 const HELLO = 10_000
 
-/** The longest wait for the answer in which folder the shell is, in ms. */
+/** In ms. */
 const ANSWER = 5000
 
-/** How long a channel stays open after its shell has ended, in ms. Then the service closes the channel. */
+/** In ms. */
 const REST = 1000
 
-/**
- * Matches the report that the script of `beginning` prints on the remote machine before a shell begins: the shell's process id and the folder
- * for the files of its commands, or `nowhere` when the folder in which the shell has to begin does not exist.
- */
+/** The shell's process id and the folder for its files, or `nowhere` when its own folder does not exist. */
 // eslint-disable-next-line no-control-regex
 const FIRST_WORDS = /\x1b\]7717;(?:h;(\d{1,10});(\/[^\x07]{1,200})|nowhere)\x07/
 
-/** The name of the file by which the service tells the shell's watcher that the shell has ended by itself. What it leaves behind lives on then. */
+/** By this file the watcher learns that the shell has ended by itself: what it leaves behind lives on then. */
 const FAREWELL = 'farewell'
 
-/** The longest part of a login greeting (text before the report that a shell begins) that is kept, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
-/**
- * Begins a shell in a terminal on a remote machine. The shell has an SSH connection of its own: OpenSSH allows only 10 sessions on one connection,
- * and the commands of skills need those of the connection that they share.
- * @param agent the socket of an SSH agent that has the key, for a target without a key file
- * @throws ExecutorError
- */
+/** OpenSSH allows 10 sessions on a connection, which commands need, so a shell has one of its own. @throws ExecutorError */
 export async function openSshPty (target: SshTarget, agent: string | undefined, options: PtyOptions): Promise<Pty> {
   const connection = new SshConnection(target, agent)
   return await new Promise((resolve, reject) => {
@@ -59,12 +51,7 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
   return await opened.begun(cwd)
 }
 
-/**
- * Makes the script that begins a shell in a terminal, and that creates a folder for files that the service writes for the shell. The shell leads
- * its Unix session, so the system sends it a hangup (SIGHUP) when the connection is gone, and the shell sends it to its jobs. A watcher process
- * removes the folder when the shell has ended. Where the service is gone, and so does not say that the shell has ended by itself, the watcher also ends
- * what ignores the hangup or has left the session. Ctrl-C and the hangup, which its group gets too, do not end the watcher.
- */
+/** The hangup ends the shell's jobs. If the service is gone, the watcher, which ignores Ctrl-C and hangup, ends what ignored it or left. */
 function beginning (shell: readonly string[] | undefined): string {
   const environment = Object.entries(TERMINAL_ENVIRONMENT).map(([name, value]) => `${name}=${quoted(value)}`).join(' ')
   return `
@@ -86,7 +73,6 @@ ${beginShell(shell)}
 `
 }
 
-/** A shell in a terminal that is being opened: it has not reported yet that it begins. */
 class Opening {
   readonly #client: Client
   readonly #channel: ClientChannel
@@ -134,7 +120,6 @@ class Opening {
   }
 }
 
-/** Resolves with the shell's exit code when the channel or its connection has closed. */
 async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
   return await new Promise(resolve => {
     let exitCode: number | null = null
@@ -144,7 +129,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
     }
     channel.once('exit', (code: number | null) => {
       exitCode = code
-      // A process that the shell left behind can keep the channel open, so the channel is closed after a while.
+      // A process that the shell left behind can keep the channel open.
       setTimeout(() => { channel.destroy() }, REST)
     })
     channel.once('close', end)
@@ -155,7 +140,7 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
 type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
 
 interface SshPtyOptions {
-  /** The id of the shell's Unix session, by which all its processes are killed. */
+  /** All processes of the shell are killed by its session. */
   readonly session: number
   readonly files: string
   readonly ended: Promise<PtyEnd>
@@ -163,9 +148,9 @@ interface SshPtyOptions {
 
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
-  /** Settles when the running kill of the shell is finished; the connection has to stay open until then. `undefined` while nobody has killed the shell. */
+  /** The connection has to stay open until this settles. */
   killed: Promise<boolean> | undefined
-  /** Settles when the shell's watcher knows that the shell has ended by itself; the connection has to stay open until then. */
+  /** The connection has to stay open until this settles. */
   farewell: Promise<unknown> | undefined
   readonly #client: Client
   readonly #channel: ClientChannel
@@ -238,7 +223,6 @@ class SshPty implements Pty {
     return isDead
   }
 
-  /** Opens SFTP; `undefined` on a machine that does not offer it. */
   async #openSftp (): Promise<SFTPWrapper | undefined> {
     return await new Promise(resolve => {
       this.#client.sftp((error, sftp) => { resolve(error === undefined ? sftp.once('error', () => {}) : undefined) })

@@ -1,29 +1,18 @@
-/**
- * Patterns of paths: the globs of models, and the lines of a `.gitignore`. Both come from strangers, so they are matched without regular expressions,
- * which backtrack: a match takes at most as many steps as the pattern has characters times those of the path.
- */
+/** Patterns come from strangers, so they are matched without regular expressions, which backtrack. */
 
-/** The longest glob, in UTF-16 units, and the most patterns into which its braces are expanded. */
+/** The length is in UTF-16 units. */
 const MAX_LENGTH = 200
 const MAX_ALTERNATIVES = 64
 
-/** The part of a pattern that stands for any number of items, also for none. */
 const ANY = Symbol('any')
 
-/** A part of a pattern of items: of characters in a name, or of names in a path. */
 type Part = typeof ANY | ((item: string) => boolean)
 
-/** Whether a path, cut at its slashes, matches. */
 export type PathMatch = (names: readonly string[]) => boolean
 
-/** What is wrong with a glob that `globOf` gives no function for. */
 export const GLOB_EXPECTED = `a glob has at most ${MAX_LENGTH} characters, and braces for at most ${MAX_ALTERNATIVES} patterns, as src/**/*.{ts,tsx} has two`
 
-/**
- * Makes a function that tests whether a path matches a glob. A glob without a slash matches file names in any folder; `!` in front inverts it. Round
- * brackets, `+` and `|` stand for themselves.
- * @returns undefined for a glob that is too long, or whose braces make too many patterns
- */
+/** Without a slash a glob matches names in any folder; `!` inverts it. @returns undefined for one that is too long or makes too many patterns */
 export function globOf (glob: string): ((path: string) => boolean) | undefined {
   const isInverted = glob.startsWith('!')
   const alternatives = glob.length > MAX_LENGTH ? undefined : alternativesOf(isInverted ? glob.slice(1) : glob)
@@ -34,10 +23,7 @@ export function globOf (glob: string): ((path: string) => boolean) | undefined {
   })
 }
 
-/**
- * Makes the test of a path against one pattern, in which `*`, `?` and `[a-z]` stand for characters of a name, and a `**` between slashes for any names.
- * @param isWhole whether the pattern is matched against the whole path, and not against its last name only
- */
+/** `isWhole`: against the whole path, and not its last name only. */
 export function matchPath (pattern: string, isWhole: boolean): PathMatch {
   if (!isWhole) {
     const matchName = nameMatch(pattern)
@@ -49,7 +35,7 @@ export function matchPath (pattern: string, isWhole: boolean): PathMatch {
   return names => matchItems(wanted, names)
 }
 
-/** Makes the test of a name. Most patterns are a plain name or `*.ending`, whose test is faster. */
+/** Most patterns are a plain name or `*.ending`, whose test is faster. */
 function nameMatch (pattern: string): (name: string) => boolean {
   const ending = pattern.startsWith('*') ? pattern.slice(1) : pattern
   if (!/[*?[\\]/.test(ending)) return ending === pattern ? name => name === ending : name => name.endsWith(ending)
@@ -69,7 +55,7 @@ function nameMatch (pattern: string): (name: string) => boolean {
   return name => matchItems(characters, name)
 }
 
-/** The index of the `]` that closes a class such as `[!a-z]`, where a first `]` is a member; -1 where none does, and the bracket stands for itself. */
+/** A first `]` is a member; -1 where none closes, and the bracket stands for itself. */
 function endOfClass (pattern: string, start: number): number {
   return pattern.indexOf(']', start + (/[!^]/.test(pattern[start + 1] ?? '') ? 3 : 2))
 }
@@ -86,7 +72,7 @@ function classMatch (members: string): (character: string) => boolean {
   return character => ranges.some(([from, to]) => from <= character && character <= to) !== isInverted
 }
 
-/** Matches items with a pattern. After a mistake only the last `ANY` takes one item more: no earlier one could help. */
+/** After a mistake only the last `ANY` takes one item more: no earlier one could help. */
 function matchItems (pattern: readonly Part[], items: ArrayLike<string>): boolean {
   let [part, at, last, taken] = [0, 0, -1, 0]
   while (at < items.length) {
@@ -107,7 +93,7 @@ function matchItems (pattern: readonly Part[], items: ArrayLike<string>): boolea
   return part === pattern.length
 }
 
-/** Expands the braces of a glob: `*.{ts,tsx}` becomes `*.ts` and `*.tsx`. @returns undefined for too many patterns */
+/** @returns undefined for too many patterns */
 function alternativesOf (glob: string): string[] | undefined {
   const done: string[] = []
   const open = [glob]
@@ -120,7 +106,7 @@ function alternativesOf (glob: string): string[] | undefined {
   return done
 }
 
-/** Expands the first braces that have a comma; undefined where there are none: all other braces stand for themselves. */
+/** Braces without a comma stand for themselves. */
 function expandFirst (glob: string): string[] | undefined {
   for (let start = glob.indexOf('{'); start >= 0; start = glob.indexOf('{', start + 1)) {
     const [end, ...commas] = cutsOf(glob, start)
@@ -131,7 +117,6 @@ function expandFirst (glob: string): string[] | undefined {
   return undefined
 }
 
-/** The index of the brace that closes the one at `start`, and those of the commas directly between them; empty for braces that are not closed. */
 function cutsOf (glob: string, start: number): number[] {
   const commas: number[] = []
   for (let [at, depth] = [start, 0]; at < glob.length; at++) {

@@ -8,37 +8,31 @@ import { errorCode, FileRefusal, OpenFolder, sha256, type WorkspaceFiles } from 
 import { whileLocked } from './change/journal.ts'
 import { fieldsIn, type Layer, type Memory, memoryIn, readPatch } from './memory-rules.ts'
 
-/** The largest size of a file of memory (stored preferences), in bytes. */
+/** In bytes. */
 const MAX_BYTES = 12 * 1024
 
-/** The folder and the file of memory in a workspace, and the file of a user's memory in the service's state. */
 const PROJECT_FOLDER = '.papa-yu'
 const PROJECT_FILE = 'project.json'
 const USER_FILE = 'preferences.json'
 
-/** The memory that a session starts with: the stored preferences of its owner and of its project. */
 export interface ReadMemory extends Memory {
-  /** The problems of memory files that cannot be used, in words. */
   readonly problems?: readonly string[]
 }
 
 export interface MemoryPlace {
-  /** The files of the workspace; `undefined` when no workspace is named, and then there is no memory of a project. */
+  /** Without files there is no memory of a project. */
   readonly files: WorkspaceFiles | undefined
-  /** The absolute path of the folder in which the service keeps its state. */
   readonly state: string
-  /** The name of the session owner's access token; empty where the service uses no tokens. */
+  /** The name of an access token; empty where the service uses none. */
   readonly owner: string
 }
 
-/** A file of memory, as it is on the disk. */
 interface Kept {
-  /** The SHA-256 of the file's bytes; undefined when there is no file. */
   readonly hash: string | undefined
   readonly content: JsonObject
 }
 
-/** Reads the memory (stored preferences) of an owner and a project. A file that cannot be used counts as empty, and is reported as a problem. */
+/** A file that cannot be used counts as empty, and is reported as a problem. */
 export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
   const problems: string[] = []
   const read = async (layer: Layer): Promise<JsonObject> => {
@@ -57,13 +51,7 @@ export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
   return { user, project, ...(problems.length > 0 ? { problems } : {}) }
 }
 
-/**
- * Stores the fields of a patch in memory (preferences for later sessions); names are dotted, such as `user.preferred_style`, and `null`
- * removes a field. A field that is not allowed is dropped, and named. A repeat of the same patch changes nothing.
- * @param journal folder of the workspace's journal, whose lock keeps other calls from changing the workspace's files or its memory meanwhile. The
- * preferences of the user have a lock of their own, since the user's sessions in all workspaces share them.
- * @throws FileRefusal MEMORY_UNUSABLE for a file that has another form, which stays as it is; ERR_CONTENT_TOO_LARGE
- */
+/** A repeat changes nothing. The user's preferences have a lock of their own. @throws FileRefusal MEMORY_UNUSABLE, ERR_CONTENT_TOO_LARGE */
 export async function remember (place: MemoryPlace, patch: JsonObject, journal: string, signal: AbortSignal): Promise<JsonObject> {
   const { patch: taken, refused } = readPatch(patch)
   const remembered: string[] = []
@@ -87,13 +75,13 @@ async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assert
   if (hash !== undefined && canonicalJson(fields) === canonicalJson(before)) return
   const text = `${stringifyJson({ ...content, schema_version: 1, [layer]: fields }, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `what is remembered of a ${layer} has at most ${MAX_BYTES} bytes`)
-  // If somebody has edited the file since it was read, the edit is not overwritten.
+  // An edit of the file since it was read is not overwritten.
   if ((await readKept(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
   assertHeld()
   await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text, layer === 'user' ? { mode: PRIVATE_FILE } : undefined)
 }
 
-/** Reads the memory file of the user or of the project. @param folder the open folder of the file @throws FileRefusal MEMORY_UNUSABLE */
+/** @throws FileRefusal MEMORY_UNUSABLE */
 async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
   const file = await open(folder.at(fileOf(layer)), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -126,16 +114,11 @@ function parseKept (text: string, layer: Layer): JsonObject {
   return content
 }
 
-/** The folder with the preferences of a session's owner. */
 function userFolder ({ state, owner }: MemoryPlace): string {
   return join(state, 'papa-yu', owner === '' ? '_' : encodeURIComponent(owner).replaceAll('.', '%2E'))
 }
 
-/**
- * Opens the folder with the memory file of the user or of the project, while `use` runs.
- * @param makes whether to create the project's folder when it is missing
- * @returns the result of `use`; undefined when the folder is missing
- */
+/** @returns undefined when the folder is missing, and `makes` is false */
 async function inFolder<T> (place: MemoryPlace, layer: Layer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
   const folder = layer === 'user' ? await OpenFolder.open(userFolder(place)).catch(whenAbsent) : await openProject(place.files, makes)
   if (folder === undefined) return undefined

@@ -1,31 +1,25 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 
-/**
- * The rules of the engineering memory: its fields, and the values that each takes. Plans check by them what a model wants remembered, REST what a
- * person writes, and the memory files what they are about to store and what they read.
- */
+/** Plans check by these rules what a model wants remembered, REST what a person writes, and memory files what they store and read. */
 interface Rule {
-  /** The allowed values in words. */
   readonly expected: string
   readonly allows: (value: Json) => boolean
 }
 
-/** The layers of memory: what is stored of a user, and of a project. */
 export type Layer = 'user' | 'project'
 
-/** The stored preferences of a user and of a project, by names without `user.` and `project.`. */
+/** By names without `user.` and `project.`. */
 export interface Memory {
   readonly user: JsonObject
   readonly project: JsonObject
 }
 
-/** A field that the memory does not take, and why. */
 export interface RefusedField {
   readonly name: string
   readonly reason: string
 }
 
-/** The largest length of a text, in UTF-16 units, and the most texts in a list. */
+/** The text in UTF-16 units. */
 const MAX_TEXT = 1000
 const MAX_TEXTS = 50
 
@@ -40,10 +34,7 @@ const TEXTS: Rule = {
   allows: value => Array.isArray(value) && value.length > 0 && value.length <= MAX_TEXTS && value.every((each: Json) => isText(each))
 }
 
-/**
- * The fields of the memory with their rules. Each possible `output_format` is safe, since it chooses the mode of a plan only if neither the request
- * nor the user's words do.
- */
+/** Each `output_format` is safe: it chooses a plan's mode only if neither the request nor the user's words do. */
 export const MEMORY_FIELDS: ReadonlyMap<string, Rule> = new Map([
   ['user.preferred_style', oneOf('brief', 'normal', 'verbose')],
   ['user.ask_budget', oneOf(0, 1, 2)],
@@ -60,7 +51,7 @@ export const MEMORY_FIELDS: ReadonlyMap<string, Rule> = new Map([
   ['project.ci_notes', text()]
 ])
 
-/** The names of fields in an older form of the memory, in which a user's file had those of the project too, with their present names. */
+/** In an older form of the memory, a user's file had the fields of the project too. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['preferred_style', 'user.preferred_style'],
   ['default_language', 'user.default_language'],
@@ -69,7 +60,7 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
   ['format_command', 'project.default_format_command']
 ])
 
-/** Divides a change of the memory, with names such as `user.ask_budget`, into what is taken and what is refused. `null` forgets a field. */
+/** `null` forgets a field. */
 export function readPatch (patch: JsonObject): { readonly patch: JsonObject, readonly refused: readonly RefusedField[] } {
   const refused: RefusedField[] = []
   const taken = Object.entries(patch).filter(([name, value]) => {
@@ -81,16 +72,12 @@ export function readPatch (patch: JsonObject): { readonly patch: JsonObject, rea
   return { patch: Object.fromEntries(taken), refused }
 }
 
-/** The fields of a patch that belong to a layer, by names without the layer. */
 export function fieldsIn (layer: Layer, patch: JsonObject): JsonObject {
   const own = Object.entries(patch).filter(([name]) => name.startsWith(`${layer}.`))
   return Object.fromEntries(own.map(([name, value]) => [name.slice(layer.length + 1), value]))
 }
 
-/**
- * The memory in the content of files, which anybody can have written: known names with allowed values. An older name counts where the field with
- * its present name is missing or wrong.
- */
+/** Anybody can have written the files. An older name counts where the present one is missing or wrong. */
 export function memoryIn (user: Json | undefined, project: Json | undefined): Memory {
   const [own, shared] = [user, project].map(given => isJsonObject(given) ? given : {}) as [JsonObject, JsonObject]
   const older = { ...shared, ...own }

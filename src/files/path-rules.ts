@@ -1,20 +1,17 @@
 import { starPattern, withoutEnd } from '../base/text.ts'
 
-/** A path in a workspace in its normal form (relative, with `/`), or the reason why it is invalid. */
 export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
-/** A whitelist: the rule by which the names of a file and of its folders decide whether the file may be written. Capital and small letters are equal. */
+/** The names of a file and of its folders decide whether it may be written. Capital and small letters are equal. */
 export interface Whitelist {
-  /** The allowed endings of file names, such as `.ts`. */
   readonly allowed_extensions: readonly string[]
-  /** The whole file names that are allowed, such as `Makefile`. */
   readonly allowed_no_extension: readonly string[]
-  /** The forbidden names, as patterns; `*` stands for any characters. A path is forbidden if its file or one of its folders has such a name. */
+  /** `*` stands for any characters. A path is forbidden by its file's name or one of its folders'. */
   readonly forbidden_paths: readonly string[]
   readonly forbidden_prefixes: readonly string[]
 }
 
-/** The default whitelist of files that are allowed to be written, as existing clients of plans expect it (docs/plans.md, What may be named). */
+/** As existing clients of plans expect it (docs/plans.md, What may be named). */
 export const DEFAULT_WHITELIST: Whitelist = {
   allowed_extensions: ['.py', '.ts', '.tsx', '.js', '.jsx', '.json', '.md', '.yaml', '.yml', '.toml', '.css', '.html', '.sql', '.sh', '.env.example'],
   allowed_no_extension: ['README', 'Makefile', '.gitignore', '.editorconfig', 'Dockerfile', 'LICENSE'],
@@ -22,7 +19,7 @@ export const DEFAULT_WHITELIST: Whitelist = {
   forbidden_prefixes: ['..', '/']
 }
 
-/** Adds names to a whitelist. @param names whole file names, or endings such as `*.go` */
+/** Whole file names, or endings such as `*.go`. */
 export function widened (whitelist: Whitelist, names: readonly string[]): Whitelist {
   const isEnding = (name: string): boolean => name.startsWith('*')
   return {
@@ -32,24 +29,20 @@ export function widened (whitelist: Whitelist, names: readonly string[]): Whitel
   }
 }
 
-/** Describes a whitelist in words, for a message about a refused path. */
 export function describeWhitelist ({ allowed_extensions: extensions, allowed_no_extension: names, forbidden_paths: patterns }: Whitelist): string {
   return `${[...extensions.map(extension => `*${extension}`), ...names].join(', ')}; never ${patterns.join(', ')}`
 }
 
-/** The largest length of a path, in code points. */
+/** In code points. */
 export const MAX_PATH = 240
 
-/** The names that are never written, deleted or read, at any place in a path: secrets, and folders of git and of this service. */
+/** Never written, deleted or read, at any place in a path: secrets, and folders of git and of this service. */
 const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(starPattern)
 
-/** The names that match `PROTECTED` and are not protected all the same. A file with such a name only lists the names of variables. */
+/** These only list the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
 
-/**
- * Normalises the path of a file in a workspace, or says why the path is invalid. Only the text is checked: links are checked by the code
- * that opens the file.
- */
+/** Only the text is checked: links are checked by the code that opens the file. */
 export function normalisePath (text: string): NormalisedPath {
   // A code point has at most two UTF-16 units, so a longer text need not be counted.
   if (text.length > 2 * MAX_PATH || Array.from(text).length > MAX_PATH) {
@@ -69,19 +62,18 @@ export function normalisePath (text: string): NormalisedPath {
   return { path: segments.join('/') }
 }
 
-/** Whether a part of a path is a protected name, such as `.env`. Nobody is allowed to read, write or delete such a file. @param path normalised */
+/** Nobody may read, write or delete such a file. The path is normalised. */
 export function isProtected (path: string): boolean {
   return path.split('/').map(fold).some(name => !SHOWN.has(name) && PROTECTED.some(matches => matches(name)))
 }
 
-/** Whether the whitelist allows to write or delete a file. The file's name and the names of its folders decide. @param path normalised */
+/** The path is normalised. */
 export function isWhitelisted (path: string, whitelist: Whitelist): boolean {
   const name = fold(path.slice(path.lastIndexOf('/') + 1))
   const { allowed_extensions: extensions, allowed_no_extension: names } = whitelist
   return !isForbidden(path, whitelist) && (extensions.some(extension => name.endsWith(fold(extension))) || names.some(each => name === fold(each)))
 }
 
-/** Whether a path of a file or folder has a name, or begins with a text, that the whitelist forbids. */
 export function isForbidden (path: string, { forbidden_paths: patterns, forbidden_prefixes: prefixes }: Whitelist): boolean {
   const names = path.split('/').map(fold)
   return prefixes.some(prefix => path.startsWith(prefix)) || patterns.map(pattern => starPattern(fold(pattern))).some(matches => names.some(matches))
@@ -91,11 +83,7 @@ function invalid (text: string, reason: string): NormalisedPath {
   return { code: 'ERR_INVALID_PATH', message: `a path is relative to the workspace, as "src/app.ts" is; ${JSON.stringify(text)} is not: ${reason}` }
 }
 
-/**
- * Folds a name, so that two names become equal if any usual file system takes them for the same name: removes differences of capital letters
- * and Unicode form, invisible characters (HFS+ ignores them), and what Windows drops (streams, and dots and blanks at the end).
- * https://git-blame.blogspot.com/2014/12/git-1856-195-205-214-and-221-and.html
- */
+/** As HFS+ (invisible characters) and Windows: https://git-blame.blogspot.com/2014/12/git-1856-195-205-214-and-221-and.html */
 function fold (name: string): string {
   // Most names are plain ASCII, which is faster to fold, and a search folds 50,000 names.
   const folded = /^[\x20-\x7e]*$/.test(name) ? name.toLowerCase() : foldUnicode(name)
@@ -105,6 +93,6 @@ function fold (name: string): string {
 
 function foldUnicode (name: string): string {
   const visible = name.normalize('NFC').replace(/\p{Default_Ignorable_Code_Point}/gu, '')
-  // Capital letters come first. `ſ` is a small letter already, so only as a capital letter does it become an `S`.
+  // `ſ` is a small letter already: only as a capital letter does it become an `S`.
   return visible.toUpperCase().toLowerCase().normalize('NFC')
 }

@@ -7,12 +7,7 @@ import { GLOB_EXPECTED, globOf, matchPath, type PathMatch } from './glob.ts'
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-/**
- * Reads a plain file, which is no link, hard link or pipe, synchronously.
- * @param most largest size, in bytes
- * @param scratch a buffer larger than `most` to read into; the result is valid until the buffer is used again
- * @returns undefined when there is no such file, or it is larger
- */
+/** No link, hard link or pipe is read. The result is valid until `scratch`, larger than `most` bytes, is used again. */
 function readPlainSync (path: string, most: number, scratch?: Buffer): Buffer | undefined {
   let file: number
   try {
@@ -32,31 +27,23 @@ function readPlainSync (path: string, most: number, scratch?: Buffer): Buffer | 
   }
 }
 
-/** The most bytes that all `.gitignore` files on the way to a file have. A file beyond them is left out: then some files are found that git would ignore. */
+/** In bytes, on the way to one file. Beyond them some files are found that git would ignore. */
 const MAX_BYTES = 64 * 1024
 
 /** A line of a `.gitignore`. */
 interface Rule {
   readonly matches: PathMatch
-  /** Whether the line begins with `!`, and takes back what an earlier line ignores. */
   readonly isTakenBack: boolean
   readonly isOfFolders: boolean
 }
 
-/** The rules of the `.gitignore` in a folder; none where there is no such file. */
 interface Gitignore {
-  /** The path of the folder, relative to the workspace. */
   readonly path: string
   readonly bytes: number
   readonly rules: readonly Rule[]
 }
 
-/**
- * Reads the `.gitignore` of a folder.
- * @param at path by which the folder can be opened now
- * @param path the folder's path, relative to the workspace
- * @param above those of the folders around it
- */
+/** `at` is the path by which the folder can be opened now. */
 export function gitignoreIn (at: string, path: string, above: readonly Gitignore[]): Gitignore {
   const room = above.reduce((rest, { bytes }) => rest - bytes, MAX_BYTES)
   const content = readPlainSync(join(at, '.gitignore'), room)
@@ -64,7 +51,7 @@ export function gitignoreIn (at: string, path: string, above: readonly Gitignore
   return { path, bytes: content?.length ?? 0, rules: lines.flatMap(ruleOf) }
 }
 
-/** Whether git would ignore a file or folder in a folder that it does not ignore. The last matching line of the nearest `.gitignore` decides. */
+/** The last matching line of the nearest `.gitignore` decides. */
 export function isIgnored (gitignores: readonly Gitignore[], path: string, isFolder: boolean): boolean {
   for (const { path: folder, rules } of gitignores.toReversed()) {
     if (rules.length === 0) continue
@@ -75,7 +62,7 @@ export function isIgnored (gitignores: readonly Gitignore[], path: string, isFol
   return false
 }
 
-/** The rule of a line; none for an empty line or a comment. Names match in any case of letters, as they do on the file systems of Windows and macOS. */
+/** Names match in any case of letters, as on the file systems of Windows and macOS. */
 function ruleOf (line: string): Rule[] {
   const text = withoutBlanks(line)
   if (text === '' || text.startsWith('#')) return []
@@ -87,36 +74,25 @@ function ruleOf (line: string): Rule[] {
   return [{ matches: matchPath(plain.startsWith('/') ? plain.slice(1) : plain, plain.includes('/')), isTakenBack, isOfFolders }]
 }
 
-/** Removes the blanks at the end of a line, except one behind a backslash. */
 function withoutBlanks (line: string): string {
   let end = line.endsWith('\r') ? line.length - 1 : line.length
   while (line[end - 1] === ' ' && line[end - 2] !== '\\') end--
   return line.slice(0, end)
 }
 
-/** The names of folders that a walk never enters, and the most folders inside each other that it enters. */
 const SKIPPED: ReadonlySet<string> = new Set(['node_modules', '__pycache__'])
 const MAX_DEPTH = 64
 
-/** The largest number of names in a folder that are sorted. To sort more would block the process, so larger folders keep the disk's order. */
+/** To sort more names would block the process, so larger folders keep the disk's order. */
 const MAX_SORTED = 2000
 
-/** A file that a walk through a workspace has found. */
 interface Found {
-  /** The path of the file, relative to the workspace. */
   readonly path: string
-  /** The path by which the file system reaches the file, for a synchronous call. It is valid until the walk goes on to the next file. */
+  /** Valid until the walk goes on to the next file. */
   readonly at: string
 }
 
-/**
- * Walks through the files below a folder, in the order of their names, without those that are protected or that git ignores. No link is
- * followed, not even a link that somebody creates meanwhile. The walk is synchronous, so it needs a third of the time that an asynchronous walk
- * of 50,000 files needs; but the caller has to pause now and then.
- * @param root the folder's path, without links
- * @param isHidden whether a folder must not be seen
- * @returns each file; now and then `undefined`, so that the caller can pause
- */
+/** Follows no link, also none that is created meanwhile. Synchronous: a third of the time; it yields `undefined` so that the caller can pause. */
 export function * walk (root: string, isHidden: (path: string) => boolean): Generator<Found | undefined> {
   yield * walkFolder(root, '', [], isHidden)
 }
@@ -138,7 +114,7 @@ function * walkFolder (folder: string, path: string, above: readonly Gitignore[]
     for (const entry of entries) {
       const { name } = entry
       const its = path === '' ? name : `${path}/${name}`
-      // The kind of an entry is read from its folder, without following links. So a link counts neither as a file nor as a folder.
+      // Read from the folder, without following links, so that a link is neither a file nor a folder.
       const isFolder = entry.isDirectory()
       if (!(isFolder || entry.isFile()) || SKIPPED.has(name) || isProtected(name) || isIgnored(rules, its, isFolder)) {
         yield undefined
@@ -165,7 +141,6 @@ function * entriesOf (folder: string): Generator<Dirent | undefined> {
   }
 }
 
-/** The largest number of hits of one search. */
 const MAX_HITS = 50
 
 /** The largest file that is searched and the longest line that a hit shows, in bytes, and the longest query, in UTF-16 units. */
@@ -175,20 +150,14 @@ const MAX_QUERY = 500
 
 const LINE_END = 0x0a
 
-/** A hit of a search: a line that has the text searched for. */
 export interface Hit {
   readonly path: string
-  /** The number of the line, from 1. */
+  /** From 1. */
   readonly line: number
   readonly text: string
 }
 
-/**
- * Searches the files of a workspace for a literal text, until `signal` aborts.
- * @param glob pattern of the files to search; by default all are searched
- * @returns the hits; `isTruncated` when there are perhaps more
- * @throws FileRefusal for a query or a glob that is not allowed
- */
+/** Until `signal` aborts. @returns `isTruncated` when there are perhaps more @throws FileRefusal for a query or glob that is not allowed */
 export async function search (
   files: WorkspaceFiles,
   query: string,
@@ -214,10 +183,9 @@ export async function search (
   return { hits, isTruncated: false }
 }
 
-/** Yields the lines of a file's content that have the query, each line once. */
 function * linesWith (content: Buffer, query: Buffer): Generator<{ readonly line: number, readonly text: string }> {
   let at = content.indexOf(query)
-  // A file with a NUL byte is taken for binary, and not searched.
+  // A NUL byte tells a binary file.
   if (at < 0 || content.includes(0)) return
   for (let line = 1, start = 0, count = 0; at >= 0 && count <= MAX_HITS; at = content.indexOf(query, start), count++) {
     for (let end = content.indexOf(LINE_END, start); end >= 0 && end < at; end = content.indexOf(LINE_END, start)) {
@@ -225,7 +193,6 @@ function * linesWith (content: Buffer, query: Buffer): Generator<{ readonly line
       line++
     }
     const end = content.indexOf(LINE_END, at)
-    // If the text is far from the beginning of a long line, the part of the line around the text is shown.
     const from = at - start > MAX_LINE / 2 ? at - MAX_LINE / 2 : start
     yield { line, text: content.subarray(from, end < 0 ? content.length : end).subarray(0, MAX_LINE).toString().trimEnd() }
     if (end < 0) return

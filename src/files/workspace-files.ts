@@ -4,7 +4,7 @@ import { type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promise
 import { join, relative, sep } from 'node:path'
 import { DEFAULT_WHITELIST, isProtected, normalisePath, type Whitelist } from './path-rules.ts'
 
-/** The error code of a refusal to read or write files of a workspace. Existing clients know these codes (docs/plans.md). */
+/** Existing clients know these codes (docs/plans.md). */
 type RefusalCode =
   | 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG' | 'PROTECTED_PATH' | 'FORBIDDEN_PATH' | 'PATH_NOT_FOUND'
   | 'ERR_TOO_MANY_ACTIONS' | 'ERR_CONTENT_REQUIRED' | 'ERR_CONTENT_TOO_LARGE' | 'ERR_ACTION_CONFLICT' | 'ERR_SCHEMA_VALIDATION'
@@ -12,7 +12,7 @@ type RefusalCode =
   | 'ERR_EDIT_NOT_FOUND' | 'ERR_EDIT_AMBIGUOUS' | 'ERR_EDIT_OVERLAP' | 'SNAPSHOT_FAILED' | 'APPLY_FAILED_ROLLED_BACK' | 'ROLLBACK_FAILED'
   | 'NOTHING_TO_UNDO' | 'NOTHING_TO_REDO' | 'WORKSPACE_UNKNOWN' | 'WORKSPACE_BUSY' | 'MEMORY_UNUSABLE'
 
-/** The error that files of a workspace are not read or written as asked. The message names the path as the caller did. */
+/** The message names the path as the caller did. */
 export class FileRefusal extends Error {
   override readonly name = 'FileRefusal'
   readonly code: RefusalCode
@@ -23,21 +23,17 @@ export class FileRefusal extends Error {
   }
 }
 
-/** The code of an error of the file system, such as `ENOENT`; empty for any other error. */
 export function errorCode (error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
-/** The folder by which Linux lets a path begin at an open folder's descriptor, as `openat` does: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html */
+/** Lets a path begin at a descriptor, as `openat` does: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html */
 export const DESCRIPTORS = '/proc/self/fd'
 export const HAS_DESCRIPTORS = existsSync(DESCRIPTORS)
 
 const OPENING = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
-/**
- * An open folder, for safe operations on its entries. On Linux each operation reaches the folder that was opened, even if somebody has put a
- * link or another folder at the folder's path since. On other systems each path is checked again after it was opened.
- */
+/** On Linux operations reach the opened folder, whatever is at its path since. Elsewhere each path is checked again after it was opened. */
 export class OpenFolder {
   readonly #handle: FileHandle
   readonly #path: string
@@ -47,7 +43,7 @@ export class OpenFolder {
     this.#path = HAS_DESCRIPTORS ? `${DESCRIPTORS}/${handle.fd}` : path
   }
 
-  /** Opens a folder. @param path absolute @throws errors of the file system; ELOOP or ENOTDIR for a link */
+  /** @throws errors of the file system; ELOOP or ENOTDIR for a link */
   static async open (path: string): Promise<OpenFolder> {
     const handle = await open(path, OPENING)
     try {
@@ -59,22 +55,22 @@ export class OpenFolder {
     }
   }
 
-  /** Opens a folder inside this folder; a link is refused. @param name a name without slashes */
+  /** A link is refused. */
   async child (name: string): Promise<OpenFolder> {
     return await OpenFolder.open(this.at(name))
   }
 
-  /** The path by which the file system reaches an entry of this folder. It is valid only while the folder is open. */
+  /** Valid only while the folder is open. */
   at (name: string): string {
     return join(this.#path, name)
   }
 
-  /** The path by which the file system reaches this folder itself. It is valid only while the folder is open. */
+  /** Valid only while the folder is open. */
   get path (): string {
     return this.at('.')
   }
 
-  /** Flushes the folder's list of names to the disk, so that created, renamed and removed entries survive a crash. */
+  /** Created, renamed and removed entries then survive a crash. */
   async sync (): Promise<void> {
     await this.#handle.sync()
   }
@@ -88,53 +84,47 @@ export class OpenFolder {
   }
 }
 
-/** Checks that a path still names the file or folder that was opened. @throws Error with the code ELOOP when somebody has put something else there */
+/** @throws Error with the code ELOOP when somebody has put something else there */
 export async function assertSame (handle: FileHandle, path: string): Promise<void> {
-  // On Linux the path begins at an open folder, and a link as the last part of the path is not followed. So nothing else can have been opened.
+  // On Linux nothing else can have been opened: the path begins at an open folder, and a last link is not followed.
   if (HAS_DESCRIPTORS) return
   const [opened, named] = await Promise.all([handle.stat(), lstat(path)])
   if (opened.ino !== named.ino || opened.dev !== named.dev) throw Object.assign(new Error(`${path} was exchanged while it was opened`), { code: 'ELOOP' })
 }
 
-/** The largest file that is read or changed, in bytes. */
+/** In bytes. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
-/** A mark tells the state of a path: null for nothing, 'folder', or the SHA-256 of a file's bytes in hex. */
+/** null for nothing, 'folder', or the SHA-256 of a file's bytes in hex. */
 export type Mark = null | 'folder' | (string & {})
 
-/** The present state of a path, with the permissions that are needed to restore it. */
 export interface Now {
   readonly mark: Mark
-  /** The permissions of the file or folder; 0 when nothing exists at the path. */
+  /** 0 when nothing exists at the path. */
   readonly mode: number
-  /** The size of the file, in bytes; 0 when there is no file. */
+  /** In bytes; 0 when there is no file. */
   readonly size: number
 }
 
 export const ABSENT: Now = { mark: null, mode: 0, size: 0 }
 
-/** The place of a file or folder: its open parent folder, and its name there. The file or folder need not exist. */
+/** The file or folder need not exist. */
 export interface Spot {
   readonly folder: OpenFolder
   readonly name: string
-  /** The path by which the file system reaches the file or folder. It is valid only while `folder` is open. */
+  /** Valid only while `folder` is open. */
   readonly at: string
 }
 
 export interface WorkspaceFilesOptions {
-  /** The absolute path of the workspace's folder. */
   readonly root: string
-  /** The absolute paths of the service's own folders. Nobody is allowed to read them, even when they are inside the workspace. */
+  /** Nobody may read these, even when they are inside the workspace. */
   readonly hidden?: readonly string[]
-  /** The rule by which the names of a file and of its folders decide whether the file may be written. @default `DEFAULT_WHITELIST` */
+  /** @default `DEFAULT_WHITELIST` */
   readonly whitelist?: Whitelist
 }
 
-/**
- * The files of one workspace (a folder that the operator lets sessions work on), for callers that must stay inside it. First a path is
- * resolved: its links are replaced, and it is refused if it leaves the workspace or names something protected. Reading and writing then
- * open each folder on the path, beginning at the workspace, and follow no link. So a link that somebody creates in between is not followed.
- */
+/** Nothing leaves the workspace: paths are resolved first, then each folder is opened from the root, and no link that comes in between is followed. */
 export class WorkspaceFiles {
   readonly #options: WorkspaceFilesOptions
   #roots: Promise<{ readonly root: string, readonly hidden: readonly string[] }> | undefined
@@ -143,16 +133,11 @@ export class WorkspaceFiles {
     this.#options = options
   }
 
-  /** The rule by which the names of a file and of its folders decide whether the file may be written. */
   get whitelist (): Whitelist {
     return this.#options.whitelist ?? DEFAULT_WHITELIST
   }
 
-  /**
-   * Resolves a path that a client or model names: checks it, and replaces links on the way by the folders that they lead to. The file
-   * need not exist.
-   * @throws FileRefusal ERR_INVALID_PATH, ERR_PATH_TOO_LONG, PROTECTED_PATH, FORBIDDEN_PATH
-   */
+  /** Replaces links. The file need not exist. @throws FileRefusal ERR_INVALID_PATH, ERR_PATH_TOO_LONG, PROTECTED_PATH, FORBIDDEN_PATH */
   async resolve (named: string): Promise<string> {
     const normal = normalisePath(named)
     if ('code' in normal) throw new FileRefusal(normal.code, normal.message)
@@ -163,13 +148,12 @@ export class WorkspaceFiles {
     return path
   }
 
-  /** Whether a path is one of the service's own folders, or inside one. @param path without links */
   async isHidden (path: string): Promise<boolean> {
     const { root, hidden } = await this.roots()
     return hidden.some(folder => isInside(folder, join(root, path)))
   }
 
-  /** Replaces links in the folders of a path, as far as the folders exist. The last part of the path can still be a link, which is never followed. */
+  /** The last part can still be a link, which is never followed. */
   async #withoutLinks (path: string): Promise<string | undefined> {
     const { root } = await this.roots()
     const parts = path.split('/')
@@ -179,14 +163,14 @@ export class WorkspaceFiles {
         if (!isInside(root, parent)) return undefined
         return [...relative(root, parent).split(sep), ...parts.slice(count)].filter(part => part !== '').join('/')
       } catch (error) {
-        // A path that does not exist, or has a file where a folder should be, is refused later by the code that opens it.
+        // These paths are refused later by the code that opens them.
         if (!['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'].includes(errorCode(error))) throw error
       }
     }
     throw new FileRefusal('PATH_NOT_FOUND', 'the folder of the workspace is gone')
   }
 
-  /** Opens the parent folder of a file or folder, while `use` runs. @param path without links @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH */
+  /** The path has no links. @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH */
   async within<T> (path: string, use: (spot: Spot) => Promise<T>): Promise<T> {
     const parts = path.split('/')
     const name = parts.pop() as string
@@ -207,16 +191,12 @@ export class WorkspaceFiles {
     return await OpenFolder.open((await this.roots()).root)
   }
 
-  /** Reads a file of the workspace. @param path without links @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH, ERR_CONTENT_TOO_LARGE */
+  /** The path has no links. @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH, ERR_CONTENT_TOO_LARGE */
   async read (path: string): Promise<{ readonly bytes: Buffer, readonly stats: Stats }> {
     return await this.within(path, spot => readFileAt(spot, path))
   }
 
-  /**
-   * The present state of a path: nothing, a folder, or a file's hash.
-   * @param path whose links the caller has replaced
-   * @throws FileRefusal FORBIDDEN_PATH when the path is a link all the same, or anything but a file or a folder, such as a pipe
-   */
+  /** @throws FileRefusal FORBIDDEN_PATH when the path is a link all the same, or anything but a file or a folder */
   async now (path: string): Promise<Now> {
     try {
       return await this.within(path, spot => nowAt(spot, path))
@@ -226,7 +206,7 @@ export class WorkspaceFiles {
     }
   }
 
-  /** Lists the names in a folder, sorted. @param path whose links the caller has replaced */
+  /** Sorted; the caller has replaced the path's links. */
   async list (path: string): Promise<string[]> {
     return await this.within(path, async ({ folder, name }) => {
       const opened = await folder.child(name).catch((error: unknown) => { throw refusalOf(error, path) })
@@ -238,7 +218,7 @@ export class WorkspaceFiles {
     })
   }
 
-  /** The paths of the workspace and of the service's hidden folders, with links replaced. */
+  /** With links replaced. */
   async roots (): Promise<{ readonly root: string, readonly hidden: readonly string[] }> {
     this.#roots ??= (async () => {
       const { root, hidden = [] } = this.#options
@@ -251,13 +231,13 @@ export class WorkspaceFiles {
   }
 }
 
-/** Computes the SHA-256 of bytes, in hex. */
+/** In hex. */
 export function sha256 (bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
 async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes: Buffer, readonly stats: Stats }> {
-  // The flag O_NONBLOCK keeps the call from waiting when the path is a pipe.
+  // O_NONBLOCK keeps the call from waiting when the path is a pipe.
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => { throw refusalOf(error, path) })
   try {
     await assertSame(handle, at)
@@ -273,18 +253,17 @@ async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes
   }
 }
 
-/** Checks that a file is plain and not too large. @throws FileRefusal for a folder, a pipe and the like, a hard link, and a file that is too large */
+/** @throws FileRefusal for a folder, a pipe and the like, a hard link, and a file that is too large */
 function assertPlain (stats: Stats, path: string): void {
   if (stats.isDirectory()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is a folder, not a file`)
   if (!stats.isFile()) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
-  // A hard link is refused, since its file perhaps has another name that is protected or outside the workspace.
+  // A hard link perhaps has another name that is protected or outside the workspace.
   if (stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} has another name (it is a hard link)`)
   if (stats.size > MAX_FILE_BYTES) {
     throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `${JSON.stringify(path)} has ${stats.size} bytes; at most ${MAX_FILE_BYTES} are read`)
   }
 }
 
-/** The present state of an entry of an open folder: nothing, a folder, or a file's hash. @param path the path for messages */
 export async function nowAt (spot: Spot, path: string): Promise<Now> {
   const stats = await lstat(spot.at).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
@@ -297,7 +276,7 @@ export async function nowAt (spot: Spot, path: string): Promise<Now> {
   return { mark: sha256(read.bytes), mode: read.stats.mode & 0o7777, size: read.bytes.length }
 }
 
-/** Translates an error of the file system about a path into a refusal; returns any other error, such as one of a broken disk, as it is. */
+/** Other errors, such as one of a broken disk, stay as they are. */
 export function refusalOf (error: unknown, path: string): unknown {
   switch (errorCode(error)) {
     case 'ENOENT': return new FileRefusal('PATH_NOT_FOUND', `there is no ${JSON.stringify(path)}`)

@@ -19,27 +19,19 @@ import { assertSame, errorCode, FileRefusal, type OpenFolder, refusalOf, sha256,
 import { type MemoryPlace, type ReadMemory, readMemory, remember } from './memory-files.ts'
 import { DEFAULT_WHITELIST, normalisePath, widened } from './path-rules.ts'
 
-/** A range of lines of a file, as a model is given it. */
 interface Range {
-  /** The path as the model asked for it, normalised. */
   readonly path: string
   readonly startLine: number
   readonly endLine: number
   readonly totalLines: number
   readonly text: string
-  /** What the lines do not show, and a change of the file keeps, in words: the byte order mark, line ends, permissions. Left out for a usual file. */
+  /** What the lines do not show, and a change keeps: byte order mark, line ends, permissions. */
   readonly form?: string
-  /** The SHA-256 of the whole file. A later update of the file is refused when the file has changed since. */
+  /** Of the whole file: a later update is refused when it has changed since. */
   readonly sha256: string
 }
 
-/**
- * Reads a range of lines of a text file for a model.
- * @param start number of the first line, from 1
- * @param end number of the last line, included. By default `DEFAULT_LINES` lines are read, or `MAX_LINES` when `most` is given
- * @param most largest length of the text, in UTF-16 units; a longer text is cut, with a mark. By default the length has no limit
- * @throws FileRefusal
- */
+/** Lines count from 1, the last included. `most` is in UTF-16 units; a longer text is cut, with a mark. @throws FileRefusal */
 async function readRange (
   files: WorkspaceFiles,
   named: string,
@@ -56,7 +48,6 @@ async function readRange (
   const whole = bytes.toString()
   const form = formOf(whole, utf8In(bytes) !== undefined, (stats.mode & 0o111) !== 0)
   const lines = whole.replace(/^\ufeff/, '').split('\n')
-  // The text after the last line end is no line when it is empty.
   if (lines.at(-1) === '') lines.pop()
   const first = Math.max(1, start)
   const chosen = lines.slice(first - 1, Math.min(end, first + MAX_LINES - 1))
@@ -87,36 +78,31 @@ function beginningWithMark (text: string, most = Infinity): string {
   return `${beginning}\n...[TRUNCATED ${text.length - beginning.length} chars]...`
 }
 
-/** The most requests that one read answers, and the largest total length of the answers (except previews of changes), in UTF-16 units. */
+/** In UTF-16 units, of all answers except previews of changes. */
 const MAX_REQUESTS = 100
 const MAX_TOTAL = 200_000
 
-/** The largest length of a branch name, in UTF-16 units; a longer one is cut. */
+/** In UTF-16 units. */
 const MAX_BRANCH = 200
 
-/** The place from which context for a model is read: the files, journal and logs of a workspace, for a session. */
 interface ContextPlace extends MemoryPlace {
   readonly files: WorkspaceFiles
   readonly journal: Journal
-  /** The id of the session that reads. */
   readonly session: string
-  /** The paths of the log files that the operator lets models read, by the operator's names for them. */
+  /** The operator's names for the log files that models may read. */
   readonly logs: ReadonlyMap<string, string>
   /** An abort ends a running search, which returns what it has found so far. */
   readonly signal: AbortSignal
 }
 
-/**
- * Reads what a model asks for (files, searches, logs …). Each request gets one block of context; a request that cannot be read gets a block
- * of the type `missing`, with the reason.
- */
+/** A request that cannot be read gets a block of the type `missing`, with the reason. */
 export async function fulfil (requests: readonly JsonObject[], place: ContextPlace): Promise<JsonObject[]> {
   const blocks: JsonObject[] = []
   let total = 0
   for (const [index, request] of requests.entries()) {
     const block = total > MAX_TOTAL || index >= MAX_REQUESTS ? missing(request, 'too much was asked for at once') : await blockOf(request, place)
     const length = JSON.stringify(block).length
-    // The preview of a change is always included as a whole, since it has limits of its own.
+    // A preview has limits of its own.
     const fits = block['type'] === 'preview' || total + length <= MAX_TOTAL
     blocks.push(fits ? block : missing(request, 'it is too long together with what was asked for before; ask for fewer lines'))
     total += fits ? length : 0
@@ -187,7 +173,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
 }
 
 function missing (request: JsonObject, reason: string): JsonObject {
-  // The sender of a request for a preview knows the change in it, so the change is left out of the answer.
+  // The sender of a request for a preview knows the change in it.
   const { change, ...rest } = request
   return { type: 'missing', request: rest, reason }
 }
@@ -196,7 +182,7 @@ function own (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
-/** Reads the name of the git branch that a workspace is on; empty when it is on no branch, or is no repository itself. */
+/** Empty on no branch, and in what is no repository itself. */
 async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: string }> {
   try {
     const { bytes } = await files.read('.git/HEAD')
@@ -208,18 +194,16 @@ async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: s
   }
 }
 
-/** The largest length of the list of a change's paths, in UTF-16 units of its JSON. It is limited because the session's log contains the list. */
+/** In UTF-16 units of JSON, since the session's log contains the list. */
 const MAX_LIST = 4 * 1024 * 1024
 
-/** The preview of a change of files: the paths that it would touch, and the first page of their diffs. */
 interface Preview extends Page {
-  /** All paths that the change would touch. A person who agrees to the preview agrees to these only. */
+  /** A person who agrees to the preview agrees to these only. */
   readonly shown: readonly JsonObject[]
-  /** The paths that the change would not touch, since somebody else has changed them. */
   readonly conflicts: readonly JsonObject[]
 }
 
-/** Computes what a change would do, without writing. @param together as in `planned` @throws FileRefusal when the change would be refused */
+/** Writes nothing. @throws FileRefusal when the change would be refused */
 export async function preview (place: ChangePlace, given: JsonObject, together: readonly string[] = []): Promise<Preview> {
   const change = parseChange(given)
   const { steps, actions, conflicts } = await planned(change, place, together)
@@ -235,14 +219,13 @@ export async function preview (place: ChangePlace, given: JsonObject, together: 
   return { ...page, shown, conflicts: conflicts.map(conflict => ({ ...conflict })) }
 }
 
-/** How many lines are read from the end of a log file: by default, and at most. */
 const DEFAULT_LINES = 200
 const MAX_LINES = 5000
 
-/** The most bytes that are read from the end of a log file. */
+/** In bytes. */
 const MAX_BYTES = 512 * 1024
 
-/** Reads the last lines of a log file in a workspace, for a model. @param location path in the workspace, as the operator configured it @throws FileRefusal */
+/** @throws FileRefusal */
 async function readLog (files: WorkspaceFiles, location: string, lines = DEFAULT_LINES): Promise<string> {
   const path = await files.resolve(isAbsolute(location) ? relative((await files.roots()).root, location) : location)
   const text = await files.within(path, async ({ at }) => {
@@ -250,7 +233,7 @@ async function readLog (files: WorkspaceFiles, location: string, lines = DEFAULT
     try {
       await assertSame(file, at)
       const stats = await file.stat()
-      // A log file can have any size, unlike other files, since only its end is read.
+      // A log file can have any size, since only its end is read.
       if (!stats.isFile() || stats.nlink > 1) throw new FileRefusal('FORBIDDEN_PATH', `${JSON.stringify(path)} is no plain file`)
       const bytes = Buffer.alloc(Math.min(stats.size, MAX_BYTES))
       const { bytesRead } = await file.read(bytes, 0, bytes.length, stats.size - bytes.length)
@@ -262,7 +245,6 @@ async function readLog (files: WorkspaceFiles, location: string, lines = DEFAULT
   return text.replace(/\r?\n$/, '').split('\n').slice(-Math.min(Math.max(lines, 1), MAX_LINES)).join('\n')
 }
 
-/** The names of files that say how a project is built, and of short files that say which version of a language it needs. */
 const MANIFESTS = [
   'package.json', 'package-lock.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lockb', 'tsconfig.json', 'pyproject.toml', 'requirements.txt',
   'poetry.lock', 'uv.lock', 'Pipfile', 'setup.py', 'tox.ini', 'go.mod', 'Cargo.toml', 'pom.xml', 'build.gradle', 'Gemfile', 'composer.json',
@@ -272,10 +254,7 @@ const VERSIONS = ['.nvmrc', '.node-version', '.python-version', '.ruby-version',
 
 const MAX_VERSION = 200
 
-/**
- * Describes for a model, in a few lines, where a project runs: platform, build files, versions. It leaves out the service's environment
- * variables, which can contain secrets.
- */
+/** Without the service's environment variables, which can contain secrets. */
 async function describeEnvironment (files: WorkspaceFiles): Promise<string> {
   const found: string[] = []
   for (const name of MANIFESTS) if (await isFile(files, name)) found.push(name)
@@ -296,15 +275,9 @@ async function isFile (files: WorkspaceFiles, path: string): Promise<boolean> {
   return await files.now(path).then(({ mark }) => mark !== null && mark !== 'folder', () => false)
 }
 
-/** The largest number of files in one list. */
 const MAX_NAMES = 400
 
-/**
- * Lists the files at or below a path of a workspace for a model, one on a line, with sizes in bytes. Files that git ignores are left out.
- * @param named a folder, relative to the workspace; by default all files of the workspace are listed
- * @param glob pattern of the files to list; by default all are listed
- * @throws FileRefusal for a path or a glob that is not allowed
- */
+/** Sizes in bytes. Files that git ignores are left out. @throws FileRefusal for a path or a glob that is not allowed */
 async function listFiles (
   files: WorkspaceFiles,
   named: string | undefined,
@@ -333,7 +306,7 @@ function isBelow (path: string, folder: string): boolean {
   return folder === '' || path === folder || path.startsWith(`${folder}/`)
 }
 
-/** The folders for traces of plans in a workspace, where existing clients look for them. */
+/** Existing clients look here. */
 const FOLDERS = ['.papa-yu', 'traces']
 
 /** Writes the trace of a plan (a record of what it did) into its workspace; replaces an earlier trace. No link on the way is followed. @param id a UUID */
@@ -352,46 +325,37 @@ export async function writeTrace (files: WorkspaceFiles, id: string, text: strin
   }
 }
 
-/** A workspace (a folder that sessions work on) that was used before in this process, with its files. */
 interface Known {
   readonly workspace: Workspace
   readonly files: WorkspaceFiles
-  /** The path of the folder with the workspace's journal. */
   readonly journal: string
 }
 
-/** The session and the user for whom files of a workspace are read or changed. */
 export interface Asker {
-  /** The id of the session, if a session asks. It can preview the undo or redo of its own changes only. @default none */
+  /** A session can preview the undo or redo of its own changes only. @default none */
   readonly session?: string
-  /** The user, by the name of the user's access token; empty where the service uses no tokens. */
+  /** The name of an access token; empty where the service uses none. */
   readonly owner: string
-  /** An abort ends a running search, and the wait for the lock of a workspace. */
+  /** Ends a running search, and the wait for a workspace's lock. */
   readonly signal: AbortSignal
 }
 
-/** A change of files, and the session that made or proposed it. */
 interface ChangeOf {
   readonly session: string
   readonly change: JsonObject
 }
 
-/**
- * The workspaces (folders that sessions work on) that the operator has configured, by name. Each method throws FileRefusal
- * WORKSPACE_UNKNOWN for an unknown name.
- */
+/** The operator's workspaces by name. Each method throws FileRefusal WORKSPACE_UNKNOWN for an unknown name. */
 export class Workspaces {
   readonly #operator: OperatorFile
   readonly #state: string
   readonly #known = new Map<string, Known>()
 
-  /** Creates the table of workspaces. @param state absolute path of the folder in which the service keeps its state */
   constructor (operator: OperatorFile, state: string) {
     this.#operator = operator
     this.#state = state
   }
 
-  /** Reads what a plan's session asks for (files, searches, logs …) from a workspace. @returns a block for each request */
   async read (name: string, requests: readonly JsonObject[], { session = '', owner, signal }: Asker): Promise<JsonObject[]> {
     const {
       workspace: { logs },
@@ -401,7 +365,7 @@ export class Workspaces {
     return await fulfil(requests, { files, journal: new Journal(journal), session, state: this.#state, owner, logs, signal })
   }
 
-  /** Changes files of a workspace, undoes a change, or redoes it. A second call for the same effect of a session changes nothing. */
+  /** A second call for the same effect of a session changes nothing. */
   async apply (
     name: string,
     given: Omit<ApplyOptions, 'files' | 'journal'>
@@ -410,22 +374,17 @@ export class Workspaces {
     return await applyChange({ files, journal, ...given })
   }
 
-  /**
-   * Computes which files an undo or a redo of a session's changes would change, without writing.
-   * @param together the effects whose changes are turned round @param paths only these files, and all below these folders
-   */
+  /** Writes nothing. */
   async dryTurn (name: string, kind: 'undo' | 'redo', session: string, together: readonly string[], paths: readonly string[]): Promise<DryTurn> {
     const { files, journal } = this.#get(name)
     return await dryTurn(kind, entriesOf(await new Journal(journal).endedOf(session), together.map(effect => `${session}.${effect}`)), paths, files)
   }
 
-  /** The paths that several changes of a session have changed together, each with its state before the first and after the last of them. */
   async changedBy (name: string, session: string, together: readonly string[]): Promise<Touched[]> {
     const journal = new Journal(this.#get(name).journal)
     return changedBy((await Promise.all(together.map(effect => journal.ended(`${session}.${effect}`)))).filter(entry => entry !== undefined))
   }
 
-  /** Shows a part of the files that a change of a session touches, with their diffs. */
   async page (
     name: string,
     { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[]; readonly after: number; readonly limit: number }
@@ -433,7 +392,7 @@ export class Workspaces {
     return await pageOf(touched, await this.#contentsOf(name, of), after, limit)
   }
 
-  /** The content of a file before or after a change of a session; `undefined` when it is no longer kept. */
+  /** `undefined` when the content is no longer kept. */
   async content (name: string, { path, sha256, ...of }: ChangeOf & { readonly path: string; readonly sha256: string }): Promise<Buffer | undefined> {
     return await (await this.#contentsOf(name, of))(path, sha256)
   }
@@ -445,31 +404,20 @@ export class Workspaces {
     return contentsOf({ files, journal: new Journal(journal), session }, actions)
   }
 
-  /** Reads the stored preferences of a user and, if a workspace is named, of that workspace. @param owner the user, as in `Asker` */
   async memory (owner: string, name?: string): Promise<ReadMemory> {
     return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
   }
 
-  /**
-   * Stores preferences of an owner, or of a workspace, for later sessions.
-   * @param name the workspace; without one, only preferences of the owner can be stored
-   * @returns what was stored, what was dropped, and all preferences as they are now
-   * @throws FileRefusal
-   */
+  /** Without `name` only preferences of the owner can be stored. @throws FileRefusal */
   async remember (name: string | undefined, patch: JsonObject, { owner, signal }: Asker): Promise<JsonObject> {
     const { files, journal } = name === undefined ? { files: undefined, journal: join(this.#state, 'papa-yu') } : this.#get(name)
     return await remember({ files, state: this.#state, owner }, patch, journal, signal)
   }
 
-  /** Writes the trace of a plan (a record of what it did) into its workspace. */
   async writeTrace (name: string, id: string, text: string): Promise<void> {
     await writeTrace(this.#get(name).files, id, text)
   }
 
-  /**
-   * Finishes, or takes back, changes of files that a crash has left unfinished.
-   * @param onFailure called with the name of a workspace in which that is impossible
-   */
   async recover (onFailure: (workspace: string, error: Error) => void): Promise<void> {
     for (const name of this.#operator.workspaces.keys()) {
       const { files, journal } = this.#get(name)
@@ -496,13 +444,12 @@ export class Workspaces {
   }
 }
 
-/** Returns an empty list for a refusal, such as that edits no longer fit their file: then there is no result to show. @throws any other error */
+/** A refusal, such as of edits that no longer fit, leaves no result to show. @throws any other error */
 function unlessRefused (error: unknown): [] {
   if (error instanceof FileRefusal) return []
   throw error
 }
 
-/** Makes a function that finds the contents of files before and after a change: in its actions, on the disk, or in the journal of the session's changes. */
 function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly Action[]): ContentOf {
   const wanted = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
   return async (path, hash) => wanted.get(hash) ?? await onDisk(path, hash) ?? await journal.contentOf(session, hash)

@@ -12,17 +12,11 @@ import type { App } from './app.ts'
 import { oneOf } from './schemas.ts'
 import { subprotocolToken } from './socket/accept-sockets.ts'
 
-/** The reply headers that a page of another origin may read. */
 const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revision', 'x-prompt-version', 'x-registry-revision', 'x-request-id',
   'x-should-retry', 'x-usage-estimate',
   ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
 
-/**
- * Lets pages of the given origins call the service, with a token that the pages send; cookies are never accepted. The pages may send any
- * header, since OpenAI's client adds a dozen of its own. Without origins no CORS headers are sent, and browsers let no page of another
- * origin read an answer.
- * See https://github.com/fastify/fastify-cors.
- */
+/** Never with cookies; any header, as OpenAI's client adds a dozen. See https://github.com/fastify/fastify-cors */
 export async function allowOrigins (app: App, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return
   const { default: cors } = await import('@fastify/cors')
@@ -36,69 +30,53 @@ export async function allowOrigins (app: App, origins: readonly string[]): Promi
   })
 }
 
-/** The CORS headers for a reply that is sent before Fastify has the request, so that pages of these origins can read it. */
+/** For replies sent before Fastify has the request. */
 export function corsHeaders (origins: readonly string[], origin: string | undefined): Readonly<Record<string, string>> {
   if (origin === undefined || !origins.includes(origin)) return {}
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED.join(', '), vary: 'Origin' }
 }
 
-/** The headers by which a proxy says for whom it sends a request. */
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** The hosts and origins that a service without tokens accepts, so that no foreign page can use it through a visitor's browser. */
+/** Keeps foreign pages from using a service without tokens through a visitor's browser. */
 interface OpenAccess {
-  /** The host names under which the service may be called. */
   readonly hosts: HostNames
-  /** The origins from which pages may call the service (CORS). */
   readonly origins: ReadonlySet<string>
 }
 
-/**
- * Refuses a Host header that is not a name of the service. Once a page of evil.example is loaded, that name can be made to
- * point to this service; the browser then takes the service for evil.example and shows the page all answers (DNS
- * rebinding). A request without the header does not come from a browser.
- * @throws HOST_NOT_ALLOWED
- */
+/** A foreign name made to point here would show its page all answers (DNS rebinding); browsers always send Host. @throws HOST_NOT_ALLOWED */
 function checkHost ({ host }: IncomingHttpHeaders, { hosts }: OpenAccess): void {
   if (host !== undefined && !hosts.allow(host)) throw hostNotAllowed(host)
 }
 
-/** Refuses a request that a page of another host sends. @throws ORIGIN_FOREIGN */
+/** @throws ORIGIN_FOREIGN */
 export function checkOrigin ({ origin, host }: IncomingHttpHeaders, { origins }: Pick<OpenAccess, 'origins'>): void {
   if (origin === undefined || origins.has(origin)) return
   if (URL.canParse(origin) && new URL(origin).host === host) return
   throw originForeign(origin)
 }
 
-/** Refuses a request from another machine, or through a proxy, which may pass on requests from anywhere. @throws WRITE_NOT_LOCAL */
+/** Proxies are refused too: they may pass on requests from anywhere. @throws WRITE_NOT_LOCAL */
 function checkLocalWrite (address: string | undefined, headers: IncomingHttpHeaders): void {
   if (!isLocal(address)) throw writeNotLocal(`the request came from ${address ?? 'an unknown address'}`)
   const header = FORWARDED.find(name => headers[name] !== undefined)
   if (header !== undefined) throw writeNotLocal(`the request came through a proxy (it has ${header})`)
 }
 
-/** Whether an address is this machine's own. */
 function isLocal (address: string | undefined): boolean {
   return address !== undefined && (address === '::1' || /^(?:::ffff:)?127\./.test(address))
 }
 
-/** A host as a URL or a `Host` header names it, with or without a port. */
 const HOST = /^(\[[^\]]*\]|[^:]*)(?::\d*)?$/
 
-/** The host names under which clients are allowed to call this service. */
 interface HostNames {
-  /** Whether the service accepts requests to this host. @param host as a `Host` header has it, with or without a port */
   allow (host: string): boolean
 }
 
-/**
- * Makes the check of host names. It accepts IP addresses, `localhost`, names below `localhost`, and the given names: a stranger's domain
- * name can be none of these. Names below `localhost` are never looked up: https://www.rfc-editor.org/rfc/rfc6761#section-6.3.
- * @param names further host names, without ports
- */
+/** IPs and names below `localhost`, never looked up (https://www.rfc-editor.org/rfc/rfc6761#section-6.3), cannot be a stranger's domain. */
 export function hostNames (names: readonly string[]): HostNames {
   const given = new Set(names.map(name => name.toLowerCase()))
-  // The last accepted host is remembered: nearly every request names the same one, and parsing it takes a hundredth of a render.
+  // Nearly every request names the same host, and parsing it takes a hundredth of a render.
   let last: string | undefined
   return {
     allow (host) {
@@ -111,32 +89,24 @@ export function hostNames (names: readonly string[]): HostNames {
   }
 }
 
-/** The name in a Host header: in lower case, without the port and without the dot at the end. */
 function nameOf (host: string): string | undefined {
   return HOST.exec(host)?.[1]?.toLowerCase().replace(/\.$/, '')
 }
 
-/** Whether a host is an IP address; IPv6 stands in brackets: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2 */
+/** IPv6 stands in brackets: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.2 */
 function isAddress (name: string): boolean {
   return isIPv4(name) || (name.startsWith('[') && isIPv6(name.slice(1, -1)))
 }
 
-/** The roles that may change entries or run sessions. In a service without tokens, only requests from this machine have these roles. */
+/** In a service without tokens, only requests from this machine have these roles. */
 const GUARDED: ReadonlySet<Role> = new Set<Role>(['write', 'run', 'approve', 'admin', 'terminal'])
 
-/**
- * The rules of access. In the mode `tokens` every caller needs a token; in the mode `open` everyone who can reach the service is let in.
- */
+/** With `tokens` every caller needs a token; with `open` everyone who can reach the service is let in. */
 export type Access =
   | { readonly mode: 'tokens', /** Stops following the token file. */ readonly close?: () => void } & TokenHolders
   | { readonly mode: 'open' } & OpenAccess
 
-/**
- * Adds a check of the Host header to every route, if the service asks for no tokens: a request that names another host is refused. The
- * check stops pages that point their own domain name at this service, so that the browser lets them read its answers (DNS rebinding). With
- * tokens it is not needed, as such a page has no token.
- * @throws HOST_NOT_ALLOWED
- */
+/** Without tokens only: stops pages whose domain name points here (DNS rebinding); they have no token. @throws HOST_NOT_ALLOWED */
 export function guardHosts (app: App, access: Access): void {
   if (access.mode !== 'open') return
   app.addHook('onRequest', ({ headers }, _reply, done) => {
@@ -149,10 +119,7 @@ export function guardHosts (app: App, access: Access): void {
   })
 }
 
-/**
- * Refuses an upgrade to a WebSocket without a token, before anything else is said of its path.
- * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
- */
+/** Before anything else is said of its path. @throws TOKEN_REQUIRED, TOKEN_UNKNOWN */
 export function guardUpgrades (app: App, access: Access): void {
   if (access.mode !== 'tokens') return
   app.addHook('onRequest', (request, _reply, done) => {
@@ -202,11 +169,7 @@ function tokenOf ({ headers, ws }: FastifyRequest): string | undefined {
   return /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1] ?? (ws === true ? subprotocolToken(headers) : undefined)
 }
 
-/**
- * The caller of a request to a route that every caller with a token may use, whatever its roles. In a service without tokens, a
- * caller on another machine loses the roles that change something.
- * @throws TOKEN_REQUIRED, TOKEN_UNKNOWN
- */
+/** Whatever its roles; without tokens, a caller on another machine loses those that change something. @throws TOKEN_REQUIRED, TOKEN_UNKNOWN */
 function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Access): Caller {
   if (access.mode === 'tokens') {
     if (caller === NOBODY) throw headers.authorization === undefined ? tokenRequired() : tokenUnknown()
@@ -220,17 +183,14 @@ function requireCaller ({ caller, headers, socket }: FastifyRequest, access: Acc
   }
 }
 
-/**
- * Checks a request to a service that asks for no tokens, and gives its caller. A foreign page could make a user's browser send a request
- * with the user's rights, so requests other than GET and HEAD are refused when a page of another host sends them.
- */
+/** A foreign page could use a browser's rights: writes from pages of other hosts are refused. */
 function anyone ({ headers, method, socket }: FastifyRequest, role: Role | undefined, access: OpenAccess): Caller {
   if (role !== undefined && method !== 'GET' && method !== 'HEAD') checkOrigin(headers, access)
   if (role !== undefined && GUARDED.has(role)) checkLocalWrite(socket.remoteAddress, headers)
   return ANYONE
 }
 
-/** Makes the rules of access from the configuration. @throws ConfigError that names the wrong environment variable, and shows no hash of a token */
+/** @throws ConfigError that names the wrong variable, and shows no hash of a token */
 export async function accessFrom (config: Config, log: Log): Promise<Access> {
   const { API_TOKENS: tokens, API_TOKENS_FILE: path } = config
   const defaults = { requests: config.RATE_LIMIT_REQUESTS || undefined, tokens: config.RATE_LIMIT_TOKENS || undefined }
@@ -253,10 +213,7 @@ function openFile (file: TokenFile): Access {
   }
 }
 
-/**
- * Reads from the configuration the origins whose pages may call the service. @throws ConfigError when `CORS_ORIGINS` has anything but
- * origins
- */
+/** @throws ConfigError when `CORS_ORIGINS` has anything but origins */
 export function corsOrigins ({ CORS_ORIGINS: text }: Config): readonly string[] {
   const origins = listed(text)
   const wrong = origins.find(origin => !URL.canParse(origin) || new URL(origin).origin !== origin)
@@ -289,7 +246,6 @@ const CallerReply = Type.Object({
   mode: oneOf(['tokens', 'open'], { description: 'Whether tokens are asked for' })
 })
 
-/** The route that tells callers their own name, roles and limits, so that a client offers only actions that its token allows. */
 export function callerRoutes (app: App, access: Access): void {
   app.get('/api/caller', {
     config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN'] },

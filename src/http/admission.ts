@@ -8,14 +8,9 @@ import { corsHeaders } from './access.ts'
 import type { App } from './app.ts'
 import { errorBody, isOpenAiPath, openAiBody } from './error-replies.ts'
 
-/** How error messages name the things whose use is limited. */
 const WORDS: Readonly<Record<Rated, string>> = { requests: 'requests', tokens: 'model tokens' }
 
-/**
- * Enforces the limits that callers have on requests and model tokens, and tells in headers, as OpenAI's API does, how much of each limit is
- * left. How many tokens a model will use is not known before it answers, so a call is refused only when the limit is used up already.
- * @throws RATE_LIMITED
- */
+/** A model's tokens are known only after its answer, so a call is refused only when the limit is used up already. @throws RATE_LIMITED */
 export function limitRates (app: App, rates: Rates): void {
   app.addHook('onRequest', (request, reply, done) => {
     const { caller } = request
@@ -41,51 +36,34 @@ export function limitRates (app: App, rates: Rates): void {
   })
 }
 
-/**
- * The process counts as overloaded when, for this time (in ms), the oldest request in the queue has always been one that had waited longer
- * than the queue's `limit`. A short burst of requests is over by then.
- */
+/** Overloaded means: for so long (in ms) the oldest request has always waited beyond the `limit`; a short burst is over by then. */
 const PATIENCE = 100
 
-/**
- * The time after a refusal, in ms, during which the process counts as overloaded as soon as a request has waited longer than the queue's
- * `limit`, without the delay of `PATIENCE`. Otherwise the queue would fill up again during that delay.
- */
+/** For so long after a refusal (in ms) one late request means overload again; else the queue would fill up during `PATIENCE`. */
 const MEMORY = 1000
 
-/** The share of the process's time that refusals may take, so that clients which send refused requests again at once do not slow down the others. */
+/** The share of time that refusals may take, so that clients which retry at once do not slow down the others. */
 const REFUSAL_SHARE = 1 / 16
 
-/**
- * The most requests that wait during an overload. While there are more, the oldest are refused even if refusals then take more time than
- * `REFUSAL_SHARE` allows. A request that has not waited longer than the queue's `limit` is never refused.
- */
+/** The most requests that wait in an overload; above it the oldest are refused beyond `REFUSAL_SHARE`, but none within the `limit`. */
 const MOST_WAITING = 2000
 
-/** For how long one turn of the event loop begins requests from the queue, in ms, and how many requests it begins at most. */
+/** The time (in ms) and the number of requests that one turn of the event loop begins from the queue. */
 const TURN_MILLISECONDS = 10
 const MOST_PER_TURN = 100
 
-/** A request that may have to wait in the queue before it is begun. */
 interface Arrival {
   begin (): void
-  /** Refuses the request: it has waited too long while the process is overloaded. */
   refuse (): void
 }
 
 interface AdmissionQueueOptions {
-  /** The longest time that a request waits during an overload before it is refused, in ms. */
+  /** In ms. */
   readonly limit: number
-  /** Gives the current time, in ms; left out for `performance.now()`. */
   readonly now?: () => number
 }
 
-/**
- * The queue of requests (arrivals) that were not begun yet, because the process is busy with earlier ones. A burst may fill the queue for a
- * moment. When waits stay too long (see `PATIENCE`), the process counts as overloaded: then the latest request goes first, so that the requests that are
- * begun are answered in time, and requests that have waited too long are refused. The method is that of "Fail at Scale",
- * https://queue.acm.org/detail.cfm?id=2839461 (controlled delay, adaptive LIFO).
- */
+/** Requests not yet begun. In overload the newest goes first and late ones are refused: https://queue.acm.org/detail.cfm?id=2839461 */
 export class AdmissionQueue {
   readonly #limit: number
   readonly #now: () => number
@@ -100,7 +78,6 @@ export class AdmissionQueue {
     this.#now = now
   }
 
-  /** Starts to handle a request that has arrived: at once when no other waits and this turn of the event loop has time left, else later. */
   enter (arrival: Arrival): void {
     if (this.#queue.length === 0 && hasTurnToSpare()) {
       beginCounted(arrival)
@@ -110,10 +87,7 @@ export class AdmissionQueue {
     this.#schedule()
   }
 
-  /**
-   * Lets the next turn of the event loop begin requests from the queue, each in a `setImmediate` of its own. Node does the work that one
-   * immediate has caused before it runs the next, so that a begun request is mostly finished before the next one begins.
-   */
+  /** One `setImmediate` per request: Node finishes what one immediate has caused before the next, so requests end before others begin. */
   #schedule (): void {
     if (this.#turnIsDue) return
     this.#turnIsDue = true
@@ -122,7 +96,7 @@ export class AdmissionQueue {
     for (let place = 0; place < Math.min(this.#queue.length, MOST_PER_TURN); place++) {
       setImmediate(() => {
         if (place === 0) begin = this.#now()
-        // Requests that were begun earlier may still have work to do, which goes first. But each turn begins at least one request from the queue.
+        // Begun requests go first, but each turn begins at least one from the queue.
         if (place > 0 && (!hasTurnToSpare() || this.#now() - begin > TURN_MILLISECONDS)) return
         const next = isOverload ? this.#queue.pop() : this.#queue.shift()
         if (next !== undefined) beginCounted(next.arrival)
@@ -159,38 +133,29 @@ export class AdmissionQueue {
   }
 }
 
-/**
- * Begins a request. Its time counts towards the time that long work is allowed to take in this turn of the event loop; if no time is left,
- * the request begins all the same.
- */
+/** Counts the request's time towards this turn's share of long work; without time left it begins all the same. */
 function beginCounted (arrival: Arrival): void {
   if (hasTurnToSpare()) void inTurn(() => { arrival.begin() })
   else arrival.begin()
 }
 
-/** The paths of health checks and metrics, which never wait: they are needed most during an overload. */
+/** Never wait: they are needed most during an overload. */
 const ALWAYS_OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
 
-/** The time for which refusals are counted before one log line gives their number, in ms. */
+/** In ms. */
 const LOG_AFTER = 1000
 
-/** The error that every refused request gets. It is made once, because recording the stack would be the most expensive part of a refusal. */
+/** Made once: recording the stack would be the most expensive part of a refusal. */
 const REFUSAL = overloaded()
 
 export interface AdmissionOptions {
-  /** How long a request may wait during an overload before it is refused, in ms. */
+  /** In ms. */
   readonly limit: number
-  /** Called for each refused request. */
   readonly onRefused: () => void
-  /** The origins whose web pages may read the answer to a refused request (CORS). */
   readonly origins: readonly string[]
 }
 
-/**
- * Begins requests as fast as the process can serve them, and answers some with 503 OVERLOADED when more arrive. The control works in front
- * of Fastify, before the body is read: a refusal there takes an eighth of the time that it takes to render a small prompt; a refusal
- * after Fastify's router and hooks would take a third.
- */
+/** Refuses with 503 OVERLOADED in front of Fastify, before the body is read: that costs less than half of a refusal after its hooks. */
 export function controlAdmission (app: App, { limit, onRefused, origins }: AdmissionOptions): void {
   const queue = new AdmissionQueue({ limit })
   const countRefusal = refusalCounter(app, onRefused)
@@ -198,7 +163,6 @@ export function controlAdmission (app: App, { limit, onRefused, origins }: Admis
   app.server.removeAllListeners('request').on('request', (request, response) => {
     if (ALWAYS_OPEN.test(request.url ?? '')) return answer(request, response)
     queue.enter({
-      // A request whose client left while the request waited is dropped.
       begin: () => { if (!request.destroyed) answer(request, response) },
       refuse () {
         if (request.destroyed) return
@@ -209,7 +173,7 @@ export function controlAdmission (app: App, { limit, onRefused, origins }: Admis
   })
 }
 
-/** Makes a counter of refusals that logs at most one line a second: an overload must not flood the log. */
+/** Logs at most one line a second: an overload must not flood the log. */
 function refusalCounter (app: App, onRefused: () => void): () => void {
   let refused = 0
   let timer: NodeJS.Timeout | undefined

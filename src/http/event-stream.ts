@@ -7,16 +7,12 @@ import { timeLimit } from '../runtime/deadline.ts'
 import { eventsOf, type Followed, timeOf } from '../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './send-reply.ts'
 
-/** How often a stream sends a comment, in ms. Proxies close connections on which nothing happens. */
+/** In ms: proxies close connections on which nothing happens. */
 const HEARTBEAT = 15_000
 
-/**
- * How long the service waits for a client that does not read its stream, in ms. Then it closes the stream; the client can connect again and
- * continue with the event after the last one that it received.
- */
+/** How long a client may not read, in ms; then it is cut off, and continues after the last event it received. */
 const PATIENCE = 30_000
 
-/** The schema of a stream of a session's events. */
 export const EventStream = Type.String({
   description: 'Events of a session. `event` is its type, `id` its place, `data` JSON with `at`, the time, and: ' +
     '`stdout` {text, effect}, `message` {role, content, effect, value} or {text, isFinal}, `ask` {text, required}, `step` {step, max}, ' +
@@ -27,17 +23,12 @@ export const EventStream = Type.String({
 })
 
 export interface StreamOptions<R> {
-  /** The id of the last event that the client already has: the stream begins after it. When left out, the stream skips no event. */
+  /** The stream begins after this event. */
   readonly after?: EventId | undefined
-  /** Makes the last event of the stream from the value that the generator of the events returns at its end. */
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
 }
 
-/**
- * Turns the transitions (recorded steps) of a session into server-sent events. Each event has a type, and an id `seq.n`: the number of the
- * transition, and the place of the event in it. A client that connects again can continue with the event after the last id that it
- * received. Live events have no id and are not sent again. If the session cannot be read any further, the last event is `error`.
- */
+/** A client resumes after the last id `seq.n`; live events have no id and are not sent again. */
 export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: FREE_UNREAD })
   const heartbeat = setInterval(() => { if (!stream.writableNeedDrain) stream.write(': still here\n\n') }, HEARTBEAT)
@@ -73,10 +64,7 @@ async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed,
   }
 }
 
-/**
- * Waits until the client has read what it was sent.
- * @returns false when the client takes longer than `PATIENCE`, or when all clients together leave too many bytes unread
- */
+/** @returns false when the client takes longer than `PATIENCE`, or all clients together leave too much unread */
 async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boolean> {
   const release = holdUnread(stream.writableLength)
   if (release === undefined) return false
@@ -106,22 +94,18 @@ function eventText (event: string, data: JsonObject): string {
   return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 
-/** The code and the message of an error for the reader of a stream. An unexpected error shows no details. */
+/** An unexpected error shows no details. */
 function reasonOf (error: unknown): JsonObject {
   const { code, message } = error instanceof ServiceError ? error : { code: 'INTERNAL', message: 'The stream ended unexpectedly; continue after its last id' }
   return { code, message, at: timeOf(Date.now()) }
 }
 
-/**
- * The place of an event in its session: the number of its transition (a recorded step of the session), and its place among the events of that
- * transition.
- */
 export interface EventId {
   readonly seq: number
   readonly n: number
 }
 
-/** Reads `Last-Event-ID`. @returns `undefined` for a text that is no id of an event */
+/** @returns `undefined` for a text that is no id of an event */
 export function parseEventId (text: string | undefined): EventId | undefined {
   const [, seq, n] = /^([1-9]\d{0,8})\.(\d{1,9})$/.exec(text ?? '') ?? []
   return seq === undefined ? undefined : { seq: Number(seq), n: Number(n) }

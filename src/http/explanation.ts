@@ -2,7 +2,6 @@ import { requestInvalid } from '../base/errors.ts'
 import { Type } from '../base/schema-builder.ts'
 import { completionReply, type MediaReply, oneOf, partPlace } from './schemas.ts'
 
-/** The query parameter that asks for an explanation: what each piece of the rendered prompt was made from. */
 export const ExplainQuery = Type.Object({
   explain: Type.Boolean({ default: false, description: 'Adds to the reply what every piece of the prompt was made from; not with `stream: true` in the body' })
 })
@@ -23,7 +22,6 @@ const Source = Type.Union([
   Type.Object({ kind: Type.Literal('default'), path: Type.Optional(path) }, { description: 'What stands in for a missing value: the default of a parameter, which path names, or the fallback of the function default' })
 ])
 
-/** The schema of a piece of a rendered message: its text, its place in the template, and the values from which it was made. */
 export const Span = Type.Object({
   text: Type.String(),
   line: Type.Integer({ minimum: 1, description: 'Where it is written in the template' }),
@@ -33,7 +31,6 @@ export const Span = Type.Object({
   sources: Type.Array(Source, { minItems: 1, maxItems: 100, description: 'All that it was made from' })
 })
 
-/** The fields that tell what one message of an explained prompt is. Replies add the field `spans`, the pieces of that message (see `Span`). */
 export const explainedMessage = {
   role: Type.Optional(Type.String({ description: 'Left out for a placeholder' })),
   placeholder: Type.Optional(Type.Literal('history', { description: 'The messages of the caller go here; they have no spans' }))
@@ -48,7 +45,6 @@ const ToolStepReply = Type.Object({
   error: Type.Optional(Type.String({ description: 'Why it failed', examples: ['TIMEOUT'] }))
 })
 
-/** The schema of an explanation: how a prompt was rendered, and what a model did with it. */
 export const ExplanationReply = Type.Object({
   prompt: Type.String({ description: 'Id of the prompt' }),
   revision: Type.String({ description: 'A hash of what is rendered and sent, of the prompt and of those that it includes' }),
@@ -71,7 +67,6 @@ export const ExplanationReply = Type.Object({
   }), { description: 'The prompt\'s own, and the place of the caller\'s' })
 }, { $id: 'Explanation', title: 'Explanation' })
 
-/** The schema of the reply of a chat: a completion, with the explanation of its prompt if asked for, or a stream. */
 export const explainedCompletionReply: MediaReply = {
   ...completionReply,
   content: {
@@ -85,7 +80,7 @@ export const explainedCompletionReply: MediaReply = {
   }
 }
 
-/** Refuses a request that wants both a stream and an explanation, for which a stream has no place. @throws REQUEST_INVALID */
+/** A stream has no place for an explanation. @throws REQUEST_INVALID */
 export function refuseExplainedStream ({ explain }: { readonly explain: boolean }, stream: boolean | null | undefined): void {
   if (explain && stream === true) throw requestInvalid('query: explain is not available with stream: true', { part: 'query', field: 'explain' })
 }

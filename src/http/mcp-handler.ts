@@ -23,15 +23,12 @@ import type { RenderedMessage } from '../service/rendered-messages.ts'
 import { abortWhenGone, holdStream } from './send-reply.ts'
 import { callableTools, type McpUses, offerTools, type Visit } from './mcp-tools.ts'
 
-/** The key in `_meta` that holds the message's role when MCP has no role of that name. */
+/** For a role that MCP does not have. */
 const ROLE_KEY = 'ai-prompt-shell/role'
 
 const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audio/wav' }
 
-/**
- * Turns a rendered message into MCP messages, one for each part, since an MCP message holds one content block. MCP knows the roles `user`
- * and `assistant` only; a message of any other role becomes one of `user`, and `_meta` names its own role.
- */
+/** An MCP message holds one block, hence one for each part; roles other than `user` and `assistant` become `user`, named in `_meta`. */
 export function promptMessages ({ role, content = '' }: RenderedMessage): PromptMessage[] {
   const blocks = Array.isArray(content)
     ? (content as readonly Json[]).map(part => blockOf(isJsonObject(part) ? part : {}))
@@ -46,7 +43,7 @@ function blockOf (part: JsonObject): ContentBlock {
   if (type === 'image_url' && isJsonObject(image)) return imageBlock(String(image['url']))
   if (type === 'input_audio' && isJsonObject(sound)) return soundBlock(String(sound['data']), String(sound['format']))
   if (type === 'file' && isJsonObject(file) && typeof file['file_data'] === 'string') return fileBlock(file['file_data'], file['filename'])
-  // A file stored at the provider has an id that means nothing to the MCP client: the part is quoted as JSON.
+  // The id of a file at the provider means nothing to MCP clients: the part is quoted as JSON.
   return textBlock(stringifyJson(part))
 }
 
@@ -74,7 +71,7 @@ function fileBlock (text: string, filename: Json | undefined): ContentBlock {
   return { type: 'resource', resource: { uri: `attachment:${encodeURIComponent(name)}`, mimeType, blob } }
 }
 
-/** The content of a `data:` URL as base64; `undefined` for other URLs: https://www.rfc-editor.org/rfc/rfc2397 */
+/** `undefined` for other URLs: https://www.rfc-editor.org/rfc/rfc2397 */
 function readDataUrl (url: string): { readonly mimeType: string, readonly base64: string } | undefined {
   const [head, type = '', encoding] = /^data:([^;,]*)(?:;(?!base64,)[^;,]*)*(;base64)?,/i.exec(url) ?? []
   if (head === undefined) return undefined
@@ -90,26 +87,19 @@ function decodeLoosely (text: string): string {
   }
 }
 
-/** The shortest time between two `list_changed` notices that one client gets, in ms. */
+/** In ms. */
 const PAUSE = 1000
 
-/**
- * What is known of one MCP client that wants `list_changed` notices: the snapshot of the entries (the generation) at the time of its
- * request, the shared variables, and the client's rights.
- */
 interface Followed {
   readonly generation: Generation
   readonly environs: Environs
-  /** Calls the listener with each new generation (the snapshot of all entries after a change). @returns a function that removes the listener */
+  /** @returns a function that removes the listener */
   onPublished (listener: (generation: Generation) => void): () => void
-  /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** With the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
 }
 
-/**
- * Makes the source of `list_changed` notices for one MCP client. A notice is sent only if the list of prompts or tools that this client would
- * get has changed, so that clients learn nothing of changes in entries that are hidden from them.
- */
+/** Sent only if the list that this client gets has changed, so that it learns nothing of hidden entries. */
 function listChanges ({ generation, environs, onPublished, callerNow }: Followed): ServerEventBus {
   return {
     publish () {},
@@ -136,7 +126,6 @@ function listChanges ({ generation, environs, onPublished, callerNow }: Followed
   }
 }
 
-/** One hash of the list of prompts and one of the list of tools that the caller would get. A changed hash shows that the list has changed. */
 function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
   const shared = visibleEnvirons(environs, caller)
   const prompts = runnablePrompts(generation).map(prompt => [
@@ -148,13 +137,9 @@ function listsOf (generation: Generation, caller: Caller, environs: Environs): R
   return { prompts: contentHash(prompts), tools: contentHash(tools) }
 }
 
-/**
- * The number of prompts in one page of `prompts/list`. Pages are small, since the arguments of their prompts are computed one prompt after
- * the other.
- */
+/** Small, since the arguments of prompts are computed one prompt after the other. */
 const PAGE = 200
 
-/** Answers `prompts/list` and `prompts/get` of MCP with the prompts that the caller may see. */
 function offerPrompts (server: Server, visit: Visit, { renderPrompt, choosePrompt, environs }: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {
@@ -195,10 +180,7 @@ function described ({ entry }: Prompt): { description?: string } {
 const ENVIRON_TEMPLATE = 'prompt-shell://environs/{id}'
 const PROMPT_TEMPLATE = 'prompt-shell://prompts/{id}'
 
-/**
- * Answers reads of shared variables and prompts by their URIs. The list of resources stays empty: there may be millions of shared
- * variables.
- */
+/** The list of resources stays empty: there may be millions of shared variables. */
 function offerResources (server: Server, visit: Visit, { readEnviron }: McpUses): void {
   const { generation, caller } = visit
 
@@ -231,13 +213,9 @@ function decoded (text: string): string | undefined {
   }
 }
 
-/** The most values of one completion, which the protocol sets: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
+/** Set by the protocol: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
 const MAX_VALUES = 100
 
-/**
- * Answers MCP clients that ask how to complete a value: an argument of a prompt (from the schema of the prompt's parameters) or an id in the
- * URI of a resource.
- */
 function offerCompletions (server: Server, visit: Visit, { environs }: McpUses): void {
   const { generation, caller } = visit
 
@@ -260,10 +238,6 @@ function offerCompletions (server: Server, visit: Visit, { environs }: McpUses):
   }))
 }
 
-/**
- * The values that a schema lists as its `enum` or `examples`, as texts; `true` and `false` for a boolean that lists none; empty for other
- * schemas.
- */
 function valuesOf (property: Readonly<Record<string, Json>>): readonly string[] {
   for (const keyword of ['enum', 'examples']) {
     const values = Object.hasOwn(property, keyword) ? property[keyword] : undefined
@@ -272,14 +246,10 @@ function valuesOf (property: Readonly<Record<string, Json>>): readonly string[] 
   return Object.hasOwn(property, 'type') && property['type'] === 'boolean' ? ['true', 'false'] : []
 }
 
-/**
- * The MCP endpoint: answers requests over HTTP, in the older and the newer form of the MCP protocol. It keeps nothing from one request to
- * the next, except streams that report changes, which stay open.
- */
+/** Answers the older and the newer form of MCP; keeps nothing between requests, except open streams of changes. */
 export class McpEndpoint {
   readonly #uses: McpUses
   readonly #registry: Registry
-  /** The open streams, over which MCP clients learn that their lists of prompts or tools have changed. */
   readonly #streams = new Set<McpHttpHandler>()
 
   constructor (uses: McpUses, registry: Registry) {
@@ -287,7 +257,7 @@ export class McpEndpoint {
     this.#registry = registry
   }
 
-  /** Answers one request, or opens a stream of changes. @throws TOO_MANY_STREAMS */
+  /** @throws TOO_MANY_STREAMS */
   async answer (request: FastifyRequest, reply: FastifyReply): Promise<Response> {
     const body = request.body as Json
     const follows = isJsonObject(body) && body['method'] === 'subscriptions/listen'
@@ -315,16 +285,14 @@ export class McpEndpoint {
     return follows || takesEvents(request) ? response : await toJsonResponse(response)
   }
 
-  /** Ends all open streams, so that the service can stop. */
   async close (): Promise<void> {
     await Promise.all([...this.#streams].map(handler => handler.close()))
   }
 }
 
-/** What a request to MCP may get: the library refuses a client that does not name both, although one is enough for an answer. */
+/** The library refuses a client that does not name both, although one is enough for an answer. */
 const BOTH = 'application/json, text/event-stream'
 
-/** Makes a web `Request` of a Fastify request, without the body, which is parsed already. */
 function toWebRequest ({ headers, url }: FastifyRequest, signal: AbortSignal): Request {
   const known = Object.entries(headers).filter((header): header is [string, string] => typeof header[1] === 'string')
   const accept = headers.accept ?? '*/*'
@@ -336,7 +304,7 @@ function takesEvents ({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/event-stream') === true
 }
 
-/** The answer in a stream of events as a reply of JSON, for a client that takes no stream. Nothing but the answer is sent in such a stream. */
+/** For a client that takes no stream; such a stream holds nothing but the answer. */
 async function toJsonResponse (response: Response): Promise<Response> {
   if (response.headers.get('content-type')?.startsWith('text/event-stream') !== true) return response
   const scanner = new EventScanner(Infinity, ({ data = '' }) => data)
@@ -344,7 +312,7 @@ async function toJsonResponse (response: Response): Promise<Response> {
   return new Response(answer ?? '', { status: response.status, headers: { 'content-type': 'application/json' } })
 }
 
-/** Makes the MCP server that answers one request, with the entries that its caller may see. It has no state, so any replica can answer. */
+/** Without state, so that any replica can answer. */
 function createMcpServer (visit: Visit, uses: McpUses): Server {
   const server = new Server({ name: 'ai-prompt-shell', title: 'Prompts', version: ENGINE_VERSION }, {
     capabilities: { prompts: { listChanged: true }, tools: { listChanged: true }, resources: {}, completions: {} },
@@ -357,11 +325,7 @@ function createMcpServer (visit: Visit, uses: McpUses): Server {
   return server
 }
 
-/**
- * Runs the function that answers a request of an MCP client, and turns errors of the service into JSON-RPC errors, whose `data` has the
- * service's own code and details.
- * @throws ProtocolError: -32602 for a fault of the client, -32603 for any other error of the service
- */
+/** `data` has the service's code and details. @throws ProtocolError: -32602 for a client's fault, -32603 for any other error */
 async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   try {
     return await answer()
@@ -372,12 +336,11 @@ async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** Refuses a caller without the role that an MCP method needs in addition to the role of the endpoint. @throws ROLE_MISSING */
+/** @throws ROLE_MISSING */
 function demandRole ({ name, roles }: Caller, role: Role): void {
   if (!roles.has(role)) throw roleMissing(name, role, [...roles])
 }
 
-/** The arguments of a prompt as MCP lists them: its declared parameters or, if it declares none, the variables that its templates read. */
 function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, environs: VisibleEnvirons): PromptArgument[] {
   const { parameters } = prompt.entry
   if (parameters === undefined) {
@@ -394,16 +357,12 @@ function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, environs: Vis
   })
 }
 
-/**
- * Turns MCP arguments, which are all texts, into the variables of a prompt: each text is converted to the type that its
- * parameter's schema names. A text that cannot be converted stays a text, and the prompt's own check reports what was expected.
- */
+/** MCP arguments are all texts; one that cannot be converted stays a text, so that the prompt's own check reports it. */
 function variablesFrom ({ entry }: Prompt, given: Readonly<Record<string, string>>): JsonObject {
   const schema = entry.parameters?.schema
   return Object.fromEntries(Object.entries(given).map(([name, text]) => [name, schema === undefined ? text : valueOf(text, typesOf(propertyOf(schema, name)))]))
 }
 
-/** The schema of one parameter; empty for an undeclared parameter. */
 function propertyOf (schema: JsonObject, name: string): JsonObject {
   const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
   const property = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined

@@ -6,11 +6,11 @@ import { type McpUses } from './mcp-tools.ts'
 
 const Message = Type.Object({ jsonrpc: Type.Literal('2.0') }, { additionalProperties: true, description: 'A message of JSON-RPC' })
 
-/** The route `/mcp`: the service as an MCP server over streamable HTTP, https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+/** MCP over streamable HTTP: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
 export function mcpRoutes (app: App, uses: Omit<McpUses, 'environs'>, registry: Registry): void {
   let endpoint: Promise<McpEndpoint> | undefined
 
-  /** Loads the MCP library at the first request: most services have no MCP clients. */
+  /** At the first request: most services have no MCP clients. */
   async function load (): Promise<McpEndpoint> {
     const { McpEndpoint } = await import('./mcp-handler.ts')
     return new McpEndpoint({ ...uses, environs: registry.environs }, registry)
@@ -20,7 +20,7 @@ export function mcpRoutes (app: App, uses: Omit<McpUses, 'environs'>, registry: 
 
   app.post('/mcp', {
     config: { role: 'render' },
-    // The route is not in openapi.json: JSON-RPC replies have statuses and shapes of their own, which docs/mcp.md describes.
+    // Not in openapi.json: JSON-RPC replies have statuses and shapes of their own, see docs/mcp.md.
     schema: { hide: true, body: Message }
   }, async (request, reply) => {
     endpoint ??= load()

@@ -19,7 +19,6 @@ import { MAX_MESSAGES, SPEAKERS } from './prompt-request.ts'
 import { oneOf } from './schemas.ts'
 import { checkOf, closed } from './validation.ts'
 
-/** The most ids that one call of `list_prompts` gives. */
 const MAX_LISTED = 500
 
 const ANY_OBJECT = { type: 'object' as const }
@@ -39,7 +38,6 @@ const ListArguments = closed(Type.Object({ prefix: Type.Optional(Type.String({ d
 const readRenderArguments = checkOf('arguments', RenderArguments)
 const readListArguments = checkOf('arguments', ListArguments)
 
-/** The two tools of the service itself. */
 const OWN_TOOLS: readonly McpTool[] = [
   {
     name: 'render_prompt',
@@ -57,7 +55,7 @@ const OWN_TOOLS: readonly McpTool[] = [
   }
 ]
 
-/** Answers `tools/list` and `tools/call` of MCP: the service's own two tools, and registered tools that say `callable: true`. */
+/** The service's own two tools, and registered ones with `callable: true`. */
 export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...Array.from(namedTools(generation, caller), describeTool)] }))
@@ -76,7 +74,7 @@ export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
   })
 }
 
-/** The registered tools that a caller may call over MCP. A model chooses their arguments, so the caller needs the role `chat`. */
+/** A model chooses their arguments, so the caller needs the role `chat`. */
 export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[] {
   if (!roles.has('chat')) return []
   return [...tools.values()].filter(({ callable, definition: { registration } }) => callable !== undefined && registration['callable'] === true)
@@ -84,7 +82,7 @@ export function callableTools ({ tools }: Generation, { roles }: Caller): Tool[]
 
 const OWN_NAMES: ReadonlySet<unknown> = new Set(OWN_TOOLS.map(({ name }) => name))
 
-/** The tools that a caller may call, by names that models accept, and that differ from each other and from those of the service's own tools. */
+/** By names that models accept, unique among these and the service's own tools. */
 function namedTools (generation: Generation, caller: Caller): Map<string, Tool> {
   const tools = callableTools(generation, caller)
   const names = modelNames(tools.map(({ definition }) => definition.name), OWN_NAMES)
@@ -145,19 +143,16 @@ function failure (text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-/** One request of an MCP client: who asks, and the entries that this caller may see. */
 export interface Visit {
   readonly generation: Generation
   readonly caller: Caller
   readonly requestId: string
   readonly activity: Activity
-  /** The time when the whole body had arrived, in ms of `performance.now()`. */
+  /** When the whole body had arrived, in ms of `performance.now()`. */
   readonly arrivedAt: number | undefined
-  /** Aborts when the client has left. */
   readonly signal: AbortSignal
 }
 
-/** The functions of the service that MCP clients can reach. */
 export interface McpUses {
   readonly renderPrompt: RenderPrompt
   readonly choosePrompt: ChoosePrompt

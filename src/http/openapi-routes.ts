@@ -2,20 +2,13 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type App } from './app.ts'
 import { type Call, type describeCalls } from './openapi.ts'
 
-/**
- * Request headers that are passed on to the inner server (see `openApiRoutes`): they decide whether a file is sent, which part of it, and in
- * which encoding.
- */
+/** They decide whether a file is sent, which part of it, and in which encoding. */
 const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
 
-/** Reply headers of the inner server (see `openApiRoutes`) that do not go to the client, since the server that the client asked sets its own. */
+/** Not passed to the client: the server that it asked sets its own. */
 const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
-/**
- * The routes of the API's description at `/openapi.json` and of its page at `/docs`. An inner server, which listens on no port, gives the
- * answers. It describes the routes that are registered after this call. It is created at the first request, since creating it would take a
- * tenth of the time of every start.
- */
+/** Answered by an inner server without a port, made at the first request: it would take a tenth of every start. */
 export function openApiRoutes (app: App): void {
   const calls: Call[] = []
   app.addHook('onRoute', ({ method, url, schema, config }) => {

@@ -12,14 +12,12 @@ import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } fro
 import { ExplanationReply } from './explanation.ts'
 import { schemaController } from './validation.ts'
 
-/** The request id in all examples. */
 const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'
 
 const SESSION = '0123456789abcdef0123456789abcdef'
 const REVISION = 'RpxSPWqS7NC1'
 const DIAGNOSTIC = { severity: 'error', code: 'SYNTAX', message: '"if" is not closed', line: 1, column: 1, hint: 'Close it with {{/if}}' }
 
-/** One example of every error that a route may list, by its code. */
 const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.requestInvalid('headers: host is missing', { part: 'headers' }),
   errors.variableMissing('trial.hello', [{ path: 'variables.name', line: 1, column: 14 }], { syntax: 'handlebars' }),
@@ -124,18 +122,12 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.modelBusy('openai', 1)
 ].map(error => [error.code, error]))
 
-/** A named example of an error, in the form that clients of its route expect. */
 interface NamedExample {
-  /** The name of the example in the OpenAPI document. */
   readonly name: string
   readonly value: object
 }
 
-/**
- * Gives one example for each error that a route can answer with under one HTTP status.
- * @param codes all error codes of the route, also those with other statuses
- * @throws Error for a code without an example
- */
+/** @param codes all codes of the route, also of other statuses @throws Error for a code without an example */
 function exampleErrors (status: string, path: string, codes: readonly ErrorCode[]): readonly NamedExample[] {
   return codes.filter(code => String(statusOf(code)) === status).map(code => {
     const error = EXAMPLES.get(code)
@@ -147,21 +139,17 @@ function exampleErrors (status: string, path: string, codes: readonly ErrorCode[
   })
 }
 
-/** Whether an error is answered before a request is read: its path is unknown then, so the error has the service's own shape. */
+/** Their path is unknown, so they have the service's own shape. */
 function isBeforeRequest (code: ErrorCode): boolean {
   return code === 'REQUEST_TIMEOUT' || code === 'HEADERS_TOO_LARGE'
 }
 
-/** The part of an OpenAPI document that this file completes. */
 interface ApiDocument {
   readonly components?: object
   readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
 
-/**
- * The error codes and headers of a route. They stand under the key `x-facts` in the OpenAPI document until `completeReplies` uses and removes
- * them.
- */
+/** Kept under `x-facts` in the document until `completeReplies` uses and removes them. */
 interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
 }
@@ -180,13 +168,11 @@ interface Reply {
   readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
 }
 
-/** What decides which headers a reply has: its status, and `own`, the headers that its route declares. */
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
-/** The description that `@fastify/swagger` gives to a reply without one. */
+/** What `@fastify/swagger` gives to a reply without a description. */
 const UNDESCRIBED = 'Default Response'
 
-/** The meaning of each status, for replies without a description of their own. */
 const MEANINGS: Readonly<Record<string, string>> = {
   200: 'What was asked for, or what was done',
   201: 'Made; nothing of it was there before',
@@ -211,10 +197,8 @@ const MEANINGS: Readonly<Record<string, string>> = {
   503: 'Not now: the store cannot be read, the render took too long or needs too much, or too much is going on'
 }
 
-/** Makes the rule for a header that only some routes send: a reply has it if it is a success and its route declares the header. */
 const hasOwn = (name: ReplyHeader) => ({ status, own }: PlacedReply): boolean => isSuccess(status) && own.includes(name)
 
-/** The headers of replies. `isOn` tells whether a reply has the header. */
 const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: string, isOn (reply: PlacedReply): boolean }> = [
   { name: 'x-request-id', description: 'The log has the request under this id', isOn: () => true },
   { name: 'etag', description: 'The tag of what is stored, for `If-Match`; not of what has no key of its own', isOn: hasOwn('etag') },
@@ -233,10 +217,7 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
   ])
 ]
 
-/**
- * Completes an OpenAPI document with facts that the routes' schemas have no place for: the meaning of statuses, the headers of replies,
- * examples of errors, and whether a request needs a body.
- */
+/** Adds what schemas of routes have no place for: meanings of statuses, reply headers, examples of errors, needless bodies. */
 function completeReplies<T extends object> (document: T): T {
   const { paths = {}, components } = document as ApiDocument
   const examples: Record<string, { readonly value: object }> = {}
@@ -261,7 +242,6 @@ function completeOperation ({ requestBody, responses }: Operation, own: readonly
   }
 }
 
-/** Adds examples of errors to the replies of a route. @param examples all examples of the document, to which the replies refer */
 function addExamples (path: string, { responses }: Operation, codes: readonly ErrorCode[], examples: Record<string, { readonly value: object }>): void {
   for (const [status, { content }] of Object.entries(responses)) {
     const json = content?.['application/json']
@@ -281,12 +261,12 @@ function isSuccess (status: string): boolean {
   return status.startsWith('2')
 }
 
-/** Whether the description of a reply lists the rate limit headers. Only 429 does: on all replies, they would be half of the OpenAPI document. */
+/** Only 429: on all replies they would be half of the document. */
 function isLimited ({ status }: PlacedReply): boolean {
   return status === '429'
 }
 
-/** Whether a schema takes `null`. A request needs no body then, since a missing body is read as `null`. */
+/** A missing body is read as `null`, so that no body is needed then. */
 function takesNull ({ type, anyOf = [] }: Schema): boolean {
   return type === 'null' || anyOf.some(takesNull)
 }
@@ -299,13 +279,9 @@ const DESCRIPTION = [
   '**`AUTH=off`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need `write`, `run`, `approve` or `admin` are this machine\'s: from elsewhere, or through a proxy, they are 403 `WRITE_NOT_LOCAL`. In both cases another name in `Host` is 403 `HOST_NOT_ALLOWED`, and what a browser sends for a page of another host is 403 `ORIGIN_FOREIGN`.'
 ].join('\n')
 
-/** The options of one route of the service that the description of the API needs. */
 export type Call = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
 
-/**
- * Makes the inner server that describes the API: it has the OpenAPI document at `/openapi.json`, a page to read and try the
- * API at `/docs`, and answers no calls itself.
- */
+/** Describes calls and answers none of them. */
 export async function describeCalls (calls: readonly Call[]) {
   const options = { schemaController: schemaController(), exposeHeadRoutes: false, requestIdHeader: 'x-request-id', frameworkErrors: refusePath }
   const app = fastify(options).withTypeProvider<SchemaTypes>()
@@ -358,7 +334,6 @@ export async function describeCalls (calls: readonly Call[]) {
   return app
 }
 
-/** A route in the form that `@fastify/swagger` hands over. */
 interface DescribedRoute {
   readonly schema: FastifySchema
   readonly url: string
@@ -366,7 +341,7 @@ interface DescribedRoute {
   readonly config?: FastifyContextConfig | undefined
 }
 
-/** Marks query parameters with a default as optional: clients may leave them out, while handlers always find a value. */
+/** Clients may leave them out, while handlers always find a value. */
 function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   const declared = schema.querystring as { properties: Record<string, object>, required?: string[] } | undefined
   if (declared?.required === undefined) return schema
@@ -374,15 +349,14 @@ function withOptionalDefaults (schema: FastifySchema): FastifySchema {
   return { ...schema, querystring: { ...declared, required } }
 }
 
-/** The errors that every route can answer with: faults in the head of a request. */
+/** Faults in the head of a request. */
 const OF_EVERY_ROUTE: readonly ErrorCode[] = [
   'REQUEST_INVALID', 'HOST_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'ENCODING_UNSUPPORTED', 'EXPECTATION_UNKNOWN', 'HEADERS_TOO_LARGE'
 ]
 
-/** Further errors of every route that requires a role: access control, limits, overload, and a store that was never read. */
+/** Access, limits, overload, and a store that was never read. */
 const OF_ROLES: readonly ErrorCode[] = ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN', 'ROLE_MISSING', 'RATE_LIMITED', 'OVERLOADED', 'STORE_UNAVAILABLE']
 
-/** The errors that a route can answer with: its own, and those that it shares with others. */
 function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCode[] {
   return [
     ...OF_EVERY_ROUTE,
@@ -394,11 +368,10 @@ function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCod
   ]
 }
 
-/** Completes a route's schema with the route's errors and roles, and with the error codes and headers that `completeReplies` needs later. */
 function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
   const { schema, url, config: { role, orRole, headers = [] } = {} } = route
   const codes = codesOf(route)
-  // Errors that Node raises before it has read a request have no path, and so have the service's own shape everywhere.
+  // Node raises these before a path is known, so they have the service's own shape everywhere.
   const errors = codes.map(code => [statusOf(code), Type.Ref(isBeforeRequest(code) ? 'Error' : errorShapeOf(url)?.schema ?? 'Error')] as const)
   return {
     ...schema,
@@ -408,13 +381,10 @@ function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
   }
 }
 
-/** Statuses of a model's API that are not passed on to callers, since they are no fault of the caller's request. */
+/** Not passed on: no fault of the caller's request. */
 const OWN_STATUSES: ReadonlySet<string> = new Set(['401', '403', '408', '425', '429'])
 
-/**
- * Changes the schemas of 4xx errors of a route that passes on the errors of a model's API: such a reply may have the service's form or the
- * form of that API.
- */
+/** A 4xx reply may have the service's form or that of the model's API. */
 function withRefusals (schema: FastifySchema): FastifySchema {
   const response = schema.response as Readonly<Record<string, TSchema>> | undefined
   const refusal = response?.['4XX']
@@ -426,10 +396,7 @@ function withRefusals (schema: FastifySchema): FastifySchema {
   }
 }
 
-/**
- * Adds the page at `/docs` to read and try the API. The page may run only its own scripts and call only this service, even
- * if the texts of registered entries contain scripts. See https://github.com/fastify/fastify-helmet.
- */
+/** Security: runs only its own scripts, whatever texts entries contain. See https://github.com/fastify/fastify-helmet */
 async function showApi (app: App): Promise<void> {
   await app.register(async page => {
     await page.register(helmet, {
@@ -438,7 +405,7 @@ async function showApi (app: App): Promise<void> {
         directives: {
           defaultSrc: ["'none'"],
           scriptSrc: ["'self'"],
-          // Inline styles are allowed, since Swagger UI sets styles on its elements.
+          // Swagger UI sets inline styles on its elements.
           styleSrc: ["'self'", "'unsafe-inline'"],
           imgSrc: ["'self'", 'data:'],
           connectSrc: ["'self'"],
@@ -447,7 +414,7 @@ async function showApi (app: App): Promise<void> {
           frameAncestors: ["'none'"]
         }
       },
-      // Only the proxy in front of the service knows whether clients use TLS, so the service does not demand it.
+      // Only the proxy in front of the service knows whether clients use TLS.
       strictTransportSecurity: false
     })
     await page.register(swaggerUi, { routePrefix: '/docs', logLevel: 'warn' })

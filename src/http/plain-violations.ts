@@ -4,19 +4,14 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 import { kindInWords, typeInWords } from '../base/text.ts'
 import { Effort, likelyMatches } from '../registry/near-matches.ts'
 
-/** The usual names for the parts of a request that Fastify names otherwise. */
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
 
-/** The longest quote of a received text or name, in characters. */
+/** In characters. */
 const MAX_SHOWN = 40
 
-/**
- * Makes the error for a request that breaks its schema, in plain words: the place, what was expected, and what came.
- * @param part the part of the request, as Fastify names it
- * @param errors what ajv, the schema checker, reports of the part; at least one error, each with the wrong value as `data`
- */
+/** @param errors what ajv reports of the part: at least one, each with the wrong value as `data` */
 export function violationOf (part: string, errors: readonly ErrorObject[]): ServiceError {
-  // A union (`anyOf`) gives an error of its own and errors of each variant. The client probably meant the variant whose error is at the deepest place.
+  // A union gives errors of itself and of each variant; the client probably meant the one with the deepest error.
   const place = errors.map(({ instancePath }) => instancePath).reduce((deepest, path) => path.length > deepest.length ? path : deepest)
   const found = errors.filter(({ instancePath, keyword }) => instancePath === place && keyword !== 'anyOf')
   const path = place.slice(1).replaceAll('/', '.')
@@ -26,7 +21,6 @@ export function violationOf (part: string, errors: readonly ErrorObject[]): Serv
   return requestInvalid(path === '' ? `${where} ${message}` : `${where}: ${path} ${message}`, { part: where, violations: [{ path, message }] })
 }
 
-/** Tells of the first name that a closed object must not have, and what was probably meant; `undefined` where its schema names all of them. */
 function strangerIn ({ parentSchema: { properties, additionalProperties } = {}, data }: ErrorObject): string | undefined {
   if (additionalProperties !== false || !isJsonObject(data as Json)) return undefined
   const known = Object.keys(properties as object)
@@ -56,7 +50,7 @@ function describe (found: readonly ErrorObject[], part: string): string {
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
 }
 
-/** Tells in words the type, value or pattern that a schema expected; `undefined` when another keyword of the schema has failed. */
+/** `undefined` when another keyword of the schema has failed. */
 function expectation ({ keyword, params, parentSchema }: ErrorObject): string | undefined {
   if (keyword === 'pattern') return parentSchema?.['title'] as string | undefined
   if (keyword === 'enum') return (params['allowedValues'] as readonly string[]).map(value => JSON.stringify(value)).join(' or ')
@@ -64,7 +58,7 @@ function expectation ({ keyword, params, parentSchema }: ErrorObject): string | 
   return keyword === 'type' ? typeInWords(params['type'] as string) : undefined
 }
 
-/** Names the received value for an error message. @param mayQuote whether a text is quoted: a text in a body may be a secret */
+/** @param mayQuote whether a text is quoted: a text in a body may be a secret */
 function shown (value: unknown, mayQuote: boolean): string {
   return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : kindInWords(value)
 }

@@ -15,13 +15,10 @@ import { toPath } from '../store/store.ts'
 import type { App } from './app.ts'
 import { nullable, oneOf } from './schemas.ts'
 
-/** The most names of tools in the reply header `x-tool-defaults`. Further tools are only counted, since one prompt can call a hundred tools. */
+/** Further ones are only counted: one prompt can call a hundred tools. */
 const MAX_NAMES = 20
 
-/**
- * Makes the function that lists failed tools in the header `x-tool-defaults` of a reply, so that clients see that the rendered prompt contains
- * default values in place of the results of these tools. Letters that a header cannot hold are percent-encoded.
- */
+/** Shows clients where default values stand for results of failed tools; letters a header cannot hold are percent-encoded. */
 export function setToolDefaults (reply: FastifyReply): (functions: readonly string[]) => void {
   return functions => {
     const names = functions.slice(0, MAX_NAMES).map(encodeURIComponent)
@@ -30,31 +27,24 @@ export function setToolDefaults (reply: FastifyReply): (functions: readonly stri
   }
 }
 
-/** The member `variables` of a body. */
 export const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template, as `variables.*`' })
 const args = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Another name for variables' })
 
 const user = nullable(Type.String(), { description: 'Who it is for: stands for the query\'s `key`' })
 
-/** The schema that refuses a body with both `variables` and `args`, two names of one field; null counts as left out. */
+/** Two names of one field; null counts as left out. */
 const ONE_NAME = { not: { type: 'object', required: ['variables', 'args'], properties: { variables: { type: 'object' }, args: { type: 'object' } } } }
 
-/** An example body for the prompt `greet` of `examples/`. */
 const EXAMPLE = { variables: { name: 'Ada' } }
 
-/** The roles of the caller's messages, and the most of them that a request may have. */
 export const SPEAKERS = ['user', 'assistant', 'tool'] as const
 export const MAX_MESSAGES = 1000
 
-/** The member `messages` of a body: the conversation so far, as the caller sends it. */
 export const messages = nullable(
   Type.Array(Type.Object({ role: oneOf(SPEAKERS) }, { additionalProperties: true }), { maxItems: MAX_MESSAGES }),
   { description: 'The conversation so far: it goes where the prompt has `history`, else behind, and is not rendered' })
 
-/**
- * The schema of the body of a render. No body, `{}` and `variables: null` all mean "no variables"; a request with a bundle (a
- * recorded render) uses the bundle's variables.
- */
+/** No body, `{}` and `variables: null` all mean "no variables"; with a bundle its variables are used. */
 export const RenderBody = Type.Union([
   Type.Object({
     variables,
@@ -67,7 +57,6 @@ export const RenderBody = Type.Union([
   Type.Null()
 ], { examples: [EXAMPLE] })
 
-/** The schema of the body of a chat: variables, and any field of OpenAI's chat completion request. */
 export const ChatBody = Type.Union([
   Type.Object({
     variables,
@@ -88,36 +77,26 @@ export const ChatBody = Type.Union([
   Type.Null()
 ], { examples: [{ ...EXAMPLE, temperature: 0.2 }] })
 
-/** The variables of a body, if it has any. */
 export function givenVariables (body: { variables?: object | null, args?: object | null } | null): JsonObject | undefined {
   return (body?.variables ?? body?.args ?? undefined) as JsonObject | undefined
 }
 
-/** The query parameter for the revision (a hash) that the client expects the prompt to have. */
 export const RevisionQuery = Type.Object({
   revision: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Answer 409 when the prompt is at another revision; replies have it in `x-prompt-revision`' }))
 })
 
-/** The query parameters that choose a version of a prompt. */
 export const WishQuery = Type.Object({
   label: Type.Optional(Type.String({ pattern: LABEL_PATTERN, description: 'The version that this label means, such as production; `latest` is what was published last. The same as `@production` behind the id' })),
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'This version; the same as `@7` behind the id' }))
 })
 
-/**
- * The query parameters of a render or a chat that choose the version of the prompt. A label can be divided among several versions; `key` then
- * decides which of them is used.
- */
+/** `key` decides which version is used where a label is divided among several. */
 export const ChoiceQuery = Type.Object({
   ...WishQuery.properties,
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Where a label has several versions, the same key always gets the same one; left out, `user` or `safety_identifier` of the body, else chance' }))
 })
 
-/**
- * Chooses the version of the prompt for a request, and names it in headers of the reply, also when the reply is an error.
- * @param id the id as the request writes it
- * @throws what `ChoosePrompt` throws
- */
+/** Named in the reply's headers, also of an error. @throws what `ChoosePrompt` throws */
 export async function choose (
   choosePrompt: ChoosePrompt,
   { generation, caller, body }: FastifyRequest,
@@ -134,7 +113,7 @@ export async function choose (
   return chosen
 }
 
-/** Chooses the version of the prompt for a render; a failed choice is counted as a failed render. @throws what `ChoosePrompt` throws */
+/** A failed choice counts as a failed render. @throws what `ChoosePrompt` throws */
 export async function chooseToRender (
   choosePrompt: ChoosePrompt,
   request: FastifyRequest,
@@ -150,10 +129,7 @@ export async function chooseToRender (
   }
 }
 
-/**
- * The end user for whom a request is made, from the fields that OpenAI's clients send; `undefined` if the request names none. The same user
- * always gets the same version of a prompt.
- */
+/** From the fields that OpenAI's clients send; the same user always gets the same version of a prompt. */
 function keyOf (body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   for (const name of ['user', 'safety_identifier']) {
@@ -163,11 +139,7 @@ function keyOf (body: unknown): string | undefined {
   return undefined
 }
 
-/**
- * Looks for an unknown prompt in the store before a request fails: an entry stored a moment ago may not have reached this process yet. If
- * the prompt is found, the request goes on with the snapshot of entries (the generation) that contains it. What is hidden from the caller
- * stays hidden.
- */
+/** An entry stored a moment ago may not have reached this process yet. What is hidden from the caller stays hidden. */
 export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, registry: Registry, id: string): Promise<void> {
   const { generation, caller } = request
   const path = toPath(resolveId(id).id)
@@ -177,7 +149,6 @@ export async function seekPrompt (request: FastifyRequest, reply: FastifyReply, 
   if (isUnlimited(caller)) reply.header('x-registry-revision', request.generation.revision)
 }
 
-/** Adds a hook that looks for an unknown prompt in the store, on every route with `seeksPrompt`. */
 export function seekPrompts (app: App, registry: Registry): void {
   app.addHook('preHandler', (request, reply, done) => {
     if (request.routeOptions.config.seeksPrompt !== true) return done()
@@ -187,10 +158,7 @@ export function seekPrompts (app: App, registry: Registry): void {
   })
 }
 
-/**
- * Whether this id names a loaded prompt: by the prompt's own id, or with a version (`id@3`) or a label (`id@production`) behind it. A prompt
- * counts as loaded also when only its versions and labels are.
- */
+/** Also as `id@3` or `id@production`, and when only its versions and labels are loaded. */
 function isKnown (generation: Generation, id: string): boolean {
   if (lookUpPrompt(generation, id) !== undefined) return true
   const named = resolveId(id)

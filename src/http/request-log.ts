@@ -2,7 +2,6 @@ import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type Json, stringifyJson } from '../base/json.ts'
 import type { App, RequestObserver } from './app.ts'
 
-/** Every field of the log line of a request, with what it means. The request id is a field of every log line. */
 export const REQUEST_FIELDS = {
   traceId: 'W3C trace id, where the caller sent one or traces are exported',
   method: 'of HTTP',
@@ -23,16 +22,13 @@ export const REQUEST_FIELDS = {
 
 type RequestLine = Partial<Record<keyof typeof REQUEST_FIELDS, string | number | undefined>>
 
-/** The status that is logged and counted when the client left before its answer; nobody receives it. */
+/** Logged and counted when the client left before its answer; nobody receives it. */
 const CLIENT_CLOSED = 499
 
-/** The longest body that is logged, in characters. */
+/** In characters. */
 const MAX_BODY = 16 * 1024
 
-/**
- * Reports every request to the observer, and writes one log line for each request when it is over.
- * @param logValues whether the line has the request's body
- */
+/** @param logValues whether the line has the request's body */
 export function observeRequests (app: App, observer: RequestObserver, logValues: boolean): void {
   const end = (request: FastifyRequest, reply: FastifyReply, status: number): void => {
     const { activity, method, routeOptions: { url } } = request
@@ -44,7 +40,7 @@ export function observeRequests (app: App, observer: RequestObserver, logValues:
   app.decorateRequest('activity')
   app.addHook('onRequest', (request, reply, done) => {
     request.activity = observer.begin(request)
-    // Fastify calls no hook when the client leaves before its answer is complete, since such an answer never finishes.
+    // Fastify calls no hook for an answer that never finishes because its client left.
     reply.raw.once('close', () => { if (!request.activity.isOver) end(request, reply, CLIENT_CLOSED) })
     done()
   })

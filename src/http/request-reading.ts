@@ -5,13 +5,9 @@ import { type Json, JsonError, parseJson } from '../base/json.ts'
 import { inTurn } from '../runtime/event-loop.ts'
 import type { App } from './app.ts'
 
-/** The accepted charsets: UTF-8, and ASCII as a part of it. */
 const UTF_8 = new Set(['utf-8', 'utf8', 'us-ascii', 'ascii'])
 
-/**
- * Refuses requests with a wrong head by an error in the service's form, where Node would refuse them without an explanation, and bodies
- * whose charset or encoding is unsupported. Node's `requireHostHeader` must be off, since the check is made here.
- */
+/** Node would refuse them without an explanation; its `requireHostHeader` must be off, since the check is made here. */
 export function checkRequestHeads (app: App): void {
   app.server.on('checkExpectation', (request, response) => { app.server.emit('request', request, response) })
   app.addHook('onRequest', (request, _reply, done) => done(whatIsWrong(request.raw)))
@@ -28,10 +24,7 @@ function whatIsWrong (request: IncomingMessage): ServiceError | undefined {
   return expect === undefined || /\b100-continue\b/i.test(expect) ? undefined : expectationUnknown()
 }
 
-/**
- * What is wrong with the host of a request: it is missing, given twice, or another one than in the URL; `undefined` when nothing is wrong.
- * A proxy could read another host from such a request than this service does: https://www.rfc-editor.org/rfc/rfc9112#section-3.2
- */
+/** A proxy could read another host from such a request: https://www.rfc-editor.org/rfc/rfc9112#section-3.2 */
 function whatIsWrongWithHost ({ httpVersion, headers: { host }, rawHeaders, url = '' }: IncomingMessage): string | undefined {
   if (host === undefined && httpVersion === '1.1') return 'headers: host is missing'
   if (countHosts(rawHeaders) > 1) return 'headers: host is there more than once'
@@ -40,7 +33,7 @@ function whatIsWrongWithHost ({ httpVersion, headers: { host }, rawHeaders, url 
   return target === undefined || target.toLowerCase() === host?.toLowerCase() ? undefined : 'headers: host is another one than in the URL'
 }
 
-/** Counts the Host headers of a request: Node's `headers` has the first one only. */
+/** Node's `headers` has the first one only. */
 function countHosts (rawHeaders: readonly string[]): number {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -52,28 +45,24 @@ function countHosts (rawHeaders: readonly string[]): number {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the route also needs the body as text, so that its error messages can give lines and columns of that text. */
+    /** For error messages with lines and columns of that text. */
     keepsText?: boolean
   }
   interface FastifyRequest {
-    /** The text of the body, for routes with `keepsText`. */
     bodyText: string | undefined
   }
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * Reads JSON bodies: they must be strict UTF-8 and not nested too deeply; integers beyond 2^53 stay exact; keys that could change
- * JavaScript's prototypes are refused. An empty body becomes `null`, as does a missing one; the routes that render a prompt take it as "no variables".
- */
+/** Strict UTF-8, limited depth, exact integers beyond 2^53, no prototype keys; an empty body is `null`, as a missing one is. */
 export function readJsonBodies (app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('arrivedAt')
   app.decorateRequest('bodyText')
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     request.arrivedAt = performance.now()
-    // A large body takes milliseconds to parse, and many can arrive at once, so each is parsed when the event loop has time.
+    // A large body takes milliseconds to parse, and many can arrive at once.
     return await inTurn(() => parseBody(request, body))
   })
   app.addHook('preValidation', (request, _reply, done) => {
@@ -89,10 +78,7 @@ function parseBody (request: FastifyRequest, body: Buffer): Json {
   return parseJsonText(text)
 }
 
-/**
- * Parses the JSON of a body, and refuses `__proto__` as a key, by which an attacker could change the prototype of an object. @throws
- * REQUEST_INVALID
- */
+/** Refuses `__proto__` as a key: it could change the prototype of an object. @throws REQUEST_INVALID */
 export function parseJsonText (text: string): Json {
   try {
     const value = parseJson(text)
@@ -104,7 +90,7 @@ export function parseJsonText (text: string): Json {
   }
 }
 
-/** Decodes a body as strict UTF-8. @throws REQUEST_INVALID */
+/** @throws REQUEST_INVALID */
 export function decodeText (body: Buffer): string {
   try {
     return decoder.decode(body)
@@ -113,18 +99,12 @@ export function decodeText (body: Buffer): string {
   }
 }
 
-/**
- * Whether a JSON text possibly has the key `__proto__`, written plainly or with escapes. Nearly every text is sure not to have it, and is not
- * searched further, since a search of all members would take as long as the parsing.
- */
+/** A quick test, escapes included: a search of all members would take as long as the parsing. */
 function mayHavePrototypeKeys (text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u00')
 }
 
-/**
- * Refuses `__proto__` as a key. The service itself reads only own properties of objects, but a library that gets the value could read
- * inherited properties.
- */
+/** The service reads own properties only, but a library that gets the value may read inherited ones. */
 function refusePrototypeKeys (value: Json): void {
   if (typeof value !== 'object' || value === null) return
   if (Object.hasOwn(value, '__proto__')) throw new JsonError('the key "__proto__" is not allowed')

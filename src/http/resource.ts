@@ -8,15 +8,12 @@ import type { Precondition } from '../service/record-store.ts'
 import { toPath } from '../store/store.ts'
 import type { ListOptions } from './schemas.ts'
 
-/** Writes a tag as the ETag header does: in double quotes. */
 export function entityTag (tag: string): string {
   return `"${tag}"`
 }
 
-/** The schema of the field `etag`, which entries have in the reply of a listing. */
 export const ListedTag = Type.Optional(Type.String({ description: 'As its ETag, for `If-Match`; left out for what has no key of its own', examples: ['"RpxSPWqS7NC1"'] }))
 
-/** The schema of the field `stored`, which says of an entry in the reply of a listing that it is not served as it is stored. */
 export const ListedStored = Type.Optional(Type.String({ description: 'Where it is not served as it is stored: `missing`, as the store has lost it and it is held, or `broken`, as what is stored cannot be used and an earlier version is served' }))
 
 /** The pattern of one entity tag, strong or weak: https://www.rfc-editor.org/rfc/rfc9110#section-8.8.3 */
@@ -28,38 +25,28 @@ const tags = (description: string) => Type.Optional(Type.String({
   description
 }))
 
-/** The schema of the headers that make a write conditional (RFC 9110, 13.1). */
+/** RFC 9110, 13.1. */
 export const ConditionalHeaders = Type.Object({
   'if-match': tags('The ETag of what may be replaced or removed, from its GET or PUT, with its quotes: `"RpxSPWqS7NC1"`; `*` for anything that is there'),
   'if-none-match': tags('`*`: only when nothing is there')
 })
 
-/** Reads the condition under which a write may change an entry. @param headers checked against `ConditionalHeaders` */
 export function readPrecondition (headers: IncomingHttpHeaders): Precondition {
   const matches = readTags(headers['if-match'])
   const noneMatches = readTags(headers['if-none-match'])
   return { ...(matches === undefined ? {} : { matches }), ...(noneMatches === undefined ? {} : { noneMatches }) }
 }
 
-/**
- * Reads the tags of a header, weak ones too. Here a tag stands for content, not for bytes, so a weak tag is as good as a
- * strong one: proxies that compress a reply make strong tags weak.
- */
+/** Weak tags count as strong ones: a tag stands for content here, and proxies that compress make strong tags weak. */
 function readTags (value: string | undefined): readonly string[] | 'any' | undefined {
   if (value === undefined) return undefined
   if (value.trim() === '*') return 'any'
   return Array.from(value.matchAll(/"([^"]*)"/g), ([, tag]) => tag as string)
 }
 
-/** The part of a reply that paging needs: a function that sets a header. */
 interface Headed { header (name: string, value: string): unknown }
 
-/**
- * Gives one page of a listing of ids, or of summaries if the client wants details: those of keys of their own say where they are not served as they are
- * stored. When there is more, the URL of the next page is in the Link header (RFC 8288).
- * @param ids sorted; at least one more than the limit when there is a next page
- * @param summarise makes the summary of an id, for `detail=true`
- */
+/** The next page's URL is in the Link header (RFC 8288). @param ids sorted; one more than the limit when there is a next page */
 export async function pageOf<S extends { readonly id: string, readonly etag: string | undefined }> (
   { registry, kind }: { readonly registry: Pick<Registry, 'unstored'>, readonly kind: Kind },
   request: FastifyRequest,
@@ -75,11 +62,7 @@ export async function pageOf<S extends { readonly id: string, readonly etag: str
   return states.size === 0 ? rows : rows.map(row => ({ ...row, stored: states.get(row.id) }))
 }
 
-/**
- * Gives one page of any rows. When there are more rows, the URL of the next page is in the Link header (RFC 8288).
- * @param rows in order; one more than the limit when there is a next page
- * @param cursor gives the `after` parameter of the page that begins after a row
- */
+/** The next page's URL is in the Link header (RFC 8288). @param rows one more than the limit when there is a next page */
 export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number, rows: readonly T[], cursor: (row: T) => string): T[] {
   const page = rows.slice(0, limit)
   const last = page.at(-1)
@@ -87,10 +70,7 @@ export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number
   return page
 }
 
-/**
- * The ids of a map that a listing query selects (by prefix, cursor and a filter), sorted; one more than the limit, to show that there is a
- * next page.
- */
+/** Sorted; one more than the limit, to show that there is a next page. */
 export function selectIds<T> (
   things: ReadonlyMap<string, T>,
   query: { readonly prefix?: string | undefined, readonly after?: string | undefined, readonly limit: number },
@@ -104,7 +84,7 @@ export function selectIds<T> (
 }
 
 function nextUrl (url: string, after: string): string {
-  // The query is not separated by `split('?')`, since the value of a parameter can contain a `?`.
+  // Not `split('?')`: a parameter's value can contain a `?`.
   const end = url.indexOf('?')
   const parameters = new URLSearchParams(end === -1 ? '' : url.slice(end + 1))
   parameters.set('after', after)

@@ -2,37 +2,27 @@ import type { ErrorCode } from '../base/error-codes.ts'
 import type { Json } from '../base/json.ts'
 import { type Static, type TSchema, Type } from '../base/schema-builder.ts'
 
-/** The errors of routes that read a session (a dialogue with an agent, a run of a skill, a plan or a terminal). */
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
 
-/** The errors of routes that start a session. The routes of agents, skills and plans add further errors. */
 export const BEGINS_SESSION: readonly ErrorCode[] = [
   'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND', 'IDEMPOTENCY_KEY_REUSED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE'
 ]
 
-/**
- * The errors of routes that continue a session. Each such request checks again that the caller is allowed to use the session's agent, skill
- * or plan (its definition) and its target (machine).
- */
+/** Each such request checks again that the caller may use the session's definition and its target. */
 export const DRIVES_SESSION: readonly ErrorCode[] = [
   ...READS_SESSION, 'SESSION_BUSY', 'SESSION_ENDED', 'SESSION_FULL', 'DEFINITION_NOT_FOUND', 'TARGET_NOT_FOUND'
 ]
 
-/** The errors of routes that approve or reject an action which waits for a person. */
 export const DECIDES: readonly ErrorCode[] = [...DRIVES_SESSION, 'APPROVAL_OUTDATED', 'APPROVAL_DECIDED']
 
-/** The errors of routes that read a prompt, whose templates must have no syntax errors. */
 const READS_PROMPT: readonly ErrorCode[] = ['PROMPT_NOT_FOUND', 'TEMPLATE_SYNTAX']
 
-/** The errors of routes that read a prompt by its label or version. */
 export const CHOOSES_PROMPT: readonly ErrorCode[] = [...READS_PROMPT, 'LABEL_NOT_FOUND', 'VERSION_NOT_FOUND']
 
-/** The errors of routes that change the versions or labels of a prompt. */
 export const CHANGES_RELEASES: readonly ErrorCode[] = [
   'PROMPT_NOT_FOUND', 'VERSION_NOT_FOUND', 'ENTRY_FORBIDDEN', 'ENTRY_INVALID', 'ENTRY_CHANGED', 'STORE_READ_ONLY', 'RELEASES_UNREADABLE'
 ]
 
-/** The errors of routes that render a prompt. */
 export const RENDERS: readonly ErrorCode[] = [
   ...CHOOSES_PROMPT,
   'PROMPT_REVISION',
@@ -49,25 +39,18 @@ export const RENDERS: readonly ErrorCode[] = [
   'TOOL_FAILED'
 ]
 
-/** The errors of routes that ask a model. */
 export const ASKS_MODEL: readonly ErrorCode[] = ['MODEL_NOT_FOUND', 'LLM_NOT_CONFIGURED', 'LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY']
 
-/** The errors of routes that ask a model with a rendered prompt. */
 export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'INPUT_UNCOUNTED', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']
 
-/** The errors of routes that continue a skill (a runbook that a model carries out): it may fail, or not be waiting for input. */
 export const RUNS_SKILL: readonly ErrorCode[] = ['SKILL_NOT_WAITING', 'SKILL_FAILED', 'INTERNAL']
 
-/**
- * The errors of routes that start a skill. They include errors of the terminal in which the skill runs commands, and errors of the skill's
- * text, which can be a template.
- */
+/** Includes errors of the skill's terminal, and of its text, which can be a template. */
 export const STARTS_SKILL: readonly ErrorCode[] = [
   ...BEGINS_SESSION, 'TARGETS_NOT_OFFERED', 'TERMINAL_NOT_FOUND', 'TERMINAL_GONE', 'TERMINAL_UNSUPPORTED',
   'VARIABLE_MISSING', 'VARIABLES_INVALID', 'TEMPLATE_SYNTAX', ...RUNS_SKILL
 ]
 
-/** The schema of error replies: every error of the service has this form. */
 export const ErrorReply = Type.Object({
   statusCode: Type.Integer({ description: 'HTTP status' }),
   code: Type.String({ description: 'Stable code for programs; docs/errors.md has all of them', examples: ['PROMPT_NOT_FOUND'] }),
@@ -77,23 +60,18 @@ export const ErrorReply = Type.Object({
   details: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Facts for programs: near matches, missing paths, violations' }))
 }, { $id: 'Error', title: 'Error' })
 
-/** Makes the schema of a field that may be left out or be null, which mean the same, as in OpenAI's API. */
+/** Left out and null mean the same, as in OpenAI's API. */
 export const nullable = <T extends TSchema>(
   schema: T,
   options: { readonly description?: string } = {}
 ) => Type.Optional(Type.Union([schema, Type.Null()], options))
 
-/**
- * Makes the schema of a text that must be one of several values. It also has `type: string`, since the page at /docs offers the values for
- * choice only then.
- */
+/** `type: string` too: the page at /docs offers the values for choice only then. */
 export function oneOf<Values extends string[]> (values: readonly [...Values], options: { readonly description?: string } = {}) {
   return Type.Enum<Values>(values, { type: 'string', ...options })
 }
 
-/**
- * Makes the schema of an id in a URL. @param example the id of an entry in `examples/`, so that a call tried from the API page succeeds
- */
+/** @param example an entry of `examples/`, so that a call tried from the API page succeeds */
 export function idParameters (example: string) {
   return Type.Object({ id: Type.String({ minLength: 1, maxLength: 512, description: 'Dotted id; `:` is accepted for `.`', examples: [example] }) })
 }
@@ -103,13 +81,9 @@ export const PromptId = idParameters('greet')
 export const EnvironId = idParameters('vscode.rules')
 export const ToolId = idParameters('owners.find')
 
-/**
- * The longest `after` parameter (the place after which a page of a listing begins), in characters: long keys must fit, and all headers of a request
- * together may have 16 KiB.
- */
+/** In characters: long keys must fit, and all headers together may have 16 KiB. */
 const MAX_CURSOR = 4096
 
-/** The query parameters of a listing. */
 export const ListQuery = Type.Object({
   prefix: Type.Optional(Type.String({ maxLength: 512, description: 'Only ids that begin with this' })),
   after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only ids that come after this one; the Link header of a page has it' })),
@@ -117,37 +91,31 @@ export const ListQuery = Type.Object({
   detail: Type.Boolean({ default: false, description: 'Summaries instead of ids' })
 })
 
-/** The query parameters of a listing whose rows are larger than ids, so that its pages are smaller. */
+/** Smaller pages, for rows larger than ids. */
 export const PageQuery = Type.Object({
   after: Type.Optional(Type.String({ maxLength: MAX_CURSOR, description: 'Only what comes after this; the Link header of a page has it' })),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'Most rows of one page' })
 })
 
-/** The query parameters of a listing, after they were checked. */
 export type ListOptions = Static<typeof ListQuery>
 
-/** The query parameters of a listing of entries that say for what they are meant (their scenes: chat, completion, codereview). */
 export const SupportsListQuery = Type.Object({
   ...ListQuery.properties,
   supports: Type.Optional(Type.String({ maxLength: 100, description: 'Only those that support this scene: chat, completion, codereview' }))
 })
 
-/** A part of a message, in the form of OpenAI's chat completions. */
 export const MessagePartReply = Type.Object({ type: Type.String({ description: 'text, image_url, input_audio or file' }) }, { additionalProperties: true })
 
-/** The schema of a message in the reply of a render: one that the service rendered, or one that the caller sent with the request. */
 export const RenderedMessageReply = Type.Object({
   role: Type.String(),
   content: Type.Optional(Type.Unsafe<Json>(Type.Union([Type.String(), Type.Array(MessagePartReply), Type.Null()], { description: 'A text, or parts; of a message of the caller\'s whatever it was' })))
 }, { additionalProperties: true })
 
-/** The fields that say which text of a message is meant, for a message that consists of parts. */
 export const partPlace = {
   part: Type.Optional(Type.Integer({ description: 'Which part of the message, from 0; left out for a message that is a text' })),
   member: Type.Optional(Type.String({ description: 'Which member of the part; left out for its text', examples: ['image_url.url'] }))
 }
 
-/** The schema of a diagnostic about a registered entry. */
 export const DiagnosticReply = Type.Object({
   severity: Type.String({ description: 'error, warning or hint' }),
   code: Type.String(),
@@ -159,7 +127,6 @@ export const DiagnosticReply = Type.Object({
   hint: Type.Optional(Type.String())
 }, { $id: 'Diagnostic', title: 'Diagnostic' })
 
-/** The schema of a diagnostic in which line, column and hint are always present. */
 export const PlacedDiagnosticReply = Type.Object({
   ...DiagnosticReply.properties,
   line: Type.Integer({ description: 'In the template, from 1; 1 for what concerns the whole entry' }),
@@ -167,12 +134,10 @@ export const PlacedDiagnosticReply = Type.Object({
   hint: Type.String({ description: 'What to do about it' })
 })
 
-/** Makes the schema of a reply that lists entries, page by page: as ids or, with `detail=true`, as summaries. */
 export function listReply (summary: TSchema) {
   return Type.Union([Type.Array(Type.String()), Type.Array(summary)], { description: 'Ids, sorted; with detail=true summaries. The next page, when there is one, is in the Link header.' })
 }
 
-/** The schema of errors below `/v1`, in the shape that OpenAI's clients read. */
 export const OpenAiErrorReply = Type.Object({
   error: Type.Object({
     message: Type.String({ description: 'What was expected, what came, and where' }),
@@ -182,21 +147,17 @@ export const OpenAiErrorReply = Type.Object({
   }, { additionalProperties: true })
 }, { $id: 'OpenAiError', title: 'OpenAiError', additionalProperties: true })
 
-/** The error body with which a model's API refuses a request. */
 export const UpstreamErrorReply = Type.Object({
   error: Type.Optional(Type.Unknown({ description: 'Mostly an object with a `message`, as OpenAI has it; below `/v1` always an object' }))
 }, { $id: 'UpstreamError', title: 'UpstreamError', additionalProperties: true, description: 'The model\'s API refused the request: its status and its error body, as they came' })
 
-/** The schemas of the errors of a model's API that a route passes on to its caller, by HTTP status. */
 export const upstreamRefusals = { '4XX': Type.Ref('UpstreamError') }
 
-/** The schema of a reply that comes in several media types. */
 export interface MediaReply {
   readonly description: string
   readonly content: Readonly<Record<string, { readonly schema: TSchema }>>
 }
 
-/** The schema of a chat completion, whole or as a stream. */
 export const completionReply = {
   description: 'The model\'s reply as it came: a chat completion or, with `stream: true`, its chunks as server-sent events',
   content: {

@@ -41,36 +41,29 @@ import { mcpRoutes } from './mcp-routes.ts'
 import { typedRoutes } from './routes/typed-prompts.ts'
 import { consoleRoutes } from './routes/console.ts'
 
-/** The service behind the HTTP server, and the options that only the server needs. */
 export interface ServerOptions {
   readonly service: Service
   readonly log: FastifyBaseLogger
   readonly access: Access
-  /** Origins whose pages may call the service. */
   readonly corsOrigins: readonly string[]
   readonly observer: RequestObserver
   readonly readMetrics: ReadMetrics
-  /** Called from time to time while readiness checks arrive, so that the other processes of the service learn of these checks. */
   readonly onWatched: () => void
-  /** Whether values of variables may be logged. */
   readonly logValues: boolean
-  /** Time that a render may take, in ms. */
+  /** In ms. */
   readonly renderTimeout: number
-  /** Largest request body, in bytes. */
+  /** In bytes. */
   readonly bodyLimit: number
-  /** Whether MCP clients are answered at `/mcp`. */
   readonly mcpServer: boolean
-  /** Whether the console is served at `/console/`. */
   readonly console: boolean
-  /** The names that the API uses for each kind of entries. */
   readonly kindRoutes: readonly KindRoute[]
 }
 
-/** The longest time in which a whole request has to arrive, and in which its headers have to, in ms; slower clients get 408. */
+/** For a whole request and for its headers to arrive, in ms; slower clients get 408. */
 const REQUEST_TIMEOUT = 30_000
 const HEADERS_TIMEOUT = 10_000
 
-/** The longest wait of a request in the admission queue, as a share of `renderTimeout`: so most of that time remains for the render itself. */
+/** A share of `renderTimeout`, so that most of it remains for the render itself. */
 const SHARE_OF_WAITING = 1 / 5
 
 /** Makes the HTTP server with all its routes. */
@@ -153,7 +146,6 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   return app
 }
 
-/** Gives every request the snapshot of entries (the generation) that is current when it begins; the whole request uses it. */
 function followGeneration (app: App, registry: Registry): void {
   app.decorateRequest('generation')
   app.addHook('onRequest', (request, reply, done) => {
@@ -163,7 +155,7 @@ function followGeneration (app: App, registry: Registry): void {
   })
 }
 
-/** The request id that the caller has sent; `undefined` if it is missing, too long, or has characters that logs or headers cannot carry. */
+/** `undefined` if missing, too long, or with characters that logs or headers cannot carry. */
 function acceptableId (given: string | string[] | undefined): string | undefined {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : undefined
 }

@@ -8,22 +8,17 @@ import { toNumbers } from '../tool/schema/schema-vocabulary.ts'
 import type { App } from './app.ts'
 import { violationOf } from './plain-violations.ts'
 
-/*
- * A request holds what its schema names, and nothing else: what internal code trusts, such as who decides or which definition is meant, must
- * not be something that a caller can send beside it. So each object in the schemas of bodies, queries and frames is closed, unless
- * `additionalProperties: true` is written in it.
- */
+// Security: objects in request schemas are closed, so that callers cannot send beside them what internal code trusts.
 
 interface Schema {
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: Schema | boolean
   readonly items?: Schema
   readonly anyOf?: readonly Schema[]
-  /** Of a body that may come in several media types. */
   readonly content?: Readonly<Record<string, { readonly schema: Schema }>>
 }
 
-/** Closes the bodies and queries of all routes that are registered from now on, those of routes that declare none, too. */
+/** Also those of routes that declare none; must run before the routes are registered. */
 export function closeRequests (app: App): void {
   app.addHook('onRoute', route => {
     const { schema } = route
@@ -36,10 +31,9 @@ export function closeRequests (app: App): void {
   })
 }
 
-/** The query of a route that declares none. It is one object, which is compiled once for all of them. */
+/** One object, so that it is compiled once for all routes. */
 const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
 
-/** The error for the body of a request that takes none; `undefined` where nothing is in it. */
 function faultOfUnwanted (body: Json | undefined): Error | undefined {
   if (body === undefined || body === null) return undefined
   if (!isJsonObject(body)) return requestInvalid(`body must be left out, or {}, not ${kindInWords(body)}`, { part: 'body' })
@@ -50,7 +44,6 @@ function faultOfUnwanted (body: Json | undefined): Error | undefined {
 /** The closed copies, so that all servers of a process give the same one to the compiler, which compiles each once. */
 const copies = new WeakMap<object, object>()
 
-/** Gives a copy of a schema in which each object is closed that does not say whether it is. */
 export function closed<S extends TSchema | Schema> (schema: S): S {
   const copy = copies.get(schema) ?? closedCopy(schema)
   copies.set(schema, copy)
@@ -74,43 +67,29 @@ function mapped<T> (members: Readonly<Record<string, T>>, each: (member: T) => T
   return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, each(member)]))
 }
 
-/**
- * The members of a model request that go on to the model: all but those that are the service's own. Only such requests have members that
- * nobody has named.
- */
+/** All members but the service's own; only requests to models have members that nobody has named. */
 export function passedOn (members: object, own: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([name]) => !own.has(name))) as JsonObject
 }
 
 type SchemaController = NonNullable<FastifyServerOptions['schemaController']>
 
-/**
- * Makes the compilers with which a server checks requests and writes replies. They must be passed as an option when the server is made; if
- * they were set later, the server would already have loaded Fastify's own compilers, which are 48 modules.
- */
+/** Must be an option of the server: set later, Fastify would already have loaded its own compilers, 48 modules. */
 export function schemaController (): SchemaController {
-  // One serialiser for all replies: registrations contain integers (bigint) that JSON.stringify alone refuses.
+  // One serialiser for all replies: registrations contain bigint, which JSON.stringify refuses.
   const compilersFactory = { buildValidator: () => compile, buildSerializer: () => () => stringifyJson }
-  // The cast is needed: by Fastify's documentation compilers get more arguments than Fastify's type declares.
+  // By Fastify's documentation compilers get more arguments than its type declares.
   return { compilersFactory } as unknown as SchemaController
 }
 
-/** Checks the bodies of requests, and frames. It converts no value. */
 const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
 
-/** Checks query strings and path parameters, whose texts are converted to the types of their schemas. */
 const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
 
-/**
- * Checks requests against their schemas. A schema is compiled at its first request: compiling all schemas would take a tenth
- * of the start. The servers of a process share the compiled schemas.
- */
+/** Compiled at the first request: all of them would take a tenth of the start. The servers of a process share them. */
 const compile: FastifySchemaCompiler<object> = ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
 
-/**
- * Makes the check of a value that comes in no request of HTTP, such as a frame; it converts nothing.
- * @param part names the value in messages
- */
+/** For values outside HTTP, such as frames; converts nothing. @param part names the value in messages */
 export function checkOf<S extends TSchema> (part: string, schema: S): (value: unknown) => Static<S> {
   const check = compileLater(part, exact, closed(schema))
   return value => {
@@ -128,7 +107,7 @@ function compileLater (part: string, ajv: Ajv2020, schema: object): (value: unkn
   }
 }
 
-/** Whether a refused value is valid once its integers beyond 2^53, which ajv does not know, are replaced by the nearest numbers. */
+/** ajv does not know bigint: integers beyond 2^53 are checked as the nearest numbers. */
 function isValidInNumbers (validate: ValidateFunction, value: Json): boolean {
   return holdsBigint(value) && validate(toNumbers(value))
 }

@@ -2,17 +2,12 @@ import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember
 import type { Redact } from '../base/redact.ts'
 import { codeOf, isRetryableStatus, UpstreamError } from './upstream-error.ts'
 
-/** The greatest length of the API's own words in an error, in characters. */
+/** In characters. */
 const MAX_MESSAGE = 500
 
-/** Finds errors, by their code or type, that another attempt would meet again. */
 const LASTING = /quota|invalid|not_found|unsupported|auth|permission|content_|context_/i
 
-/**
- * Makes the error for a reply in which an API reports an error with status 200. Some APIs fail after they have begun to answer; others always report
- * errors in this way. Without a number or a known word, another attempt is made: most such errors pass.
- * @param error the member `error` of the reply
- */
+/** Some APIs report errors with status 200. Without a number or a known word, another attempt is made: most such errors pass. */
 export function reportedError (error: Json, redact: Redact): UpstreamError {
   const { message, code, status } = isJsonObject(error) ? error : { message: error, code: undefined, status: undefined }
   const number = Number(status ?? code)
@@ -26,85 +21,73 @@ export function reportedError (error: Json, redact: Redact): UpstreamError {
   })
 }
 
-// The one reader of what models answer. It takes the chunks of a stream, or a whole reply as one chunk, and gives the same answer however the stream
-// was cut. Models and their servers keep to OpenAI's format as they like, so it takes every form that is known, and loses none in silence.
+// Reads what models answer, however a stream was cut. Servers bend OpenAI's format, so every known form is taken, and none is lost in silence.
 
-/** What a model has answered, as everything that acts on an answer reads it. */
 export interface Answer {
-  /** What the model says, without its thoughts and in well-formed UTF-16; empty when it says nothing. */
+  /** Without thoughts, in well-formed UTF-16; empty when it says nothing. */
   readonly text: string
-  /** What the model has thought before it spoke; empty when it tells no thoughts. */
   readonly thoughts: string
-  /** The function calls, in order. Their ids are there and differ; their names and arguments can be wrong. */
+  /** In order, with distinct ids; names and arguments can be wrong. */
   readonly calls: readonly AskedCall[]
-  /** The words in which the model refuses to answer; empty when it does not. */
   readonly refusal: string
-  /** Why the model has stopped, in the words of its API; `undefined` when the API does not say. */
   readonly finishReason: string | undefined
-  /** Whether a limit or a filter has ended the answer. Nothing of such an answer is carried out. */
+  /** Ended by a limit or a filter: nothing of such an answer is carried out. */
   readonly cut: boolean
-  /** Members of the message in which some APIs want the thoughts back, beside the calls that followed from them. */
+  /** What some APIs want back beside the calls that followed from the thoughts. */
   readonly reasoning: JsonObject
   readonly usage: JsonObject | undefined
-  /** Whether an earlier version has logged the answer: its text is then read as that version did, since what followed is in the log as well. */
+  /** Logged by an earlier version: the text is read as that version did, since what followed is in the log as well. */
   readonly isEarlier?: true
 }
 
-/** A function call in an answer of a model. */
 export interface AskedCall {
   readonly id: string
-  /** The name of the function; empty when the model gave none. */
   readonly name: string
-  /** The arguments as JSON text, as the model wrote them; empty when it wrote none. */
   readonly arguments: string
-  /** Whether the model asked by the older field `function_call`. The result then goes back as a message of the role `function`. */
+  /** Asked by the older `function_call`: the result goes back with the role `function`. */
   readonly isOlder?: true
-  /** Further members of the call, such as a signature of the thoughts before it, which some APIs want back. */
+  /** Such as a signature of the thoughts before it, which some APIs want back. */
   readonly extra?: JsonObject
 }
 
-/** A call as far as it has arrived. */
 export interface OpenCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
 }
 
-/** What a chunk has added to the first answer: text and refusal to show at once, and whether it had a piece of a call. */
 export interface Added {
   readonly text: string
   readonly refusal: string
   readonly hasCall: boolean
 }
 
-/** The longest answer that is put together from its pieces, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_LENGTH = 8 * 1024 * 1024
 
-/** The most calls in a streamed answer: each piece is compared with those before it. No part of the service makes as many. */
+/** A bound, since each piece is compared with those before it. */
 const MAX_CALLS = 1000
 
-/** The answer of a model that has said nothing. */
 export const NO_WORDS: Answer = { text: '', thoughts: '', calls: [], refusal: '', finishReason: undefined, cut: false, reasoning: {}, usage: undefined }
 
 const NOTHING_ADDED: Added = { text: '', refusal: '', hasCall: false }
 
-/** The members in which APIs tell thoughts. The first two say the same where both are there; the third is a list. */
+/** The first two say the same where both are there; the third is a list. */
 const REASONING = ['reasoning_content', 'reasoning', 'thinking', 'reasoning_details'] as const
 
-/** Reads an answer, chunk by chunk. */
 export class AnswerReader {
   readonly #isOffered: (name: string) => boolean
   readonly #choices = new Map<Json, ChoiceReader>()
   #usage: JsonObject | undefined
   #length = 0
 
-  /** @param request to the model: only the names of its functions can tell whether a name came whole or in pieces */
+  /** Only the names of the request's functions tell whether a name came whole or in pieces. */
   constructor (request: JsonObject = {}) {
     const names = offeredNames(request)
     this.#isOffered = name => names.has(name)
   }
 
-  /** Reads a chunk of a stream, or a whole reply. @throws UpstreamError when the answer becomes too large to be held in memory */
+  /** @throws UpstreamError when the answer becomes too large to be held in memory */
   add (chunk: JsonObject): Added {
     const { choices, usage } = chunk
     if (isJsonObject(usage)) this.#usage = usage
@@ -125,17 +108,14 @@ export class AnswerReader {
     return first
   }
 
-  /** The first answer as far as it has arrived; an empty one when there is none. */
   answer (): Answer {
     return this.answers()[0] ?? { ...NO_WORDS, usage: this.#usage }
   }
 
-  /** All answers: a request with `n` asks for several. */
   answers (): Answer[] {
     return Array.from(this.#choices.values(), choice => ({ ...choice.answer(this.#isOffered), usage: this.#usage }))
   }
 
-  /** The calls of the first answer as far as they have arrived, without a copy of its text. */
   openCalls (): readonly OpenCall[] {
     const [first] = this.#choices.values()
     return first?.calls.map(call => ({ id: call.id, name: nameOf(call, this.#isOffered), arguments: call.arguments })) ?? []
@@ -146,7 +126,6 @@ function tooLarge (): UpstreamError {
   return new UpstreamError(`the answer is larger than ${MAX_LENGTH} characters`, { retryable: false })
 }
 
-/** A call, while its pieces arrive. */
 interface CallInPieces {
   readonly index: Json | undefined
   id: string
@@ -156,10 +135,9 @@ interface CallInPieces {
   readonly extra: MutableObject
 }
 
-/** Reads one choice: one of the answers that the request asked for. */
 class ChoiceReader {
   readonly calls: CallInPieces[] = []
-  /** How much has arrived, in UTF-16 units. */
+  /** In UTF-16 units. */
   length = 0
   readonly #content = new ThoughtSplitter()
   readonly #reasoning: MutableObject = {}
@@ -168,7 +146,7 @@ class ChoiceReader {
   #finishReason: string | undefined
 
   add (choice: JsonObject): Added {
-    // An API may end a stream with a further piece that has another reason, so the reason that says "cut" stays.
+    // An API may send a further reason at the end, so the one that says "cut" stays.
     if (!isCut(this.#finishReason)) this.#finishReason = finishOf(choice) ?? this.#finishReason
     const isWhole = isJsonObject(choice['message'])
     const message = isWhole ? choice['message'] : choice['delta']
@@ -214,13 +192,12 @@ class ChoiceReader {
       this.length += typeof piece === 'string' ? piece.length : stringifyJson(piece).length
       const known = Object.hasOwn(this.#reasoning, name) ? this.#reasoning[name] as Json : null
       if (typeof known === 'string' && typeof piece === 'string') this.#reasoning[name] = known + piece
-      // The list belongs to this answer alone, so it grows in place: copying it for each piece would take time in the square of its length.
+      // Grows in place, since the list belongs to this answer alone: a copy per piece would take quadratic time.
       else if (Array.isArray(known) && Array.isArray(piece)) for (const each of piece as readonly Json[]) known.push(each)
       else this.#reasoning[name] = Array.isArray(piece) ? [...piece as readonly Json[]] : piece
     }
   }
 
-  /** Adds a piece of a call. @param before the calls to which it can belong */
   #call (piece: JsonObject, before: readonly CallInPieces[]): CallInPieces {
     const { index, id, type: _type, function: called, ...extra } = piece
     const { name, arguments: given } = isJsonObject(called) ? called : {}
@@ -233,7 +210,6 @@ class ChoiceReader {
     return call
   }
 
-  /** Adds a piece of the one call in the older field `function_call`. */
   #older (piece: JsonObject): void {
     const call = this.calls[0] ?? { index: undefined, id: '', names: [], arguments: '', isOlder: true, extra: {} }
     if (this.calls.length === 0) this.calls.push(call)
@@ -249,11 +225,7 @@ class ChoiceReader {
   }
 }
 
-/**
- * The call to which a piece belongs; `undefined` for a piece that begins a call. The pieces of one call share an index. Some servers leave it out, or
- * give 0 to every call; some give a new id to every piece. A piece with a name and another id therefore begins a call only when the call before it
- * is complete.
- */
+/** Some servers leave out `index`, give 0 to all, or a new id to each piece: a new id begins a call only after a complete one. */
 function findCall (calls: readonly CallInPieces[], piece: JsonObject): CallInPieces | undefined {
   const { index, function: called } = piece
   const { name = '', arguments: given = '' } = isJsonObject(called) ? called : {}
@@ -292,10 +264,6 @@ function settle (calls: readonly CallInPieces[], isOffered: (name: string) => bo
   }))
 }
 
-/**
- * The ids themselves, with made ones in place of those that are empty, or that came before.
- * @param taken ids that are in use, to which those are added that are given here
- */
 export function distinctIds (ids: readonly string[], taken: Set<string>): string[] {
   const all = new Set([...taken, ...ids])
   let made = 0
@@ -308,7 +276,7 @@ export function distinctIds (ids: readonly string[], taken: Set<string>): string
   })
 }
 
-/** The name of a call. Most servers send it once, some in every piece, and some in pieces: then only the whole is a function that was offered. */
+/** Most servers send it once, some in every piece, some in pieces: then only the whole is an offered function. */
 function nameOf ({ names }: CallInPieces, isOffered: (name: string) => boolean): string {
   const [first = ''] = names
   if (names.length < 2 || isOffered(first)) return first
@@ -322,7 +290,6 @@ function offeredNames ({ tools, functions }: JsonObject): ReadonlySet<Json> {
   return new Set(declared.flatMap(each => isJsonObject(each) && typeof each['name'] === 'string' ? [each['name']] : []))
 }
 
-/** The texts of a message's content, which is a text, or a list of parts: texts, thoughts and refusals. */
 function partsOf (content: Json): { readonly text: string, readonly thoughts: string, readonly refusal: string } {
   if (typeof content === 'string') return { text: content, thoughts: '', refusal: '' }
   let [text, thoughts, refusal] = ['', '', '']
@@ -342,16 +309,14 @@ function textOf (value: Json): string {
   return typeof value === 'string' ? value : partsOf(value).text
 }
 
-/** The tags around thoughts that models write in front of their answer. */
 const OPENINGS = ['<think>', '<thinking>', '<thought>', '<reasoning>']
 
-/** The end of thoughts whose beginning stood in the model's own template, and so is not in its answer. It stands at the beginning of a line. */
+/** Its opening stood in the model's own template, and so is not in the answer. */
 const LONE_CLOSING = '\n</think>'
 
 /** The most blanks in front of thoughts, in UTF-16 units. */
 const MAX_BLANKS = 100
 
-/** The text without the thoughts in front of it. */
 export function withoutThoughts (text: string): string {
   const splitter = new ThoughtSplitter()
   splitter.add(text)
@@ -363,11 +328,9 @@ class ThoughtSplitter {
   #text = ''
   #thoughts = ''
   #state: 'start' | 'thoughts' | 'text' = 'start'
-  /** What has arrived, and cannot be told yet: blanks, a part of a tag, half a character. */
   #held = ''
   #closing = ''
   #hasThoughts = false
-  /** The end of the text so far, with a line end in front of it. */
   #tail = '\n'
 
   /** @returns the part of the answer that can be shown at once */
@@ -390,7 +353,6 @@ class ThoughtSplitter {
     return { text: isThinking ? this.#text : this.#text + this.#held, thoughts: isThinking ? this.#thoughts + this.#held : this.#thoughts }
   }
 
-  /** Decides whether thoughts or the answer begin; `false` while more has to come. */
   #begin (): boolean {
     const body = this.#held.trimStart()
     if (this.#hasThoughts) this.#held = body
@@ -440,27 +402,24 @@ class ThoughtSplitter {
   }
 }
 
-/** The reasons by which APIs say that a limit or a filter has ended an answer. */
 const CUT: ReadonlySet<string> = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length', 'content_filter'])
 
-/** Whether an answer with this reason was ended by a limit or a filter. */
 export function isCut (finishReason: string | undefined): boolean {
   return finishReason !== undefined && CUT.has(finishReason.toLowerCase())
 }
 
-/** The reason why a choice has ended; `undefined` while it goes on. Some servers write an empty text, or the word "null", for none. */
+/** Some servers write an empty text, or the word "null", while a choice goes on. */
 export function finishOf ({ finish_reason: reason }: JsonObject): string | undefined {
   return typeof reason === 'string' && reason !== '' && reason !== 'null' ? reason : undefined
 }
 
-/** The error that a reply, a chunk or a choice reports; `undefined` when there is none. Some servers send an empty member `error` with every chunk. */
+/** Some servers send an empty member `error` with every chunk. */
 export function errorIn (value: JsonObject): Json | undefined {
   const { error = null } = value
   if (error === null || error === false || error === '' || error === 0) return undefined
   return typeof error === 'object' && Object.keys(error).length === 0 ? undefined : error
 }
 
-/** The error of an answer that its API has given up in the middle; `undefined` when no choice has one. */
 export function failedChoice ({ choices }: JsonObject): Json | undefined {
   if (!Array.isArray(choices)) return undefined
   const failed = (choices as readonly Json[]).find(choice => isJsonObject(choice) && (finishOf(choice) === 'error' || errorIn(choice) !== undefined))

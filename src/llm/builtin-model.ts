@@ -9,7 +9,6 @@ import { statusError } from './judge-reply.ts'
 import { createFrameParser, type Frame, writtenBytes } from './frame.ts'
 import { openAiError, UpstreamRefusal } from './upstream-error.ts'
 
-/** One rule of a script, as `jsonschema/replies.json` describes it: conditions on a request, and the answer to it. */
 export interface ReplyRule {
   readonly last?: string | readonly string[]
   readonly user?: string | readonly string[]
@@ -20,7 +19,6 @@ export interface ReplyRule {
   readonly fail?: { readonly status: number, readonly message?: string }
 }
 
-/** The parts of a request with which the conditions of a script's rules are compared. */
 interface Said {
   readonly last: string
   readonly user: string
@@ -28,10 +26,7 @@ interface Said {
   readonly offered: ReadonlySet<Json>
 }
 
-/**
- * Makes the function that answers requests by a script. The first rule whose conditions are all true gives the answer; a request that no rule matches
- * is echoed. A rule with `fail` throws what an API over HTTP would throw.
- */
+/** The first rule that matches answers; without one the request is echoed. `fail` throws what an API over HTTP would throw. */
 export function followScript (rules: readonly ReplyRule[]): (request: BuiltinRequest) => BuiltinAnswer {
   const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), user: textsOf(rule.user), system: textsOf(rule.system) }))
   return request => {
@@ -76,7 +71,7 @@ function textsOf (condition: string | readonly string[] | undefined): string[] {
   return [condition ?? []].flat().map(folded)
 }
 
-/** The form in which texts are compared: composed Unicode in lower case, so that texts which look the same are equal. */
+/** Composed Unicode in lower case, so that texts which look the same are equal. */
 function folded (text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
@@ -87,28 +82,22 @@ function failure ({ status, message = `the script fails here with status ${statu
   return statusError({ status, headers: {}, body }, text => text)
 }
 
-/** The answer of the builtin model `echo`: it repeats the last message of the user, or the last message of all when the user has said nothing. */
 export function echo ({ messages }: BuiltinRequest): BuiltinAnswer {
   return { text: textOf(messages.findLast(message => message['role'] === 'user') ?? messages.at(-1)) }
 }
 
-/** A request to a builtin model, whose messages have been checked. */
 interface BuiltinRequest {
   readonly messages: readonly JsonObject[]
   readonly fields: ModelRequest
 }
 
 interface BuiltinModelOptions {
-  /** The kind of the model, `echo` or `script`. It is also the model's name where a request names none. */
   readonly kind: string
-  /** Gives the answer to a request. @throws UpstreamError or UpstreamRefusal, to act like an API over HTTP that fails */
+  /** @throws UpstreamError or UpstreamRefusal, to act like an API over HTTP that fails */
   readonly answer: (request: BuiltinRequest) => BuiltinAnswer
 }
 
-/**
- * A model for trying things out, which needs no network. It answers in the format of OpenAI's API; `system_fingerprint` says which builtin model it
- * was. Four characters count as one token. It has no embeddings.
- */
+/** For trying things out without a network, in OpenAI's format. Four characters count as one token. It has no embeddings. */
 export class BuiltinModel implements ModelUpstream {
   readonly #options: BuiltinModelOptions
   readonly #byKind: AskByKind = {
@@ -130,7 +119,6 @@ export class BuiltinModel implements ModelUpstream {
   }
 
   async close (): Promise<void> {
-    // A builtin model has no connections to close.
   }
 
   #complete (request: ModelRequest, call: CallOptions): ModelReply {
@@ -165,13 +153,11 @@ async function * framesOf (events: Readable): AsyncGenerator<readonly Frame[], v
   for await (const bytes of events) yield [...parser.feed(bytes as Buffer)]
 }
 
-/** The content of a builtin model's answer: a text, calls of tools, or both. */
 interface BuiltinAnswer {
   readonly text?: string | undefined
   readonly calls?: ReadonlyArray<{ readonly name: string, readonly arguments?: JsonObject | undefined }> | undefined
 }
 
-/** An answer of a builtin model with everything that OpenAI's format adds to it. `head` has the fields that a whole reply and every chunk of a stream share. */
 interface FinishedAnswer {
   readonly head: { readonly id: string, readonly created: number, readonly model: string, readonly system_fingerprint: string }
   readonly message: JsonObject
@@ -183,7 +169,6 @@ interface FinishedAnswer {
 
 interface ToolCall { readonly id: string, readonly name: string, readonly arguments: string }
 
-/** Adds to an answer what OpenAI's format needs: the head, the ids of its calls, and the numbers of tokens. @param kind `echo` or `script` */
 function finishAnswer (kind: string, request: ModelRequest, messages: readonly JsonObject[], answer: BuiltinAnswer): FinishedAnswer {
   const model = typeof request['model'] === 'string' ? request['model'] : kind
   const text = answer.text ?? ''
@@ -199,12 +184,10 @@ function finishAnswer (kind: string, request: ModelRequest, messages: readonly J
   }
 }
 
-/** The answer as a whole chat completion in OpenAI's format. */
 function completionOf ({ head, message, finish, usage }: FinishedAnswer): JsonObject {
   return { ...head, object: 'chat.completion', choices: [{ index: 0, message, logprobs: null, finish_reason: finish }], usage }
 }
 
-/** The answer as server-sent events, one for each word, as a model would write it. The arguments of a call come in pieces, too. */
 export function * eventsOf ({ head, message, text, calls, finish, usage }: FinishedAnswer, wantsUsage: boolean): Generator<string> {
   const chunk = (choices: Json, more: JsonObject = {}) => `data: ${stringifyJson({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`
   const choice = (delta: JsonObject, finished: string | null = null) => chunk([{ index: 0, delta, logprobs: null, finish_reason: finished }])
@@ -237,7 +220,7 @@ function tokens (text: string): number {
   return Math.ceil(text.length / 4)
 }
 
-/** The messages of a request for a chat. @throws UpstreamRefusal when the request has no messages */
+/** @throws UpstreamRefusal when the request has no messages */
 function messagesOf (request: ModelRequest): readonly JsonObject[] {
   const messages = Object.hasOwn(request, 'messages') ? request['messages'] : undefined
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject)) {
@@ -246,7 +229,6 @@ function messagesOf (request: ModelRequest): readonly JsonObject[] {
   return messages as readonly JsonObject[]
 }
 
-/** The text of a message: its content, or the texts of all its parts one after the other. */
 function textOf (message: JsonObject | undefined): string {
   const content = message?.['content'] ?? ''
   if (typeof content === 'string') return content

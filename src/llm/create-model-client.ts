@@ -20,52 +20,42 @@ import { UpstreamError, UpstreamRefusal } from './upstream-error.ts'
 import { limit } from './limit.ts'
 import type { ProviderConfig } from './providers.ts'
 
-/** The least number of characters with which a header's value counts as a secret, whatever the header's name is. */
+/** Values of this many characters count as secrets, whatever the header's name. */
 const LENGTH_OF_SECRETS = 8
 
-/**
- * Makes the function that replaces the values of the operator's request headers in replies. Callers get replies, and some gateways print a request's
- * headers into their errors.
- */
+/** Redacts the operator's header values in replies: callers get them, and some gateways print a request's headers into errors. */
 export function redactHeaders (headers: ReadonlyArray<readonly [name: string, value: string]>): Redact {
   return createRedactor(headers
     .filter(([name, value]) => isSensitive(name) || value.length >= LENGTH_OF_SECRETS)
     .map(([, value]) => withoutScheme(value)))
 }
 
-/** The credential in a header's value, without the word `Bearer` before it, which is no secret. https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+/** `Bearer` is no secret: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
 function withoutScheme (value: string): string {
   return value.replace(/^[\w-]+ +(?=\S+$)/, '')
 }
 
-/** The options of a client for one API in OpenAI's format. */
 interface HttpModelOptions {
   readonly address: UpstreamAddress
-  /** The API's key, which is sent as a bearer token. An empty one is not sent. */
   readonly apiKey?: string
-  /** The operator's headers, which are added to every request. */
   readonly headers: Readonly<Record<string, string>>
   readonly timeouts: ModelTimeouts
-  /** The greatest size of a reply, in bytes. */
+  /** In bytes. */
   readonly maxReplyBytes: number
   readonly log: Log | undefined
 }
 
-/** The headers that the service itself sets in every call. The operator cannot set them. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
 
 const COMPLETIONS = '/chat/completions'
 
 const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
 
-/**
- * The client of a model behind an HTTP API in OpenAI's format. It makes one attempt for each call. A failed attempt throws an UpstreamError,
- * whose `retryable` says whether another attempt makes sense, or an UpstreamRefusal.
- */
+/** One attempt per call of an HTTP API in OpenAI's format. Fails with an UpstreamError, whose `retryable` says what to do, or an UpstreamRefusal. */
 class HttpModel implements ModelUpstream {
   readonly #options: HttpModelOptions
   readonly #connections: Connections
-  /** The headers of every request: a name, its value, the next name, and so on. undici then need not read an object in every call. */
+  /** A flat list of names and values, so that undici need not read an object in every call. */
   readonly #headers: readonly string[]
   readonly #redact: Redact
   readonly #byKind: AskByKind = {
@@ -131,7 +121,7 @@ class HttpModel implements ModelUpstream {
     }
   }
 
-  /** Warns the operator, in the log, that the API has answered 404: perhaps the configured address is wrong. The caller cannot know that. */
+  /** The operator learns in the log that the configured address may be wrong; the caller cannot know. */
   #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
     if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
     this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
@@ -146,41 +136,34 @@ class HttpModel implements ModelUpstream {
   }
 }
 
-/** A model API (the upstream) with the names of models that lead to it. */
 interface RoutedProvider {
   readonly name: string
   readonly upstream: ModelUpstream
-  /** The names of the API's models. Empty for the API that takes every name which no other API lists. */
+  /** Empty for the API that takes every name which no other lists. */
   readonly models: readonly string[]
-  /** Aliases: further names, each for one of the API's models. */
   readonly aliases: Readonly<Record<string, string>>
 }
 
 interface RouterOptions {
   readonly providers: readonly [RoutedProvider, ...RoutedProvider[]]
-  /** The model for a request that names none. */
   readonly defaultModel?: string
-  /** The models to ask, in this order, when the requested model fails. */
   readonly fallbacks: readonly string[]
-  /** The longest time, in ms, for one request with all the models that are asked in turn. */
+  /** In ms, for all the models that are asked in turn. */
   readonly total: number
   readonly log?: Log
 }
 
-/** The model API to which a request goes, and the model there. */
 interface Route {
   readonly provider: RoutedProvider
-  /** The model's name at the API; `undefined` leaves the request as it is. */
   readonly model: string | undefined
 }
 
-/** The codes of failures that are not the fault of the request: another model can perhaps answer the request. */
 const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
 
-/** The greatest length of a model's name in a log line, in characters, since callers can write any name. */
+/** In characters, since callers can write any name. */
 const MAX_LOGGED_NAME = 200
 
-/** Sends each request to a model API, chosen by the name of the model. When a model fails before the first byte of its answer, a fallback is asked. */
+/** Chooses a model API by the model's name. A fallback is asked only before the first byte of an answer. */
 class ModelRouter implements ModelClient {
   readonly #options: RouterOptions
   readonly #routes = new Map<string, Route>()
@@ -230,10 +213,10 @@ class ModelRouter implements ModelClient {
     if (!this.#routes.has(name)) this.#routes.set(name, route)
   }
 
-  /** The models to ask for a request, in order. @throws MODEL_NOT_FOUND */
+  /** In the order to ask. @throws MODEL_NOT_FOUND */
   #routesOf (kind: OperationKind, request: ModelRequest, call: CallOptions): Route[] {
     const first = this.#route(request)
-    // Embeddings of another model cannot be compared with those of the requested one, so no other model is asked.
+    // Embeddings of another model cannot be compared with those of the requested one.
     if (kind === 'embeddings') return [first]
     const { fallbacks = this.#options.fallbacks } = call
     return withoutRepeats([first, ...fallbacks.flatMap(name => this.#find(name) ?? [])])
@@ -255,7 +238,7 @@ class ModelRouter implements ModelClient {
   }
 }
 
-/** The routes without repeats: a model that has failed is not asked again because a fallback, or an alias, names it as well. */
+/** A model that has failed is not asked again because a fallback, or an alias, names it as well. */
 function withoutRepeats (routes: readonly Route[]): Route[] {
   return routes.filter(({ provider, model }, index) => routes.findIndex(other => other.provider === provider && other.model === model) === index)
 }
@@ -272,25 +255,20 @@ function isFallbackCase (error: unknown): boolean {
   return error instanceof ServiceError && FALLBACK_CODES.has(error.code)
 }
 
-/** The options that all model APIs share. An option that is left out has its default. */
 export interface SharedModelOptions {
-  /** The model of a request that names none. */
   readonly model?: string
-  /** The models to ask, in this order, when the requested model fails. */
   readonly fallbacks?: readonly string[]
   readonly timeouts?: Partial<ModelTimeouts>
-  /** The greatest size of a reply, in bytes. */
+  /** In bytes. */
   readonly maxReplyBytes?: number
-  /** The rules that the builtin model `builtin:script` follows. */
   readonly script?: readonly ReplyRule[]
   readonly retry?: RetryPolicy
   readonly log?: Log
 }
 
-/** The longest time, in ms, that a call waits for its turn while as many calls of the model API run as the limit allows. */
+/** How long a call waits for its turn under the concurrency limit, in ms. */
 const MAX_QUEUE_WAIT = 5000
 
-/** Makes the client of several model APIs, as `parseProviders` describes them. If neither a request nor `options` names a model, the first API is asked. */
 export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {
   const { model, fallbacks = [], log } = options
   const [first, ...others] = providers
@@ -307,7 +285,7 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const retried = { provider: name, policy, total: timeouts.total }
-  // A builtin model also has the layer that retries, because a failure in its script must have the same effect as a failure of an API over HTTP.
+  // Builtin models are retried too: a failure in a script must have the effect of a failure over HTTP.
   if (isBuiltin(baseUrl)) {
     return { name, models, aliases, upstream: through([observe(name), retry({ ...retried, log: options.log })], openBuiltin(baseUrl, options)) }
   }
@@ -325,23 +303,18 @@ function openBuiltin (url: string, { script }: SharedModelOptions): ModelUpstrea
   return new BuiltinModel({ kind: 'script', answer: followScript(script) })
 }
 
-/** Wraps a model API in layers, the first of which sees each call first. */
+/** The first layer sees each call first. */
 function through (layers: readonly Layer[], upstream: ModelUpstream): ModelUpstream {
   const ask = layers.reduceRight<Ask>((inner, layer) => layer(inner), operation => upstream.ask(operation))
   return { ask, close: () => upstream.close() }
 }
 
-/** A log that adds some facts to every line. */
 function withFacts (log: Log, facts: object): Log {
   const line = (level: keyof Log) => (more: object, message: string) => { log[level]({ ...facts, ...more }, message) }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/**
- * Makes the `Layer` that reports every call of a model API to the observer of the request that needs the call. The time of a call includes the wait
- * for its turn while too many other calls run.
- * @param provider the name of the model API
- */
+/** The time of a call includes the wait for its turn. */
 function observe (provider: string): Layer {
   return ask => operation => {
     const { kind, request, call } = operation
@@ -370,21 +343,14 @@ function outcomeOf (error: unknown, { signal }: CallOptions): Outcome {
   return error instanceof ServiceError ? error.code : 'INTERNAL'
 }
 
-/**
- * The most refusals of a `response_format` that are remembered, and the most characters of the model's name that are remembered with each.
- * Callers can invent any number of names.
- */
+/** Bounds the remembered refusals, and the model's name in each in characters: callers can invent any number of names. */
 const MAX_REMEMBERED = 1000
 const MAX_MODEL_NAME = 200
 
-/** How long a model's refusal of a format is remembered, in ms. After that time the format is tried again: the model perhaps knows it by then. */
+/** In ms. After that the format is tried again: the model perhaps knows it by then. */
 const REMEMBERED_FOR = 3_600_000
 
-/**
- * Makes the `Layer` for models that perhaps do not know `response_format` (the field that asks for an answer in a JSON Schema). If the format is only
- * a wish, a model that refuses the request is asked again without the format. Once the model has answered without the format, later requests leave
- * this format out at once. A request with another format tries that one first, since the refusal perhaps concerns only the schema of one prompt.
- */
+/** Repeats a refused request without an optional `response_format`, and remembers model and format: another schema may be accepted. */
 function tolerateFormat (): Layer {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })
   return ask => operation => isWish(operation) ? askOrDoWithout(ask, operation) : ask(operation)
@@ -392,7 +358,7 @@ function tolerateFormat (): Layer {
   async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
     const { response_format: _, ...without } = request
-    // The key has a hash of the schema, which takes time, and in most services no model has ever refused a format: then no key is made.
+    // The key hashes the schema, which takes time; most services never need it.
     if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
     try {
       return await ask(operation)
@@ -413,17 +379,15 @@ function keyOf ({ response_format: format, model }: ModelRequest): string {
   return `${contentHash(format as Json)} ${beginningOf(String(model ?? ''), MAX_MODEL_NAME)}`
 }
 
-/** Whether a refusal is about the format. Model APIs use no common code for that, but all of them name the part of the request that they do not know. */
+/** APIs share no code for this, but all name the part of the request that they do not know. */
 function isFormatRefusal (error: unknown): boolean {
   if (!(error instanceof UpstreamRefusal) || ![400, 404, 422].includes(error.status)) return false
   return /response_?format|json_schema|structured.?output/i.test(stringifyJson(error.body))
 }
 
-/** The rule for when a failed call of a model is tried again. */
 interface RetryPolicy {
-  /** The waits in ms: before the second attempt, before the third, and so on. */
+  /** In ms. */
   readonly delays: readonly number[]
-  /** Waits for a time. Rejects when the signal aborts. */
   readonly wait: (milliseconds: number, signal: AbortSignal) => Promise<void>
 }
 
@@ -437,27 +401,18 @@ const REASONS: DeadlineReasons = {
   left: caller => caller.reason
 }
 
-/**
- * The longest wait before another attempt, in ms. When a model API asks for a longer one, the call ends at once: a fallback model is asked, or the
- * caller gets the error.
- */
+/** In ms. When an API asks for a longer wait, the call ends at once: a fallback is asked, or the caller gets the error. */
 const MAX_RETRY_AFTER = 1000
 
 interface RetryOptions {
-  /** The name of the model API. */
   readonly provider: string
   readonly policy: RetryPolicy
-  /** The longest time, in ms, for all attempts and the waits between them, up to the last byte of the reply. */
+  /** In ms, with the waits, up to the last byte of the reply. */
   readonly total: number
   readonly log: Log | undefined
 }
 
-/**
- * Makes the `Layer` that retries failed calls of a model API. It makes attempts until one succeeds, the waits are used up, or an error is not worth
- * another attempt. A `Retry-After` of at most `MAX_RETRY_AFTER` ms is obeyed if the time allows that; otherwise the call ends at once, and its error
- * says how long to wait. The last UpstreamError becomes LLM_UPSTREAM, LLM_RATE_LIMITED or LLM_AUTH. The package p-retry, which tools and sessions
- * use, is not used here: it takes 20 µs to set up, even for a call that succeeds at once, and every chat passes here.
- */
+/** Retries within the budget, and obeys `Retry-After` up to MAX_RETRY_AFTER. Not p-retry: its 20 µs of set-up would burden every chat. */
 function retry (options: RetryOptions): Layer {
   return ask => ({ kind, request, call }) => {
     const { requestId, watch, deadline = Infinity, tally = beginTally() } = call
@@ -478,7 +433,6 @@ function retry (options: RetryOptions): Layer {
   }
 }
 
-/** Waits for the time of the next attempt. @param attempts how many attempts were made so far @returns `false` when there is no further attempt */
 async function waitForNext (
   { policy, log }: RetryOptions,
   { requestId, watch }: CallOptions,
@@ -490,12 +444,12 @@ async function waitForNext (
   if (wait === undefined) return false
   log?.warn({ requestId, attempt: attempts, wait, err: error }, 'model attempt failed, trying again')
   watch?.retried(attempts, error instanceof UpstreamError ? error.status : undefined)
-  // A wait ends early only because the time is over or the caller has left; then there is no further attempt.
+  // A wait ends early only at the deadline or when the caller has left: no further attempt.
   await policy.wait(wait, toAbortSignal(budget.signal)).catch(() => {})
   return !budget.signal.aborted
 }
 
-/** How long to wait before another attempt, in ms; `undefined` when there is none. */
+/** In ms; `undefined` when there is no further attempt. */
 function waitBefore (error: unknown, delay: number | undefined, budget: Deadline): number | undefined {
   if (delay === undefined || budget.signal.aborted) return undefined
   if (!(error instanceof UpstreamError) || !error.retryable) return undefined

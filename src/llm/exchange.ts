@@ -5,32 +5,28 @@ import { undici } from '../runtime/http-modules.ts'
 import type { ModelTimeouts, Tally } from './model-client.ts'
 import { transportError, UpstreamError } from './upstream-error.ts'
 
-/** The longest time, in ms, that `close` waits for calls that are running. */
+/** In ms. */
 const CLOSE_GRACE = 1000
 
-/**
- * The pool of connections to one model API. Each connection has one call at a time. Undici's own Pool cannot serve here: after an aborted call its
- * client connects once more, for nothing, and that socket stays open (https://github.com/nodejs/undici/issues/5845). So every caller who leaves would
- * leave a socket behind. Here the connection of an aborted call is destroyed.
- */
+/** Destroys aborted connections: undici's Pool would leave each as an open socket (https://github.com/nodejs/undici/issues/5845). */
 export class Connections {
   readonly #origin: string
   readonly #connectTimeout: number
-  // The class is loaded when the service starts with an API over HTTP, and not in the first call.
+  // Loaded when the service starts with an API over HTTP, not in the first call.
   readonly #Client = undici.client()
-  // The connection that was released last is acquired first, so that superfluous ones stay idle and time out.
+  // Last released, first acquired, so that superfluous connections time out.
   readonly #idle: Client[] = []
   readonly #busy = new Set<Client>()
   #closing: Promise<void> | undefined
   #allIdle: (() => void) | undefined
 
-  /** @param connectTimeout the longest time until a connection is made, in ms */
+  /** @param connectTimeout in ms */
   constructor (origin: string, connectTimeout: number) {
     this.#origin = origin
     this.#connectTimeout = connectTimeout
   }
 
-  /** Gives a connection for one call: an idle one, or a new one. @throws UpstreamError when the pool is closed */
+  /** @throws UpstreamError when the pool is closed */
   acquire (): Client {
     if (this.#closing !== undefined) throw new UpstreamError('the service is shutting down', { retryable: false })
     const client = this.#idle.pop() ?? this.#open()
@@ -38,21 +34,18 @@ export class Connections {
     return client
   }
 
-  /** Takes back a connection whose call has ended well. */
   release (client: Client): void {
     if (!this.#busy.delete(client)) return
     if (this.#closing === undefined) this.#idle.push(client)
     this.#resolveIfIdle()
   }
 
-  /** Ends a connection, together with the call that runs on it. */
   destroy (client: Client): void {
     this.#busy.delete(client)
     client.destroy().catch(() => {})
     this.#resolveIfIdle()
   }
 
-  /** Waits for the running calls, for a bounded time, then ends all connections. */
   close (): Promise<void> {
     this.#closing ??= this.#closeAll()
     return this.#closing
@@ -82,18 +75,15 @@ export class Connections {
   }
 }
 
-/** One HTTP request to a model API (the upstream). */
 export interface UpstreamRequest {
   readonly connections: Connections
   readonly path: string
-  /** The headers: a name, its value, the next name, and so on. */
+  /** A name, its value, the next name, and so on. */
   readonly headers: string[]
-  /** The JSON text of the body. */
   readonly body: string
   readonly timeouts: ModelTimeouts
-  /** The signal that ends the exchange; its reason becomes the failure. */
   readonly signal: CallerSignal
-  /** The counter of the attempts of a call. Its `taken` grows by 1 when this request is sent, and shrinks by 1 if the API answers with an error status. */
+  /** `taken` grows when this request is sent, and shrinks if the API answers with an error status. */
   readonly tally: Tally | undefined
 }
 
@@ -102,26 +92,17 @@ export interface ReplyHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** Receives a reply: first `head`, then `data` for each piece, then `end`. If the exchange fails, `fail` is called in place of the calls that would follow. */
+/** Calls `head`, `data` for each piece, then `end`; or `fail` in place of what would follow. */
 export interface ReplyReceiver {
-  /** Takes the head (status and headers) of the reply. @throws UpstreamError to abort the exchange */
+  /** @throws UpstreamError to abort the exchange */
   head (head: ReplyHead, exchange: Exchange): void
-  /**
-   * Takes a piece of the body, and calls `Exchange.progressed` if the piece counts as progress.
-   * @returns `false` to pause the reply until `Exchange.resume` is called
-   * @throws UpstreamError to abort the exchange
-   */
+  /** Returns `false` to pause until `Exchange.resume`; calls `Exchange.progressed` for progress. @throws UpstreamError to abort the exchange */
   data (chunk: Buffer): boolean
   end (): void
-  /** Called when the exchange has failed. @param error an UpstreamError, or the reason of the request's signal */
   fail (error: unknown): void
 }
 
-/**
- * One POST to a model API, with its reply. It uses undici's `dispatch`, which is the fastest of undici's interfaces, and the only one that passes on
- * every piece as soon as the piece arrives, in the same turn of the event loop. Undici's own timeouts are off, because they do not distinguish the
- * wait for the first byte of a body from the wait for the next byte.
- */
+/** Undici's `dispatch` alone passes pieces on in the same turn; its timeouts are off, as they cannot tell the first byte from the next. */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly #request: UpstreamRequest
   readonly #receiver: ReplyReceiver
@@ -130,7 +111,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined
   #watchdog: NodeJS.Timeout
   #answerBegun = false
-  // The number of times that the reply has progressed. The timer in `#watch` aborts the exchange when this number stays the same.
   #progress = 0
   #paused = false
   #over = false
@@ -151,7 +131,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     })
   }
 
-  /** Ends the exchange now: its socket is closed, and the receiver gets `reason` as the failure. */
   abort (reason: unknown): void {
     if (this.#over) return
     this.#settle()
@@ -159,7 +138,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#receiver.fail(reason)
   }
 
-  /** Reports progress: a part of the reply that the caller waits for has come. The time allowed until the next progress begins anew. */
   progressed (): void {
     if (this.#over) return
     this.#progress++
@@ -167,7 +145,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else this.#beginAnswer()
   }
 
-  /** Continues the reply, which was paused when the receiver's `data` returned `false`. */
   resume (): void {
     if (!this.#paused || this.#over) return
     this.#paused = false
@@ -176,7 +153,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#controller?.resume()
   }
 
-  /** Called by undici when a connection is made and the request is being written to it. */
   onRequestStart (controller: Dispatcher.DispatchController): void {
     this.#controller = controller
     const { tally } = this.#request
@@ -191,7 +167,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    // Undici passes on an empty piece when it resumes, which is no progress.
+    // Undici passes on an empty piece when it resumes: no progress.
     if (this.#over || chunk.length === 0) return
     this.#guard(() => {
       if (this.#receiver.data(chunk) || this.#over) return
@@ -221,14 +197,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#watchdog = this.#watch(idle, `the reply stalled for ${idle} ms`)
   }
 
-  /** Starts the watchdog: a timer that aborts the exchange, unless there was progress or the receiver has paused the reply. */
   #watch (milliseconds: number, reason: string): NodeJS.Timeout {
     return setTimeout(() => {
       const progress = this.#progress
-      // The check runs a turn later, because an event loop that was busy runs its timers before it reads the data that arrived meanwhile.
+      // A turn later: a busy event loop runs timers before it reads the data that arrived meanwhile.
       setImmediate(() => {
         if (this.#over) return
-        // While the receiver has paused the reply, the silence is not the fault of the API.
+        // While the receiver pauses the reply, silence is not the API's fault.
         if (this.#paused || this.#progress !== progress) this.#watchdog.refresh()
         else this.abort(new UpstreamError(reason, { retryable: true }))
       })
@@ -254,16 +229,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** A reply of a model API that has arrived as a whole. */
 export interface CollectedReply extends ReplyHead {
   readonly body: Buffer
 }
 
-/**
- * Sends a request, and takes the whole reply into memory, up to a limit. The exchange is aborted as soon as the reply is known to be larger.
- * @param limit the greatest size of the reply, in bytes
- * @throws UpstreamError, or the reason of the request's signal
- */
+/** Aborts as soon as the reply is known to exceed `limit` bytes. @throws UpstreamError, or the reason of the request's signal */
 export function collectReply (request: UpstreamRequest, limit: number): Promise<CollectedReply> {
   return new Promise((resolve, reject) => {
     // eslint-disable-next-line no-new -- the exchange does its work in callbacks, so nobody needs the object
@@ -271,7 +241,6 @@ export function collectReply (request: UpstreamRequest, limit: number): Promise<
   })
 }
 
-/** Gathers the body of a reply. */
 export class ReplyCollector implements ReplyReceiver {
   readonly #limit: number
   readonly #resolve: (reply: CollectedReply) => void

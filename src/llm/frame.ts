@@ -4,26 +4,20 @@ import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-event
 import { errorIn, failedChoice, reportedError } from './answer.ts'
 import { openAiError, type UpstreamCode, UpstreamError } from './upstream-error.ts'
 
-/**
- * The members of a message that do not count as further texts of the model: `content` is counted separately, and the others are no texts that the
- * model wrote.
- */
+/** `content` is counted separately; the others are no texts that the model wrote. */
 const OTHERS: ReadonlySet<string> = new Set(['content', 'role', 'tool_call_id'])
 
-/** The length of what a model has written in a message, or in a piece of one, in bytes of UTF-8: its texts, and the arguments of its calls. */
+/** In bytes of UTF-8: its texts, and the arguments of its calls. */
 export function writtenBytes (message: JsonObject): number {
   const { tool_calls: calls } = message
   return textBytes(message) + (Array.isArray(calls) ? calls.reduce((sum: number, call: Json) => sum + argumentBytes(call), 0) : 0)
 }
 
-/**
- * The length of all texts of a message, in bytes. Beside `content` models write their thoughts and refusals, under names that each provider chooses
- * (`reasoning_content`, `reasoning`, `refusal`). A text that comes under two names counts once.
- */
+/** Each provider names thoughts and refusals its own way (`reasoning_content`, `reasoning`); a text under two names counts once. */
 export function textBytes (message: JsonObject): number {
   const { content = null } = message
   let bytes = contentBytes(content)
-  // Most pieces of a stream have a content only, so the set is made when it is needed.
+  // Most pieces have a content only, so the set is made when needed.
   let counted: Set<string> | undefined
   for (const name of Object.keys(message)) {
     const text = message[name]
@@ -34,7 +28,7 @@ export function textBytes (message: JsonObject): number {
   return bytes
 }
 
-/** The length of a message's content, in bytes. The content is a text, or a list of parts, some of which have a text. */
+/** In bytes; the content is a text or a list of parts. */
 export function contentBytes (content: Json): number {
   if (typeof content === 'string') return Buffer.byteLength(content)
   if (!Array.isArray(content)) return 0
@@ -50,15 +44,13 @@ function argumentBytes (call: Json): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }
 
-/** A frame: one event of a model's streamed answer, with the bytes to pass on and their meaning. */
 export type Frame = { readonly bytes: Buffer } & (ChunkFrame | OtherFrame)
 
-/** A frame that is a piece of the answer. */
 export interface ChunkFrame {
   readonly kind: 'chunk'
-  /** The piece as parsed JSON. Its numbers are doubles: long numbers have perhaps lost digits. */
+  /** Its numbers are doubles: long ones have perhaps lost digits. */
   readonly chunk: JsonObject
-  /** The JSON text from which `chunk` was parsed, with all digits. */
+  /** The text of `chunk`, with all digits. */
   readonly data: string
 }
 
@@ -66,21 +58,18 @@ type OtherFrame =
   /** An event without data: a comment, an `id`, a `retry`. */
   | { readonly kind: 'comment' }
   | { readonly kind: 'done' }
-  /** An event in which the API reports an error, or that is no piece of an answer. */
   | { readonly kind: 'error', readonly error: UpstreamError }
 
-/** The data of the event that ends a stream of OpenAI's API. */
 const DONE = '[DONE]'
 
 export const DONE_EVENT = Buffer.from(`data: ${DONE}\n\n`)
 
-/** The comment that is passed on in place of an event without content, by which some servers keep a connection alive: clients would try to parse it. */
+/** Replaces events without content, by which some servers keep a connection alive: clients would try to parse them. */
 const KEEPALIVE = Buffer.from(': keepalive\n\n')
 
-/** Parses the bytes of a streamed chat completion into frames. */
 export type FrameParser = EventScanner<Frame>
 
-/** Makes the parser of a streamed chat completion. @param maxEventBytes the greatest size of one event @param redact replaces secrets in the API's words */
+/** `maxEventBytes` bounds one event; `redact` replaces secrets in the API's words. */
 export function createFrameParser (maxEventBytes: number, redact: Redact): FrameParser {
   return new EventScanner(maxEventBytes, event => toFrame(event, redact), message => new UpstreamError(message, { retryable: false }))
 }
@@ -88,7 +77,7 @@ export function createFrameParser (maxEventBytes: number, redact: Redact): Frame
 function toFrame ({ bytes, name, data, strangeLine }: ServerSentEvent, redact: Redact): Frame {
   if (strangeLine !== undefined) return { bytes, kind: 'error', error: malformed('an event holds a line that is none of the format') }
   if (data === undefined) return { bytes, kind: 'comment' }
-  // Some servers write blanks around [DONE]. OpenAI's clients would not see it as the end, so it is written anew.
+  // Some servers write blanks around [DONE], which OpenAI's clients would not see as the end.
   if (data.trim() === DONE) return { bytes: data === DONE ? bytes : DONE_EVENT, kind: 'done' }
   if (isHeartbeat(data) && name !== 'error') return { bytes: KEEPALIVE, kind: 'comment' }
   const chunk = parseChunk(data)
@@ -124,7 +113,7 @@ function malformed (reason: string): UpstreamError {
   return new UpstreamError(reason, { retryable: false })
 }
 
-/** The event that ends a stream which has failed, in the format that this service documents. OpenAI's client throws it as an error. */
+/** The format that this service documents; OpenAI's client throws it as an error. */
 export function errorEvent (
   { message, code, upstream }: { readonly message: string, readonly code?: string | undefined, readonly upstream?: UpstreamCode | undefined }
 ): Buffer {

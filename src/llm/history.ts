@@ -2,12 +2,10 @@ import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringi
 import { beginningOf } from '../base/text.ts'
 import { type Answer, AnswerReader, type AskedCall, distinctIds, finishOf, isCut } from './answer.ts'
 
-// The arguments of function calls, and the texts that tell a model what came of a call.
-
-/** The length to which an unknown function name is cut before it is repeated to the model, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_SHOWN_NAME = 100
 
-/** Parses the arguments of a function call. @returns the arguments, or a text that says what is wrong with them: then the call is never made */
+/** @returns the arguments, or a text that says what is wrong with them: then the call is never made */
 export function parseArguments (text: string): JsonObject | string {
   if (text.trim() === '') return {}
   try {
@@ -19,39 +17,31 @@ export function parseArguments (text: string): JsonObject | string {
   }
 }
 
-/** A tool's result as the content of a message to the model. */
 export function describeResult (value: unknown): string {
   return typeof value === 'string' ? value : stringifyJson(value)
 }
 
-/** The content of the message that tells a model why its function call failed, so that the model can go on without the result. */
 export function describeError (reason: string): string {
   return stringifyJson({ error: reason })
 }
 
-/** The text that tells a model that it called a function which it was not offered. */
 export function unknownFunction (name: string): string {
   return `there is no function ${JSON.stringify(beginningOf(name, MAX_SHOWN_NAME))}`
 }
 
-// How answers are kept in logs and conversations, and how a conversation goes back to a model: in a form that the strictest API takes.
+// How answers are kept in logs and conversations, and sent back in a form that the strictest API takes.
 
-/** The content of a message that stands for a missing answer of the model, since APIs want one. */
+/** Stands for a missing answer of the model, since APIs want one. */
 export const NO_ANSWER = '(no answer)'
 
-/** The content of an empty message of anybody else. */
 const EMPTY = '(empty)'
 
-/** The longest name of a function that APIs take, in characters: https://platform.openai.com/docs/api-reference/chat/create */
+/** In characters: https://platform.openai.com/docs/api-reference/chat/create */
 const MAX_NAME = 64
 
-/**
- * The mark of a reply that this reader has read before it was logged. Replies without it were logged by earlier versions, which told no cut answer
- * from a whole one: a log has to be read as it was written, since what followed then is in the log as well.
- */
+/** Marks replies read before they were logged. Older logs have none and knew no cut answers: they are read as they were written. */
 const READ = 1
 
-/** A whole reply in the form in which a session keeps it: with what was read from it. @param reply further members of the reply, such as its model */
 export function replyOf (answers: readonly Answer[], { choices: _choices, ...reply }: JsonObject): JsonObject {
   return {
     ...reply,
@@ -60,14 +50,12 @@ export function replyOf (answers: readonly Answer[], { choices: _choices, ...rep
   }
 }
 
-/** Reads a whole reply of a model's API. @param request that was answered */
 export function readReply (reply: JsonObject, request: JsonObject): Answer {
   const reader = new AnswerReader(request)
   reader.add(reply)
   return reader.answer()
 }
 
-/** What the reply in a session's log says; `undefined` when it has no message. */
 export function loggedAnswer (reply: Json): Answer | undefined {
   if (!isJsonObject(reply)) return undefined
   const { choices, read } = reply
@@ -96,7 +84,7 @@ export function messageOf ({ text, refusal, calls, thoughts, reasoning }: Answer
   return { role: 'assistant', content: text === '' && calls.length > 0 ? null : text, ...refused, ...reasoning, ...told, ...callFields(calls) }
 }
 
-/** A model's answer with function calls, as later requests repeat it. Some APIs want the thoughts back that led to the calls. */
+/** Some APIs want the thoughts back that led to the calls. */
 export function askedMessage ({ text, calls, reasoning }: Answer): JsonObject {
   return { role: 'assistant', content: text === '' ? null : text, ...reasoning, ...callFields(calls) }
 }
@@ -108,17 +96,14 @@ function callFields (calls: readonly AskedCall[]): JsonObject {
   return { tool_calls: calls.map(({ id, name, arguments: text, extra }) => ({ ...extra, id, type: 'function', function: { name, arguments: text } })) }
 }
 
-/** The message that gives a model the result of its function call. */
 export function resultMessage ({ id, name, isOlder }: Pick<AskedCall, 'name' | 'isOlder'> & { readonly id: Json }, content: string): JsonObject {
   return isOlder === true ? { role: 'function', name, content } : { role: 'tool', tool_call_id: id, content }
 }
 
-/** The text of a message of a conversation; empty when the message has none. */
 export function contentOf ({ content }: JsonObject): string {
   return typeof content === 'string' ? content : ''
 }
 
-/** The function calls in a message of a conversation, in order. */
 export function callsOf (message: JsonObject): readonly AskedCall[] {
   const { tool_calls: calls, function_call: older } = message
   if (!Array.isArray(calls) && !isJsonObject(older)) return []
@@ -130,11 +115,7 @@ export function wordsOf ({ text, calls }: Pick<Answer, 'text' | 'calls'>): strin
   return [text, ...calls.map(({ name, arguments: given }) => `${name} ${given}`)].join('\n')
 }
 
-/**
- * A conversation in the form that strict APIs take, whatever models and callers have written into it: arguments are JSON objects, every call has its
- * type, a name of allowed characters and an id of its own, results stand behind their calls, no text is empty or has half a character. Members that
- * are not known here stay.
- */
+/** What strict APIs take: JSON arguments, valid names, distinct ids, results behind their calls, no empty or ill-formed text. Other members stay. */
 export function strictMessages (messages: readonly JsonObject[]): JsonObject[] {
   const conversation = new StrictConversation()
   for (const message of messages) conversation.add(message)
@@ -144,9 +125,7 @@ export function strictMessages (messages: readonly JsonObject[]): JsonObject[] {
 class StrictConversation {
   readonly sent: JsonObject[] = []
   readonly #ids = new Set<string>()
-  /** The calls that have no result yet: their ids as they came, and as they are sent. */
   #open: ReadonlyArray<{ readonly given: Json, readonly id: string }> = []
-  /** The index behind which the next result stands: that of the message with the calls, or of the result before. */
   #from = -1
 
   add (message: JsonObject): void {
@@ -160,7 +139,6 @@ class StrictConversation {
     else this.#addCalls(isBeside ? this.sent.pop() ?? {} : {}, message, calls)
   }
 
-  /** Adds calls, and joins them with a message of the model before them. */
   #addCalls (last: JsonObject, message: JsonObject, calls: readonly JsonObject[]): void {
     const before = Array.isArray(last['tool_calls']) ? last['tool_calls'] as readonly Json[] : []
     const ids = distinctIds(calls.map(({ id }) => typeof id === 'string' ? id.toWellFormed() : ''), this.#ids)
@@ -190,7 +168,6 @@ function plainMessage (message: JsonObject): JsonObject {
   return { ...message, ...strictText(content), function_call: call }
 }
 
-/** The content of a message with calls, which may be missing. */
 function strictText (content: Json): JsonObject {
   return { content: isEmpty(content) ? null : strictContent(content, NO_ANSWER) }
 }
@@ -221,12 +198,10 @@ function strictCall ({ function: called, ...call }: JsonObject, id: string): Jso
   return { ...call, id, type: 'function', function: { ...given, name: strictName(given['name']), arguments: strictArguments(given['arguments']) } }
 }
 
-/** The name of a function in the characters that APIs take. */
 function strictName (name: Json | undefined): string {
   return typeof name === 'string' && name !== '' ? name.replace(/[^\w-]/g, '_').slice(0, MAX_NAME) : 'unknown'
 }
 
-/** Arguments as the JSON text of an object; an empty object in place of what is none. */
 function strictArguments (given: Json | undefined): string {
   const { arguments: text = '' } = callsOf({ tool_calls: [{ id: 'a', function: { name: 'a', arguments: given ?? '' } }] })[0] ?? {}
   return text.trim() === '' || typeof parseArguments(text) === 'string' ? '{}' : text

@@ -1,16 +1,11 @@
 import { type Json, JsonError, parseJson } from '../base/json.ts'
 
-/** The JSON that an answer has, with the text that it was parsed from; or what is wrong with the text that looks most like it. */
 export type JsonIn = { readonly value: Json, readonly text: string } | { readonly reason: string }
 
-/** How often a bracket that is never closed may be passed over in search of one that is, since each costs a walk to the end of the text. */
+/** A bound, since each bracket that is never closed costs a walk to the end of the text. */
 const MAX_TRIES = 20
 
-/**
- * Finds the JSON in an answer: models put it into code fences, and write prose around it, although they are told not to. The whole text is tried first,
- * since the JSON itself may contain a fence; then fenced blocks; then the longest object or list in brackets.
- * @param isEarlier whether an earlier version has read the answer, which looked in fewer places
- */
+/** Models fence JSON and write around it. The whole text is tried first (it may contain a fence), then fences, then brackets. */
 export function jsonIn (answer: string, isEarlier?: true): JsonIn {
   const whole = answer.trim()
   const first = parsed(whole)
@@ -24,7 +19,7 @@ export function jsonIn (answer: string, isEarlier?: true): JsonIn {
   return { reason: reason ?? first.reason }
 }
 
-/** What an earlier version tried: from the first fence to the last, and from the first bracket to the last. */
+/** As earlier versions did, for their logs: from the first fence or bracket to the last. */
 function asBefore (text: string): string[] {
   const fence = /```(?:json)?[ \t]*\r?\n/i.exec(text)
   const start = fence === null ? 0 : fence.index + fence[0].length
@@ -33,7 +28,6 @@ function asBefore (text: string): string[] {
   return [fenced, cut].filter(each => /^[[{]/.test(each))
 }
 
-/** The fenced (Markdown) blocks of code in a text, whose fences stand at the beginnings of lines. The end of the text ends a block too. */
 function fencedIn (text: string): string[] {
   const blocks: string[] = []
   let lines: string[] | undefined
@@ -55,7 +49,6 @@ function parsed (text: string): JsonIn {
   }
 }
 
-/** The parts of a text from an opening bracket to the one that closes it, the longest first. */
 function bracketed (text: string): string[] {
   const found: string[] = []
   let tries = 0

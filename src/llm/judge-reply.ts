@@ -7,18 +7,13 @@ import type { ModelReply } from './model-client.ts'
 import { codeOf, isRetryableStatus, openAiError, UpstreamError, UpstreamRefusal } from './upstream-error.ts'
 import type { CollectedReply } from './exchange.ts'
 
-/** The greatest length of the API's text in a refusal that the caller gets, in characters. */
+/** In characters, of the API's text that the caller gets. */
 const MAX_REFUSAL_TEXT = 2000
 
-/** The greatest length of an unusable reply in the log, in characters. */
+/** In characters. */
 const MAX_LOGGED_ANSWER = 500
 
-/**
- * Checks that a reply is what was asked for: status 2xx, and a JSON object with the member that marks its kind.
- * @param member `choices` for chat completions, `data` for embeddings
- * @param redact replaces secrets in the body of an error, which goes to the caller: some gateways print the request's headers into it
- * @throws UpstreamError, UpstreamRefusal
- */
+/** `redact` hides secrets in error bodies: some gateways print the request's headers into them. @throws UpstreamError, UpstreamRefusal */
 export function judgeReply (reply: CollectedReply, member: string, redact: Redact): ModelReply {
   if (reply.status < 200 || reply.status > 299) throw statusError(reply, redact)
   const encoding = encodingOf(reply)
@@ -31,13 +26,11 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
   if (!isAnswer(value, member)) throw errorInReply(reply, value, `the reply has no "${member}"`, redact)
   const failed = errorIn(value) ?? failedChoice(value)
   if (failed !== undefined) throw reportedError(failed, redact)
-  // The content of a chat goes into the next turn of the chat, so its depth is checked. Embeddings are not sent to a model again, and are too large
-  // to be scanned once more.
+  // Chats go into the next turn, so their depth is checked. Embeddings are never sent again, and too large for another scan.
   if (member === 'choices' && isTooDeep(text)) throw badReply(reply, `the reply nests deeper than ${MAX_JSON_DEPTH}`, redact)
   return { body: reply.body, value }
 }
 
-/** Whether a reply has what was asked for, and not null, an empty list or an object in its place. */
 function isAnswer (value: JsonObject, member: string): boolean {
   const list = Object.hasOwn(value, member) ? value[member] : undefined
   return Array.isArray(list) && (member !== 'choices' || (list.length > 0 && list.every(isJsonObject)))
@@ -50,7 +43,6 @@ function errorInReply ({ status, body }: CollectedReply, value: JsonObject, reas
   return new UpstreamError(reason, { retryable: true, status, answer: beginningOfReply(body, redact) })
 }
 
-/** The error for a reply with a status other than 2xx. */
 export function statusError (reply: CollectedReply, redact: Redact): UpstreamError | UpstreamRefusal {
   const { status, headers, body } = reply
   const retryable = isRetryableStatus(status)
@@ -64,23 +56,19 @@ export function statusError (reply: CollectedReply, redact: Redact): UpstreamErr
   return new UpstreamError(`the upstream answered with status ${status}`, facts)
 }
 
-/**
- * The error for a useless reply with status 2xx. Such a reply reports an error itself, or does not have the expected form. In the second case another
- * attempt would only cost another completion.
- */
+/** Retried only if the reply reports an error itself: with a wrong form another attempt would only cost another completion. */
 export function badReply ({ status, body }: CollectedReply, reason: string, redact: Redact): UpstreamError {
   const error = errorIn(parseObject(body.toString('utf8'), JSON.parse) ?? {})
   if (error !== undefined) return reportedError(error, redact)
   return new UpstreamError(reason, { retryable: false, status, answer: beginningOfReply(body, redact) })
 }
 
-/** The name of the compression of a reply, for which the request has not asked; `undefined` for an uncompressed reply. */
 function encodingOf ({ headers }: CollectedReply): string | undefined {
   const encoding = headers['content-encoding'] ?? 'identity'
   return encoding.toLowerCase() === 'identity' ? undefined : encoding
 }
 
-/** The beginning of a reply for the log. Secrets are replaced before it is cut, because even half of one must not be shown. */
+/** Redacted before it is cut: even half a secret must not be shown. */
 function beginningOfReply (body: Buffer, redact: Redact): string {
   return beginningOf(redact(body.toString('utf8')), MAX_LOGGED_ANSWER)
 }
@@ -95,10 +83,7 @@ function describeBody (body: Buffer): string {
   return start.startsWith('<') ? 'the reply is HTML or XML, not JSON' : 'the reply is not a JSON object'
 }
 
-/**
- * Parses a JSON object; `undefined` for any other text.
- * @param parse `parseJson` for data that is written again, with every digit; the much faster JSON.parse for data that is only read
- */
+/** `parse`: `parseJson` keeps every digit of data written again; JSON.parse is much faster for data only read. */
 function parseObject (text: string, parse: (text: string) => Json): JsonObject | undefined {
   try {
     const value = parse(text)
@@ -108,11 +93,7 @@ function parseObject (text: string, parse: (text: string) => Json): JsonObject |
   }
 }
 
-/**
- * How long a model API asks to wait, in ms: by `retry-after-ms` (Azure and OpenAI), otherwise by `Retry-After` in seconds or as a date (RFC 9110,
- * 10.2.3). `undefined` when neither header exists and can be read.
- * @param now the clock, in ms since 1970
- */
+/** In ms: `retry-after-ms` (Azure, OpenAI), else `Retry-After` in s or as a date (RFC 9110, 10.2.3). `now` is in ms since 1970. */
 export function parseRetryAfter (headers: IncomingHttpHeaders, now: number): number | undefined {
   const milliseconds = decimal(headers['retry-after-ms'])
   if (milliseconds !== undefined) return Math.ceil(milliseconds)

@@ -9,32 +9,25 @@ import { UpstreamError } from './upstream-error.ts'
 import { Exchange, ReplyCollector, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
 import { badReply, statusError } from './judge-reply.ts'
 
-/** The greatest number of choices in one stream. OpenAI's own limit of `n` is 128. Without a limit an API could make the map of choices grow for ever. */
+/** OpenAI's own limit of `n` is 128; without a limit an API could make the map of choices grow for ever. */
 const MAX_CHOICES = 1000
 
-/**
- * Reads the frames (parsed events) of a stream while they are passed on, to decide at the end whether the stream is whole or was cut. It reads only
- * the members of a chunk that it needs, since providers add what they like.
- */
+/** Decides at the end whether a stream is whole or cut; reads only the members it needs, since providers add what they like. */
 export class StreamJudge {
   readonly #expectedChoices: number
   readonly #choices = new Map<Json, 'open' | 'finished'>()
   #chunks = 0
-  /** Whether the API has sent `[DONE]`. */
   isDone = false
-  /** How many tokens the call has used, if the API says so. */
   usage: JsonObject | undefined
-  /** The name of the model, as the API gives it. */
   model: string | undefined
-  /** The length of the model's answer so far, in bytes of UTF-8. */
+  /** In bytes of UTF-8. */
   bytes = 0
 
-  /** @param expectedChoices how many choices were asked for: the request's `n` */
   constructor (expectedChoices: number) {
     this.#expectedChoices = expectedChoices
   }
 
-  /** Reads the next frame (event) of the stream. @throws UpstreamError for a frame that must not be passed on */
+  /** @throws UpstreamError for a frame that must not be passed on */
   judge (frame: Frame): void {
     switch (frame.kind) {
       case 'chunk': return this.#read(frame.chunk)
@@ -46,13 +39,13 @@ export class StreamJudge {
     }
   }
 
-  /** Whether the answer is whole even if the stream ends without `[DONE]`: every choice has its `finish_reason`. */
+  /** Whole even without `[DONE]`: every choice has its `finish_reason`. */
   get isFinished (): boolean {
     if (this.#choices.size < this.#expectedChoices) return false
     return [...this.#choices.values()].every(state => state === 'finished')
   }
 
-  /** Checks that the stream is not empty. @throws UpstreamError when no chunk has come, or none has had a choice */
+  /** @throws UpstreamError when no chunk has come, or none has had a choice */
   requireChunk (): void {
     if (this.#chunks === 0) throw new UpstreamError('the stream is empty', { retryable: false })
     if (this.#choices.size === 0) throw new UpstreamError('the stream has no choices', { retryable: true })
@@ -78,26 +71,19 @@ export class StreamJudge {
   }
 }
 
-/** The settings with which a streamed reply is read. */
 export interface StreamTerms {
   readonly as: RelayedAs
-  /** The number of choices that were asked for: the request's `n`. */
   readonly choices: number
   /** The greatest size of one event, in bytes. */
   readonly maxEventBytes: number
   readonly redact: Redact
-  /** Called once when a stream that was opened is over. */
   readonly ended: (end: StreamEnd) => void
 }
 
-/** The greatest size of a reply that is no stream, in bytes. It is the body of an error, and those are small. */
+/** In bytes, of a reply that is no stream: the body of an error. */
 const MAX_ERROR_BYTES = 1024 * 1024
 
-/**
- * Sends a request for a streamed answer, and waits for the first event.
- * @returns the events, as `ModelStream` or `FrameStream` describes them
- * @throws UpstreamError or UpstreamRefusal while no event has been passed on; the reason of the request's signal
- */
+/** @throws UpstreamError or UpstreamRefusal while no event has been passed on; the reason of the request's signal */
 export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
   return new Promise((resolve, reject) => {
     // eslint-disable-next-line no-new -- the exchange does its work in callbacks, so nobody needs the object
@@ -158,50 +144,37 @@ function isEventStream ({ status, headers }: ReplyHead): boolean {
   return status >= 200 && status <= 299 && isEventStreamType(headers)
 }
 
-/**
- * Whether a reply can be a stream of events by its `content-type`. Some servers send none, which is accepted. Any other type means that the reply is
- * a page of HTML, or JSON.
- */
+/** Some servers send no type, which is accepted; any other is a page of HTML, or JSON. */
 function isEventStreamType (headers: IncomingHttpHeaders): boolean {
   const type = headers['content-type']
   return type === undefined || /^\s*text\/event-stream\b/i.test(type)
 }
 
-/** Receives the reports of a relay, which passes on the events of a model's streamed answer. */
 interface RelayListener {
-  /** Called when the first bytes are passed on: from now on the call of the model cannot be tried again. */
+  /** The first bytes are passed on: from now on the call cannot be tried again. */
   begun (): void
-  /** Called when the relay of the answer has failed before anything was passed on. */
+  /** Failed before anything was passed on. */
   failed (error: unknown): void
-  /** Called once when a relay that has passed on something is over. */
   ended (end: StreamEnd): void
 }
 
-/** The form in which a relay passes events on: as bytes, or as lists of frames (parsed events). */
 export type RelayedAs = 'bytes' | 'frames'
 
-/** The most bytes that wait for a client that reads slowly. While so many wait, the relay reads nothing from the API. */
+/** Bytes that wait for a slow client; then the relay reads nothing from the API. */
 const HIGH_WATER_MARK = 64 * 1024
 
-/**
- * The most lists of frames that wait for code that reads them slowly. While so many wait, the relay reads nothing from the API. A list has the
- * frames of one piece of data (at most 64 KiB), and of an event that began before that piece.
- */
+/** Lists that wait for slow code, each of one piece of data (at most 64 KiB); then nothing is read from the API. */
 const MAX_WAITING_LISTS = 2
 
-/** The greatest size of the comments that are kept before the first event and passed on with it, in bytes. Further comments are dropped. */
+/** Bytes of comments kept before the first event; further ones are dropped. */
 const MAX_PRELUDE = 64 * 1024
 
-/** The longest time, in ms, that an API can take to end its reply after `[DONE]`. Only when the reply has ended can its connection be used again. */
+/** In ms, for the end of the reply after `[DONE]`: only then can its connection be used again. */
 const LINGER = 1000
 
-/**
- * Passes on the events of a model's streamed answer, each as soon as it is complete. The last event says whether the answer is whole: the API's
- * `[DONE]`; a `[DONE]` added here when all choices are finished without one; or one error event without `[DONE]`. An event that is cut or malformed
- * is never passed on; the client gets the error event instead.
- */
+/** Passes on whole events only, at once. Ends with `[DONE]`, added if all choices are finished, or with one error event instead. */
 export class EventRelay implements ReplyReceiver {
-  /** The events that are passed on. A reader that needs no more of them destroys this stream: then the call of the API is aborted at once. */
+  /** Destroying this stream aborts the call of the API at once. */
   readonly events: Readable
   readonly #as: RelayedAs
   readonly #exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>
@@ -209,13 +182,12 @@ export class EventRelay implements ReplyReceiver {
   readonly #judge: StreamJudge
   readonly #listener: RelayListener
   #linger: NodeJS.Timeout | undefined
-  /** The comments that came before the first event. They are not passed on at once, because APIs send comments while they are busy, and can fail later. */
+  /** Not passed on at once: APIs send comments while they are busy, and can fail later. */
   #prelude: Frame[] = []
   #preludeLength = 0
   #begun = false
   #over = false
 
-  /** @param as the form in which events are passed on */
   constructor (as: RelayedAs, exchange: Pick<Exchange, 'abort' | 'resume' | 'progressed'>, parser: FrameParser, judge: StreamJudge, listener: RelayListener) {
     this.#as = as
     this.#exchange = exchange
@@ -234,11 +206,11 @@ export class EventRelay implements ReplyReceiver {
   }
 
   head (_head: ReplyHead): void {
-    // The status and the headers need no check: the code that made this relay has checked them already.
+    // Status and headers were checked by the code that made this relay.
   }
 
   data (chunk: Buffer): boolean {
-    // Data after [DONE] is not passed on. It is only read, so that the reply can end.
+    // Data after [DONE] is only read, so that the reply can end.
     if (this.#over) return true
     const goOn = this.#pass(this.#parser.feed(chunk))
     if (!this.#judge.isDone) return goOn
@@ -273,7 +245,7 @@ export class EventRelay implements ReplyReceiver {
     this.#listener.ended({ ...this.#summary('failed'), error })
   }
 
-  /** Checks frames and passes them on together; `false` when the reader of `events` must first read what is waiting. */
+  /** `false` when the reader of `events` must first read what is waiting. */
   #pass (frames: Iterable<Frame>): boolean {
     const sound: Frame[] = []
     let hasEvent = false
@@ -288,9 +260,9 @@ export class EventRelay implements ReplyReceiver {
     } catch (error) {
       failure = error
     }
-    // While nothing has been passed on, valid events before a failure are not passed on either, because another attempt may still succeed.
+    // Nothing was passed on, so another attempt may still succeed.
     if (failure !== undefined && !this.#begun) throw failure
-    // A large event that is still arriving counts as progress, because images come in one event.
+    // A large event that still arrives is progress: images come in one event.
     if (hasEvent || this.#parser.isInEvent) this.#exchange.progressed()
     if (!this.#begun && !hasEvent) return this.#keep(sound)
     const goOn = sound.length === 0 || this.#push(sound)
@@ -298,7 +270,7 @@ export class EventRelay implements ReplyReceiver {
     return goOn
   }
 
-  /** Keeps comments until an event follows. An API that sends only comments counts as silent. */
+  /** An API that sends only comments counts as silent. */
   #keep (comments: readonly Frame[]): true {
     for (const comment of comments) {
       this.#preludeLength += comment.bytes.length

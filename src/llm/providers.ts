@@ -10,7 +10,6 @@ import { DEFAULT_LIMITS } from './limit.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })
 
-/** The JSON Schema of `LLM_PROVIDERS_FILE`, a JSON or YAML file that lists model APIs (providers). */
 export const ProvidersDocument = Type.Object({
   providers: Type.Array(Type.Object({
     name,
@@ -28,7 +27,6 @@ export const ProvidersDocument = Type.Object({
 
 type Entry = Static<typeof ProvidersDocument>['providers'][number]
 
-/** A model API as the configuration describes it, checked, with its key. */
 export interface ProviderConfig {
   readonly name: string
   readonly baseUrl: string
@@ -39,16 +37,11 @@ export interface ProviderConfig {
   readonly limits: { readonly concurrency: number, readonly queue: number }
 }
 
-/** The error that the list of model APIs cannot be used. Its message names the place and the reason. */
 export class ProvidersError extends Error {
   override readonly name = 'ProvidersError'
 }
 
-/**
- * Parses the list of model APIs (providers) from a JSON or YAML text.
- * @param environment the environment variables, in which the keys of the APIs are looked up
- * @throws ProvidersError
- */
+/** Parses the list of model APIs from JSON or YAML; their keys come from `environment`. @throws ProvidersError */
 export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {
   const document = parseDocument(text)
   const violations = compileSchema(ProvidersDocument as unknown as Json).validate(document as Json, 'document')

@@ -3,19 +3,14 @@ import { join } from 'node:path'
 import { parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
 import { type ReplyRule } from './builtin-model.ts'
 
-/** The greatest size of a script's file, in bytes. */
+/** In bytes. */
 const MAX_BYTES = 1024 * 1024
 
-/** The error that a script cannot be used. Its message names the place and what was expected. */
 export class ScriptError extends Error {
   override readonly name = 'ScriptError'
 }
 
-/**
- * Reads the rules of the builtin model `builtin:script` from a YAML or JSON file, or from all of those of a folder, one after the other by name: each of
- * at most 1 MiB and 1000 rules.
- * @throws ScriptError, or what the file system throws
- */
+/** Reads a YAML or JSON file, or all of a folder by name: at most 1 MiB and 1000 rules each. @throws ScriptError, or what the file system throws */
 export function readScript (path: string): ReplyRule[] {
   if (!statSync(path).isDirectory()) return readRules(path)
   const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => /^[^.].*\.(?:ya?ml|json)$/.test(name))
@@ -36,7 +31,7 @@ function readRules (path: string): ReplyRule[] {
   }
 }
 
-/** Parses the rules of the builtin model `builtin:script`. @throws ScriptError that names lines */
+/** @throws ScriptError that names lines */
 export function parseScript (text: string): ReplyRule[] {
   try {
     return parseCheckedYaml(text, 'replies', 'rules').value as unknown as ReplyRule[]

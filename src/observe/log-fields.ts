@@ -2,7 +2,6 @@ import { KINDS } from '../registry/kind-table.ts'
 import { testsKind } from '../registry/kinds/tests-kind.ts'
 import { REQUEST_FIELDS } from '../http/request-log.ts'
 
-/** The fields that every log line has, each with its meaning. */
 const COMMON_FIELDS = {
   level: '10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal',
   time: 'Unix time in ms',
@@ -12,10 +11,8 @@ const COMMON_FIELDS = {
   requestId: 'the request\'s `x-request-id`'
 } as const
 
-/** The fields of the line about a published generation (a snapshot of all entries): how many entries of each kind it has. */
 const COUNTS = Object.fromEntries(KINDS.map(({ name }) => [name, 'how many are registered']))
 
-/** The fields of log lines about anything but a request or a change of an entry, each with its meaning. */
 const EVENT_FIELDS = {
   address: 'of a model\'s API: scheme, host and port',
   attempt: 'the retry of a model call that follows',
@@ -59,10 +56,8 @@ const EVENT_FIELDS = {
   workers: 'how many listen'
 } as const
 
-/** What a line about a preview or a test has beside the fields of a change. */
 const OF_TRIAL = 'of a preview or test'
 
-/** The fields of the line that reports a change of a registered entry over HTTP, or that one was tried. */
 const AUDIT_FIELDS = {
   action: 'publish, withdraw, freeze, restore, move label, remove label, remove version, preview, test',
   kind: [...KINDS.map(({ key }) => key), testsKind.key].join(', '),
@@ -78,10 +73,7 @@ const AUDIT_FIELDS = {
   outcome: OF_TRIAL
 } as const
 
-/**
- * All fields of the log, each with its meaning, grouped by the lines that have them. docs/observability.md is generated from them, and tests compare
- * them with log lines.
- */
+/** All log fields by the lines that have them: docs/observability.md is generated from them, and tests compare them with log lines. */
 export const LOG_FIELDS: ReadonlyArray<readonly [title: string, fields: Readonly<Record<string, string>>]> = [
   ['Every line', COMMON_FIELDS],
   ['Lines `request`', REQUEST_FIELDS],

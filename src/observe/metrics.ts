@@ -5,11 +5,7 @@ import { ENGINE_VERSION } from '../base/version.ts'
 
 let registry: Registry | undefined
 
-/**
- * The metrics of the process: CPU, memory, delay of the event loop, garbage collection. They are made once for the process, however many
- * apps a test makes, because the collectors of prom-client cannot be ended. They keep prom-client's names, by which dashboards for Node
- * find them.
- */
+/** Made once for the process, since prom-client's collectors cannot be ended; their names stay, by which dashboards for Node find them. */
 export function processMetrics (): Registry {
   if (registry === undefined) {
     registry = new Registry()
@@ -18,26 +14,17 @@ export function processMetrics (): Registry {
   return registry
 }
 
-/** The value of one of a metric's labels, such as `method` or `status`. Prometheus gets a number as text. */
 type LabelValue = string | number
 
-/**
- * Finds one object for every combination of label values, by walking from map to map. That is several times faster than prom-client, which joins all
- * labels into a text at every observation.
- */
+/** One object per combination of label values, found map by map: several times faster than prom-client, which joins labels into a text. */
 class LabelTree<T> {
   readonly #create: (values: readonly LabelValue[]) => T
   readonly #root = new Map<LabelValue, unknown>()
 
-  /** @param create makes the object for a combination of label values that was not asked for before */
   constructor (create: (values: readonly LabelValue[]) => T) {
     this.#create = create
   }
 
-  /**
-   * Gives the object of a combination of label values. The object is made when the combination comes for the first time.
-   * @param values one value for each label, always in the same order
-   */
   at (...values: readonly LabelValue[]): T {
     let node = this.#root
     const last = values.length - 1
@@ -58,14 +45,10 @@ interface HistogramOptions {
   readonly name: string
   readonly help: string
   readonly labels: readonly string[]
-  /** The upper bounds of the buckets, ascending. The last one, infinity, is left out. */
   readonly buckets: readonly number[]
 }
 
-/**
- * A histogram for code that runs in every request. An observation takes some 50 ns, where prom-client's own histogram takes half a microsecond (row
- * `kept/histogram` of the benchmarks). The registry of prom-client can print this histogram, too, since it only calls the method `get` of a metric.
- */
+/** A histogram for every request: 50 ns an observation, a tenth of prom-client's, whose registry can print it since it only calls `get`. */
 export class Histogram {
   readonly type = 'histogram'
   readonly name: string
@@ -87,19 +70,16 @@ export class Histogram {
     registry.registerMetric(this as unknown as Metric)
   }
 
-  /** Gives the series of one combination of label values, in the order of the labels. Code that observes often should store the series. */
   at (...values: readonly LabelValue[]): Series {
     return this.#tree.at(...(values.length === 0 ? [''] : values))
   }
 
-  /** The values in the form that prom-client's registry prints. */
   async get () {
     const { name, help, type } = this
     return { name, help, type, aggregator: 'sum', values: this.#series.flatMap(series => series.read(name)) }
   }
 }
 
-/** The observations of one combination of label values. */
 class Series {
   readonly #bounds: readonly number[]
   readonly #labels: Readonly<Record<string, LabelValue>>
@@ -120,7 +100,7 @@ class Series {
     this.#sum += value
   }
 
-  /** The values in the form that Prometheus wants: every bucket also counts what lies in the buckets below. */
+  /** Prometheus wants cumulative buckets: each also counts what lies in those below. */
   read (name: string): MetricValueWithName<string>[] {
     let count = 0
     const buckets = Array.from(this.#counts, (observations, index) => {
@@ -135,23 +115,17 @@ class Series {
   }
 }
 
-/** The label value under which a metric counts all names for which it has no room. */
 export const OTHERS = '(others)'
 
-/**
- * The names that become values of a metric's label, up to a limit; all other names become `(others)`. Each combination of label values
- * stays in memory and in Prometheus for ever, and callers can invent as many names of models as they like.
- */
+/** Bounds a label's values: each stays in memory and in Prometheus for ever, and callers can invent names. All further ones are `(others)`. */
 export class BoundedNames {
   readonly #names = new Set<string>()
   #limit: number
 
-  /** @param limit the greatest number of names, not counting the reserved ones */
   constructor (limit: number) {
     this.#limit = limit
   }
 
-  /** Adds names that are known beforehand, such as those of the configuration. They do not count against the limit. */
   reserve (names: Iterable<string>): void {
     for (const name of names) {
       if (this.#names.has(name)) continue
@@ -160,7 +134,6 @@ export class BoundedNames {
     }
   }
 
-  /** The label value under which a name is counted: the name itself, which is added if there is room, otherwise `(others)`. */
   take (name: string): string {
     if (this.#names.has(name)) return name
     if (this.#names.size >= this.#limit) return OTHERS
@@ -168,7 +141,6 @@ export class BoundedNames {
     return name
   }
 
-  /** The label value under which a name is counted: the name itself if it was added before, otherwise `(others)`. */
   find (name: string): string {
     return this.#names.has(name) ? name : OTHERS
   }
@@ -177,32 +149,23 @@ export class BoundedNames {
 /** The buckets for durations, in s: from a render without tools, 0.1 ms, to the longest chat, 600 s. */
 const DURATIONS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
-/** The buckets for the time that the service itself adds to a request, in s. */
+/** In s. */
 const OVERHEADS = DURATIONS.filter(bound => bound <= 1)
 
-/** The greatest numbers of prompts, tools and so on that metrics count by name. All further ones are counted together as `(others)`. */
 const MAX_PROMPTS = 2000
 const MAX_TOOLS = 500
 const MAX_MODELS = 100
 const MAX_VERSIONS = 500
 const MAX_LABEL_NAMES = 100
 
-/**
- * Every metric that is counted while the service works. (Metrics of the registered entries are read when Prometheus asks.) Names and units follow
- * https://prometheus.io/docs/practices/naming/. No label has a value that callers can invent without bound.
- */
+/** The metrics counted at work, named by https://prometheus.io/docs/practices/naming/. Callers can never invent label values without bound. */
 export class Metrics {
   readonly registry = new Registry()
   readonly prompts = new BoundedNames(MAX_PROMPTS)
-  /** The versions that metrics show as values of their label `version`: numbers alone (`7`), and numbers with their prompt (`review.short@7`). */
   readonly versions = new BoundedNames(MAX_VERSIONS)
   readonly promptVersions = new BoundedNames(MAX_VERSIONS)
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
-  /**
-   * The names of models that metrics show as values of their label `model`. Only `MAX_MODELS` names that callers use are counted separately; each
-   * name in the configuration is counted separately in any case.
-   */
   readonly models = new BoundedNames(MAX_MODELS)
 
   readonly requests = new Histogram(this.registry, {
@@ -232,7 +195,6 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** The number of renders, by prompt, version and outcome. */
   readonly renders = countersOf(new Counter({
     name: 'prompt_shell_renders_total',
     help: 'Renders; the version is empty for unrecorded content, the outcome ok or the error code, an unregistered prompt (unknown)',
@@ -289,7 +251,6 @@ export class Metrics {
     registers: [this.registry]
   })
 
-  /** The number of model tokens, by provider, model, version of the prompt, and direction (input or output). */
   readonly tokens = countersOf(new Counter({
     name: 'prompt_shell_model_tokens_total',
     help: 'Tokens (input, output) by version, such as review.short@7; estimated where the provider tells none',
@@ -354,36 +315,25 @@ export class Metrics {
     build.set({ version: ENGINE_VERSION }, 1)
   }
 
-  /** Records how long a change of the store took until requests used it. @param milliseconds the time since the store reported the change */
   readonly served = (milliseconds: number): void => {
     this.writeToServed.at().observe(milliseconds / 1000)
   }
 
-  /** Describes every metric but those of the process, for the documentation. */
   describe (): MetricDescription[] {
     const metrics = this.registry.getMetricsAsArray() as unknown as ReadonlyArray<Histogram | Gauge & { name: string, help: string, labelNames: string[] }>
     return metrics.map(metric => ({ name: metric.name, help: metric.help, labels: metric.labelNames, type: typeOf(metric) }))
   }
 
-  /**
-   * Counts how often the label of a prompt (a name such as `production` for one of its versions) is moved, and how often a request names a
-   * label that the prompt does not have.
-   */
   readonly onLabel = {
     moved: (label: string): void => { this.labelMoves.inc({ label: this.labels.take(label) }) },
     missed: (label: string): void => { this.labelFallbacks.inc({ label: this.labels.take(label) }) }
   }
 
-  /** Gives all metrics of this process as plain data, for the other processes of this service. */
   async collect (): Promise<CollectedMetrics> {
     return (await Promise.all([this.registry, processMetrics()].map(registry => registry.getMetricsAsJSON()))).flat()
   }
 
-  /**
-   * All metrics in the text format of Prometheus.
-   * @param askOthers exchanges metrics with the other processes of this service: it is given those of this process, and gives those of the
-   * others. Each metric itself says whether the values of all processes are summed.
-   */
+  /** All metrics in Prometheus' text format. `askOthers` exchanges metrics with the service's other processes; each metric says whether it is summed. */
   async read (askOthers?: (own: CollectedMetrics) => Promise<readonly CollectedMetrics[]>): Promise<string> {
     if (askOthers === undefined) return (await Promise.all([this.registry.metrics(), processMetrics().metrics()])).join('\n')
     const own = await this.collect()
@@ -391,10 +341,8 @@ export class Metrics {
   }
 }
 
-/** All metrics of one process as plain data. */
 export type CollectedMetrics = ReadonlyArray<MetricObjectWithValues<MetricValue<string>>>
 
-/** The description of a metric, without its values. */
 export interface MetricDescription {
   readonly name: string
   readonly type: 'histogram' | 'counter' | 'gauge'
@@ -402,7 +350,6 @@ export interface MetricDescription {
   readonly help: string
 }
 
-/** Gives the counters of a metric, one for each combination of label values. Each is made when it is first asked for. */
 function countersOf (counter: Counter): LabelTree<{ inc: (count?: number) => void }> {
   return new LabelTree(values => counter.labels(...values.map(String)))
 }

@@ -15,7 +15,7 @@ export class OverlapClock {
   #since = 0
   #total = 0
 
-  /** Notes that a piece of work begins. @param now on the clock of `performance.now()`, in ms */
+  /** `now` is on the clock of `performance.now()`, in ms. */
   enter (now: number): void {
     if (this.#running++ === 0) this.#since = now
   }
@@ -24,7 +24,7 @@ export class OverlapClock {
     if (--this.#running === 0) this.#total += now - this.#since
   }
 
-  /** The time measured so far, in ms. */
+  /** In ms. */
   read (now: number): number {
     return this.#running === 0 ? this.#total : this.#total + now - this.#since
   }
@@ -32,7 +32,6 @@ export class OverlapClock {
 
 interface ModelCallOptions {
   readonly metrics: Metrics
-  /** Measures the time in which at least one model call of the request is running; all model calls of the request share it. */
   readonly clock: OverlapClock
   readonly operation: ModelOperation
   readonly provider: string
@@ -45,18 +44,14 @@ interface ModelCallOptions {
   readonly parent: Span | undefined
 }
 
-/** The value of the metrics' label `model` for a call whose request names no model, so that the provider chooses. */
 const DEFAULT_MODEL = '(default)'
 
-/** The greatest length of a model's name in a label or span, in characters, since a caller may write anything. */
+/** In characters, since callers can write any name. */
 const MAX_MODEL_NAME = 200
 
 const STREAM_OUTCOMES = { complete: 'ok', failed: 'CUT', left: 'CLIENT_CLOSED' } as const
 
-/**
- * Observes one call of a model's API for metrics and traces, by OpenTelemetry's conventions:
- * https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
- */
+/** Observes one model call by OpenTelemetry's conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/ */
 class ObservedModelCall implements ModelWatch {
   readonly traceparent: string | undefined
   readonly #options: ModelCallOptions
@@ -119,10 +114,7 @@ class ObservedModelCall implements ModelWatch {
     this.#span?.end(attributes, outcome === 'ok' ? undefined : outcome)
   }
 
-  /**
-   * The value of the metrics' label `model` for this call. Callers can invent names of models, so a name that is not in the configuration is
-   * counted as `(others)` until a provider has answered a call with that name.
-   */
+  /** Callers can invent models, so an unconfigured name is `(others)` until a provider has answered a call with it. */
   #label (outcome: Outcome): string {
     const { models } = this.#options.metrics
     if (this.#model === undefined) return DEFAULT_MODEL
@@ -142,10 +134,7 @@ function beginModelSpan (parent: Span, options: ModelCallOptions, model: string 
   })
 }
 
-/**
- * Gives the attributes of a model's answer for a span. Estimated numbers of tokens are left out, because readers of a trace would take them for
- * the provider's.
- */
+/** Leaves out estimated tokens: readers of a trace would take them for the provider's. */
 function answerAttributes (model: string | undefined, { inputTokens, outputTokens, isEstimate }: TokenUsage): SpanAttributes {
   return {
     ...(model === undefined ? {} : { 'gen_ai.response.model': model.slice(0, MAX_MODEL_NAME) }),
@@ -153,13 +142,8 @@ function answerAttributes (model: string | undefined, { inputTokens, outputToken
   }
 }
 
-/** The value of the metrics' label `prompt` for a render whose prompt is not registered. */
 const UNKNOWN_PROMPT = '(unknown)'
 
-/**
- * Observes a piece of work, such as a request: adds up its times, and counts its renders and calls. The spans (parts of a trace) of renders
- * and calls are begun below the span of this work.
- */
 class ObservedWork implements Activity {
   prompt: string | undefined
   promptRevision: string | undefined
@@ -169,12 +153,11 @@ class ObservedWork implements Activity {
   readonly #metrics: Metrics
   readonly #caller: TraceContext | undefined
   readonly #span: Span | undefined
-  // The span below which calls begin: that of the render under way, else that of the whole work. Only one render of this work runs at a time.
+  // The parent of new spans: the render under way, else the whole work. Only one render of this work runs at a time.
   #current: Span | undefined
   #tools: OverlapClock | undefined
   #models: OverlapClock | undefined
 
-  /** @param span the span of the work; `undefined` when traces are not exported */
   constructor (metrics: Metrics, caller: TraceContext | undefined, span: Span | undefined) {
     this.#metrics = metrics
     this.#caller = caller
@@ -261,16 +244,13 @@ class ObservedWork implements Activity {
   }
 }
 
-/** The value of the metrics' label `route` for a request whose path leads to no route. */
 const NO_ROUTE = '(none)'
 
-/** Observes one HTTP request: adds its durations to the metrics and, when traces are exported, ends its span. */
 class ObservedRequest extends ObservedWork implements RequestActivity {
   isOver = false
   readonly #metrics: Metrics
   readonly #request: Span | undefined
 
-  /** @param span the span of the request; `undefined` when traces are not exported */
   constructor (metrics: Metrics, caller: TraceContext | undefined, span: Span | undefined) {
     super(metrics, caller, span)
     this.#metrics = metrics
@@ -289,17 +269,12 @@ class ObservedRequest extends ObservedWork implements RequestActivity {
   }
 }
 
-/**
- * Observes one effect of a session (an action, such as a call of a model or a tool): its duration becomes a metric and, when traces are
- * exported, a span.
- */
 class ObservedEffect extends ObservedWork implements EffectActivity {
   readonly #metrics: Metrics
   readonly #span: Span | undefined
   readonly #kind: string
   readonly #started = performance.now()
 
-  /** @param kind the kind of the effect, such as `tool` @param span the span of the effect; `undefined` when traces are not exported */
   constructor (metrics: Metrics, kind: string, span: Span | undefined) {
     super(metrics, undefined, span)
     this.#metrics = metrics
@@ -313,10 +288,7 @@ class ObservedEffect extends ObservedWork implements EffectActivity {
   }
 }
 
-/**
- * Makes the observer of requests and sessions, which writes metrics and traces.
- * @param tracer `undefined` when traces are not exported: then there are no spans, and a caller's trace context is only passed on
- */
+/** Writes metrics and traces. Without a tracer there are no spans, and a caller's trace context is only passed on. */
 export function createObserver (metrics: Metrics, tracer: Tracer | undefined): RequestObserver & SessionObserver {
   return {
     begin (request: FastifyRequest) {
@@ -352,12 +324,10 @@ function beginSpan (tracer: Tracer, { method, routeOptions: { url } }: FastifyRe
   )
 }
 
-/** A call of a tool that a session did not make at once, because it waits for an approval (`held`), or did not make at all (`refused`). */
 type ToolDecision =
   | { readonly kind: 'held', readonly tool: string }
   | { readonly kind: 'refused', readonly tool: string, readonly by: 'person' | 'policy' | 'budget' }
 
-/** Finds the tool calls that one transition (a change of a session's state) has held, so that they wait for an approval, or refused. */
 function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fact' | 'held' | 'denied' | 'notices'>): ToolDecision[] {
   const waiting = held.flatMap(({ effect }): ToolDecision[] => effect.kind === 'tool' ? [{ kind: 'held', tool: effect.tool }] : [])
   const refused = notices.flatMap(({ type, data: { phase, outcome, effect, tool } }): ToolDecision[] => {
@@ -370,10 +340,7 @@ function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fac
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * Makes the tracer that exports traces; `undefined` unless the standard variables of OpenTelemetry name an exporter. The SDK is loaded only then,
- * since it costs a tenth of a second at the start.
- */
+/** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
 export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
   const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
@@ -382,7 +349,7 @@ export async function openTracer (environment: Environment, log: Log): Promise<T
   return createTracer(log)
 }
 
-/** Whether the environment asks for traces: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
 function isConfigured (environment: Environment): boolean {
   const given = (name: string): boolean => (environment[name] ?? '') !== ''
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false

@@ -16,12 +16,12 @@ import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trac
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
 import { type Span, type SpanAttributes, type TraceContext, type Tracer } from './span.ts'
 
-/** How long the process waits at its end for a slow trace collector, in ms. */
+/** In ms. */
 const CLOSE_PATIENCE = 3000
 
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 
-/** Makes traces with the SDK of OpenTelemetry, and exports them as OTLP over HTTP, in JSON. The SDK reads its standard environment variables itself. */
+/** Exports traces as OTLP over HTTP, in JSON. OpenTelemetry's SDK reads its standard environment variables itself. */
 export function createTracer (log: Log): Tracer {
   logProblems(log)
   const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
@@ -44,10 +44,7 @@ function startSpan (tracer: OpenTelemetryTracer, parent: Context, name: string, 
   return new TracedSpan(tracer, tracer.startSpan(name, { kind, attributes }, parent))
 }
 
-/**
- * A span of OpenTelemetry. It makes its child spans itself. The SDK would find the parent of a span by following asynchronous calls, which
- * would cost every request time.
- */
+/** Makes its child spans itself: the SDK would follow asynchronous calls to find a parent, which costs every request time. */
 class TracedSpan implements Span {
   readonly traceId: string
   readonly traceparent: string
@@ -85,7 +82,7 @@ function remote ({ traceparent }: TraceContext): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
 }
 
-/** Logs the SDK's problems, such as a collector that cannot be reached. The SDK reports them to a logger that is global to the process. */
+/** The SDK reports its problems to a logger that is global to the process. */
 function logProblems (log: Log): void {
   const warn = (): void => { log.warn({}, 'traces cannot be exported; see OTEL_EXPORTER_OTLP_ENDPOINT') }
   diag.setLogger({ error: warn, warn, info: () => {}, debug: () => {}, verbose: () => {} }, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })

@@ -3,27 +3,18 @@ import { offeredOf } from '../registry/offered.ts'
 import { type Registry } from '../registry/registry.ts'
 import { kindPrefix } from '../store/store.ts'
 
-/** The numbers that the metrics of a cache show. */
 export interface CacheStatistics {
-  /** The number of look-ups that found an entry, since the start. */
   readonly hits: number
   readonly misses: number
-  /** The number of entries now. */
   readonly entries: number
-  /** The size of the entries, as the cache itself counts it. */
   readonly bytes: number
 }
 
-/** The caches of the service, each as a function that reads its numbers. The key of a cache is the value of the metrics' label `cache`. */
 export type Caches = Readonly<Record<string, () => CacheStatistics>>
 
-/** The members of the registry (all loaded entries) from which metrics are read. */
 export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs' | 'status' | 'problems'>
 
-/**
- * Adds metrics of the registered entries. They are read when Prometheus asks, and cost nothing in between. All processes of one service hold the
- * same entries, so the largest number that a process has is reported, not the sum.
- */
+/** Read only when Prometheus asks. All processes hold the same entries, so the largest number is reported, not the sum. */
 export function addRegistryMetrics (target: PrometheusRegistry, registry: WatchedRegistry, keyPrefix: string): void {
   const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void): void => {
     const created: Gauge = new Gauge({
@@ -65,7 +56,6 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
   })
 }
 
-/** Adds metrics of the service's caches. */
 export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): void {
   const labelNames = ['cache']
   const counter = (name: string, help: string, read: (statistics: CacheStatistics) => number): void => {
@@ -98,7 +88,6 @@ export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): vo
   gauge('bytes', 'Its size, as the cache counts it', ({ bytes }) => bytes)
 }
 
-/** Adds the metric of the sessions that wait for another version of the service. Every process sees the same sessions. */
 export function addSessionMetrics (target: PrometheusRegistry, sessions: { unknown (): ReadonlyMap<string, number> }): void {
   const created: Gauge = new Gauge({
     name: 'prompt_shell_sessions_engine_unknown',

@@ -2,10 +2,7 @@ import type * as http from 'node:http'
 import { createRequire } from 'node:module'
 import type { Agent, buildConnector, Client, Dispatcher } from 'undici'
 
-/**
- * Node's module `node:http`, loaded without an `import`. An `import` of it makes Node read every export, and one of them loads Node's own undici: 40
- * ms of a start, since Node 22.5 (https://github.com/nodejs/node/issues/59686).
- */
+/** An `import` reads every export and so loads Node's own undici: 40 ms, since 22.5 (https://github.com/nodejs/node/issues/59686). */
 export const nodeHttp: typeof http = process.getBuiltinModule('node:http')
 
 const load = createRequire(import.meta.url)

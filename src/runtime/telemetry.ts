@@ -68,7 +68,7 @@ export interface StreamFacts {
   readonly bytes: number
 }
 
-/** The log of the service: those functions of a pino logger that the code uses. The fields come before the message, so that lines can be searched by field. */
+/** The functions of a pino logger that the code uses; fields come before the message, so that lines can be searched by field. */
 export interface Log {
   debug (fields: object, message: string): void
   info (fields: object, message: string): void

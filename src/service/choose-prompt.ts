@@ -8,38 +8,29 @@ import { toPath } from '../store/store.ts'
 import { missingPrompt } from './find-entries.ts'
 import { type VersionReader } from './version-reader.ts'
 
-/** The label, version or key by which a request chooses a version of a prompt. */
 export interface PromptWish {
   readonly label?: string | undefined
   readonly version?: number | undefined
-  /**
-   * A key, such as the id of a user: if a label is divided among several versions, the same key always gets the same version. Without a
-   * key, chance decides.
-   */
+  /** The same key always gets the same of a label's versions; without a key, chance decides. */
   readonly key?: string | undefined
 }
 
-/** The version of a prompt that a request gets. */
 export interface ChosenPrompt {
   readonly prompt: Prompt
-  /** The number of the version; `undefined` for content that was never recorded as a version. */
   readonly version: number | undefined
   readonly label: string | undefined
-  /** The number from 0 to below 100 that chose the version: from the request's key, else random; left out when there was nothing to choose. */
+  /** From 0 to below 100, from the request's key, else random; left out when there was nothing to choose. */
   readonly bucket?: number
 }
 
-/**
- * Chooses the version of a prompt for a request. The result is a promise only if the request names a version, which is read from the store.
- * @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID for two different wishes, STORE_UNAVAILABLE
- */
+/** A promise only for a version. @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE */
 export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: PromptWish) => ChosenPrompt | Promise<ChosenPrompt>
 
 export interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
-  /** The label for requests that name no label, and whose token names none; empty for `latest`. */
+  /** For requests that name no label, and whose token names none; empty for `latest`. */
   readonly defaultLabel: string
-  /** Called when the prompt does not have the label of the caller's token (else the default label), with that label. The latest version is served then. */
+  /** Gets the token's or the default label if the prompt lacks it; the latest version is served then. */
   readonly onFallback?: (label: string) => void
 }
 
@@ -66,12 +57,11 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
   }
 }
 
-/** Splits an id such as `review@production` into the id of a prompt and its label or version. */
 export function resolveId (given: string): PromptReference {
   return readReference(given) ?? { id: given }
 }
 
-/** Combines the label and the version in an id with those in the request. @throws REQUEST_INVALID when they differ */
+/** @throws REQUEST_INVALID when they differ */
 function wished (given: string, { label, version }: PromptWish) {
   const named = resolveId(given)
   if (named.label !== undefined && label !== undefined && named.label !== label) {

@@ -15,27 +15,19 @@ import { toolKind } from '../registry/kinds/tool-kind.ts'
 import { namesAbove, rejectedPrompt } from '../registry/unknown-names.ts'
 import { keyToFunction, toPath } from '../store/store.ts'
 
-/**
- * Finds a definition (an agent, a skill or a plan profile) by its id.
- * @param id with `.` or `:` between its parts
- * @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE
- */
+/** @throws DEFINITION_NOT_FOUND with the reason, STORE_UNAVAILABLE */
 export function findDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D {
   const found = seekDefinition(generation, kind, id)
   if (found === undefined) throw missingDefinition(generation, kind, toPath(id))
   return found
 }
 
-/**
- * Finds a definition (an agent, a skill or a plan profile); `undefined` if there is none, for callers that then look in another place.
- * @throws STORE_UNAVAILABLE before the store was first read
- */
+/** For callers that then look in another place. @throws STORE_UNAVAILABLE before the store was first read */
 export function seekDefinition<D extends Definition> (generation: Generation, kind: DefinitionKind<D>, id: string): D | undefined {
   requireLoaded(generation)
   return definitionsOf(generation, kind).get(toPath(id))
 }
 
-/** The error for an agent, skill or plan profile that is not served: it says why the stored one is not usable or, if none is stored, lists similar ids. */
 function missingDefinition (generation: Generation, kind: DefinitionKind, path: string): ServiceError {
   const rejected = generation.findRejected(kind, path)
   if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))
@@ -43,16 +35,12 @@ function missingDefinition (generation: Generation, kind: DefinitionKind, path: 
   return definitionNotUsable(kind.noun, path, key, diagnostics.map(inWords), diagnostics.map(placed))
 }
 
-/** Refuses requests until the store was first read: before that it is unknown which entries exist. @throws STORE_UNAVAILABLE */
+/** Before the store was first read it is unknown which entries exist. @throws STORE_UNAVAILABLE */
 export function requireLoaded ({ number }: Generation): void {
   if (number === 0) throw storeUnavailable('the store has not been read yet')
 }
 
-/**
- * The error for a prompt that was not found: it says why the stored prompt, or the extension that brings it, cannot be used, or else lists
- * similar ids.
- * @throws STORE_UNAVAILABLE
- */
+/** Says why the stored prompt, or its extension, cannot be used, or lists similar ids. @throws STORE_UNAVAILABLE */
 export function missingPrompt (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { prompts, extensions, findRejected } = generation
@@ -65,7 +53,7 @@ export function missingPrompt (generation: Generation, id: string): ServiceError
   return promptWithheld(id, withholding.id, incompatibility ?? `prompts of the type "${type}" are not run`)
 }
 
-/** The error for an extension that is not served: it says why the stored one is unusable or, if none is stored, lists similar ids. @throws STORE_UNAVAILABLE */
+/** @throws STORE_UNAVAILABLE */
 export function missingExtension (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { extensions, findRejected } = generation
@@ -74,7 +62,7 @@ export function missingExtension (generation: Generation, id: string): ServiceEr
   return rejected === undefined ? extensionNotFound(id, nearMatches(path, extensions.keys())) : unusable(extensionNotUsable, id, rejected)
 }
 
-/** The error for a tool that is not served: it says why the stored one is unusable or, if none is stored, lists similar ids. @throws STORE_UNAVAILABLE */
+/** @throws STORE_UNAVAILABLE */
 export function missingTool (generation: Generation, id: string): ServiceError {
   requireLoaded(generation)
   const { tools, findRejected } = generation
@@ -83,13 +71,12 @@ export function missingTool (generation: Generation, id: string): ServiceError {
   return rejected === undefined ? toolNotFound(id, nearMatches(path, tools.keys())) : unusable(toolNotUsable, id, rejected)
 }
 
-/** The error for a shared variable that was not found, with similar names. @param names the names that the caller may see @throws STORE_UNAVAILABLE */
+/** `names`: those that the caller may see. @throws STORE_UNAVAILABLE */
 export function missingEnviron (generation: Generation, id: string, names: EnvironNameList): ServiceError {
   requireLoaded(generation)
   return environNotFound(id, nearMatches(toPath(id), names))
 }
 
-/** Whether an extension contains a prompt of this id, but cannot be used itself: its type is unknown, or it does not fit this version of the service. */
 function withholds ({ definition }: Extension, id: string): boolean {
   return !isOffered(definition) && definition.prompts.some(prompt => contributedId(definition, prompt) === id)
 }

@@ -15,12 +15,7 @@ import { createOperator, type ModuleDirectory, type Operator } from '../tool/ope
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * Makes the client of the models in the configuration; `undefined` when none is configured. The client's code is loaded only when it is
- * needed, since loading it takes a twentieth of the service's start.
- * @param environment the environment variables with the keys that a providers file names
- * @throws ConfigError that names the variable
- */
+/** Loads the client's code only when needed: that takes a twentieth of the start. @throws ConfigError that names the variable */
 export async function createModels (config: Config, environment: Environment, log: Log): Promise<ModelClient | undefined> {
   const [first, ...others] = [...await providersOf(config, environment), ...providerOfSkills(config)]
   if (first === undefined) return undefined
@@ -30,7 +25,6 @@ export async function createModels (config: Config, environment: Environment, lo
   return named(variable, () => createModelClients([first, ...others], shared))
 }
 
-/** The name of the model that carries out skills; `''` for the service's default model, which also answers chats. */
 export function modelOfSkills ({ AI_MODEL: model, AI_KOSMOS_MODEL_BASE_URL: url }: Config): string {
   return model === '' && url !== '' ? 'CHEAP' : model
 }
@@ -46,7 +40,7 @@ async function providersOf (config: Config, environment: Environment): Promise<r
   return [{ ...BARE, name: 'default', baseUrl, models: [], limits, ...(apiKey === '' ? {} : { apiKey }) }]
 }
 
-/** The provider (model API) for skills, if one is configured. It has one model, so it gets no request that names another model. */
+/** It has one model, so it gets no request that names another. */
 function providerOfSkills (config: Config): readonly ProviderConfig[] {
   const { AI_KOSMOS_MODEL_BASE_URL: baseUrl } = config
   return baseUrl === '' ? [] : [{ ...BARE, name: 'skills', baseUrl, models: [modelOfSkills(config)] }]
@@ -85,24 +79,19 @@ function named<T> (variable: string, create: () => T): T {
   }
 }
 
-/** Opens the counters of the requests and tokens that each caller uses. Replicas that share a Redis share the counts. */
+/** Replicas that share a Redis share the counts. */
 export async function openRates (config: Config, log: Log): Promise<Rates> {
   return new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
 }
 
-/** Opens the counters in Redis; `undefined` if no Redis is configured, or if the service has no API tokens: only these have limits that are counted. */
+/** `undefined` without API tokens, too: only these have limits that are counted. */
 async function openCounters (config: Config, log: Log): Promise<SharedCounters | undefined> {
   if (config.REDIS_URL === '' || !asksForTokens(config)) return undefined
   const { createRedisCounters } = await import('../store/redis/redis-counters.ts')
   return createRedisCounters({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log })
 }
 
-/**
- * Makes the rules that say which tool calls are allowed, as the operator has configured them. The addresses of modules (groups of tools) can also
- * be published in shared variables.
- * @param environment the environment variables, in which secrets have names as `TOOL_SECRET_NAME`
- * @throws ConfigError that names the variable
- */
+/** Modules' addresses can also come from shared variables, secrets from `TOOL_SECRET_NAME`. @throws ConfigError that names the variable */
 export function operatorFrom (config: Config, environs: EnvironSource, environment: Readonly<Record<string, string | undefined>>): Operator {
   try {
     return createOperator({
@@ -120,7 +109,6 @@ export function operatorFrom (config: Config, environs: EnvironSource, environme
   }
 }
 
-/** The addresses of modules (groups of tools), which modules publish as the shared variables `modules.{module}`. */
 function moduleDirectory (environs: EnvironSource): ModuleDirectory {
   const path = (module: string) => `modules.${module}`
   return {
@@ -135,11 +123,7 @@ function moduleDirectory (environs: EnvironSource): ModuleDirectory {
 
 const CERTIFICATES = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 
-/**
- * Reads and checks the operator's files for TLS connections to tools. Node itself ignores invalid certificates of authorities, and a key
- * without a certificate, and reports other faults only at the first call of a tool.
- * @throws Error that names the variable
- */
+/** Node ignores invalid authorities, and a key alone, and finds other faults only at a tool's first call. @throws Error with the variable */
 export function readTlsFiles ({ TOOL_TLS_CA_FILE: caFile, TOOL_TLS_KEY_FILE: keyFile, TOOL_TLS_CERT_FILE: certFile }: Config): TlsFiles {
   if ((keyFile === '') !== (certFile === '')) {
     const given = keyFile === '' ? 'TOOL_TLS_CERT_FILE' : 'TOOL_TLS_KEY_FILE'
@@ -159,14 +143,14 @@ function readPem (variable: string, path: string, expected: string, parse: (pem:
   return pem
 }
 
-/** Parses all certificates of a file. A damaged one is an error here, whereas Node would skip it. */
+/** A damaged one is an error here, whereas Node would skip it. */
 function parseCertificates (pem: Buffer): X509Certificate[] {
   const certificates = Array.from(pem.toString('latin1').matchAll(CERTIFICATES), ([text]) => new X509Certificate(text))
   if (certificates.length === 0) throw new Error('there is none in it')
   return certificates
 }
 
-/** Checks that a key belongs to a certificate. `createSecureContext` would accept a key of another type, so the certificate is asked first. */
+/** `createSecureContext` would accept a key of another type, so the certificate is asked first. */
 function checkPair (key: Buffer, cert: Buffer): void {
   const variables = 'TOOL_TLS_KEY_FILE and TOOL_TLS_CERT_FILE'
   if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error(`${variables}: expected the key of the certificate, got another one`)

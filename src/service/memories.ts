@@ -7,10 +7,10 @@ import { FileRefusal } from '../files/workspace-files.ts'
 import { readPatch } from '../files/memory-rules.ts'
 import { type Workspaces } from '../files/workspaces.ts'
 
-/** The longest time that a change of preferences waits for other changes of the same file, in ms. */
+/** In ms, for other changes of the same file. */
 const PATIENCE = 10_000
 
-/** What models shall remember of a user or of a project (a workspace), as preferences that callers can read and change. */
+/** What models shall remember of a user or a workspace, as preferences that callers can read and change. */
 export class Memories {
   readonly #operator: OperatorFile
   readonly #loadWorkspaces: () => Promise<Workspaces>
@@ -20,11 +20,7 @@ export class Memories {
     this.#loadWorkspaces = loadWorkspaces
   }
 
-  /**
-   * Reads the stored preferences of the caller or of a workspace (a project).
-   * @param workspace the workspace; without it, the caller's own preferences are read
-   * @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
-   */
+  /** Without `workspace`, the caller's own preferences. @throws WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE */
   async read (caller: Caller, workspace?: string): Promise<JsonObject> {
     this.#requireOffered(caller, workspace)
     const workspaces = await this.#loadWorkspaces()
@@ -33,11 +29,7 @@ export class Memories {
     return workspace === undefined ? user : project
   }
 
-  /**
-   * Changes fields of the stored preferences; `null` removes a field.
-   * @returns all preferences after the change
-   * @throws REQUEST_INVALID, WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE
-   */
+  /** `null` removes a field. @throws REQUEST_INVALID, WORKSPACE_NOT_FOUND, MEMORY_UNUSABLE */
   async change (caller: Caller, fields: JsonObject, workspace?: string): Promise<JsonObject> {
     this.#requireOffered(caller, workspace)
     const layer = workspace === undefined ? 'user' : 'project'

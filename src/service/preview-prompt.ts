@@ -26,53 +26,39 @@ import { knownTools, type Recordings } from './recordings.ts'
 import type { RenderPrompt } from './render-prompt.ts'
 import type { VersionReader } from './version-reader.ts'
 
-/** A request to preview a prompt that is not stored, with the variables to render it with. */
 export interface PreviewRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** The id that the prompt would have. */
   readonly id: string
-  /** The text of the prompt, as it would be stored. */
   readonly text: string
   readonly variables: JsonObject
-  /** The conversation so far, as messages of the caller, like those of a render. @default none */
+  /** Messages of the caller, like those of a render. @default none */
   readonly history?: readonly JsonObject[] | undefined
-  /**
-   * How tools are treated. `live`: they are called, and the reply has a bundle (a recording). `known`: no tool is called; the answers come
-   * from the recording in `known`, or are the tools' defaults.
-   */
+  /** `live`: tools are called, and the reply has a bundle. `known`: answers are those of `known`, or the tools' defaults. */
   readonly tools: 'live' | 'known'
-  /** A bundle (a recorded render). Its results of tool calls answer the tool calls of this preview; nothing else in it is used. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
-  /** Tells whether the client has closed the connection, so that nobody waits for the reply. */
   readonly isGone?: () => boolean
 }
 
-/** The result of a preview. */
 export interface Preview {
   readonly id: string
-  /** Errors of the prompt or its variables, then warnings and notes. */
   readonly mistakes: readonly Mistake[]
-  /** The variables and tools that the prompt needs; left out when its text cannot be read. */
+  /** Left out when the prompt's text cannot be read. */
   readonly needs?: PromptNeeds
-  /** The rendered text or messages. This and all further members are left out when there is an error. */
   readonly rendered?: string | readonly RenderedMessage[]
-  /** The explanation of the render: what each piece of the output was made from. Left out if the render keeps within its limits only without it. */
   readonly explanation?: PlacedExplanation
-  /** The bundle (the recording) of the render; only for a preview that really calls the tools. */
   readonly bundle?: Bundle
 }
 
 type Rendered = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 
-/** Renders a prompt that is being written, without storing it. @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
+/** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
-/** The parts of the service that a preview needs. */
 export interface PreviewerOptions {
-  /** Checks the prompt. Its texts are parsed in a process that only previews use. */
+  /** Parses in a process that only previews use. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
   readonly versions: Pick<VersionReader, 'pinned'>
@@ -81,11 +67,7 @@ export interface PreviewerOptions {
   readonly recordings: Pick<Recordings, 'record'>
 }
 
-/**
- * Makes the function that previews a prompt: it renders the prompt without storing it, for callers who may publish it. A separate process
- * parses the prompt first and can be killed, since some texts take too long to parse. After that the prompt is rendered like a registered
- * one, within the same limits.
- */
+/** Renders without storing; a killable process parses the prompt first, since some texts take too long to parse. */
 export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
     try {
@@ -98,7 +80,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     }
   }
 
-  /** Renders the prompt with an explanation. If that is too much for one render (RENDER_BUDGET), renders again without, unless tools are really called. */
+  /** Renders again without an explanation if RENDER_BUDGET is exceeded, unless tools are really called. */
   async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
     try {
       return await render(request, candidate, true)
@@ -150,30 +132,24 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   }
 }
 
-/** A mistake in a previewed prompt, or in the variables of the preview. */
 interface Mistake extends PlacedDiagnostic {
-  /** The partial (included prompt) that has the mistake; left out for a mistake in the previewed prompt itself. */
   readonly in?: string
-  /** The variable that has the mistake, as `variables.name`. */
   readonly path?: string
   /** An existing name that the author perhaps meant. */
   readonly near?: string
-  /** The part of the prompt that has the mistake, as a JSON pointer (RFC 6901); left out for a mistake that has a line in a text. */
+  /** A JSON pointer (RFC 6901); left out for a mistake that has a line in a text. */
   readonly field?: string
 }
 
-/** Turns a diagnostic of an entry into a mistake that is shown to the author of the prompt. */
 function mistakeOf (diagnostic: Diagnostic): Mistake {
   const { field, line } = diagnostic
   return { ...placed(diagnostic), ...(field === undefined || line !== undefined ? {} : { field: pointerOf(field) }) }
 }
 
-/** Writes a path as a JSON pointer (RFC 6901): `/messages/0`. */
 function pointerOf (steps: ReadonlyArray<string | number>): string {
   return steps.map(step => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** The details that an error of a render may have. */
 interface Facts extends Pick<TextName, 'part' | 'member'> {
   readonly missing?: readonly MissingPath[]
   readonly violations?: readonly Violation[]
@@ -184,10 +160,7 @@ interface Facts extends Pick<TextName, 'part' | 'member'> {
   readonly in?: string | undefined
 }
 
-/**
- * The mistakes that made a render fail; `undefined` if the cause was not the prompt or its variables, but the state of the service: a timeout, or
- * a store that cannot be reached.
- */
+/** `undefined` if the state of the service was the cause: a timeout, or a store that cannot be reached. */
 function mistakesOfRender (error: ServiceError): readonly Mistake[] | undefined {
   const { code, message, statusCode } = error
   if (statusCode === 503 && code !== 'RENDER_BUDGET') return undefined
@@ -219,26 +192,22 @@ function mistake (code: string, message: string, place: Omit<Facts, 'missing' | 
   }
 }
 
-/** A range of a text, as offsets in UTF-16 units; `to` is the offset after the last unit. */
+/** Offsets in UTF-16 units; `to` is after the last unit. */
 interface Stretch {
   readonly from: number
   readonly to: number
 }
 
-/** A span (a piece of a rendered message) with its range in the output and in the template, so that an editor can highlight both. */
+/** With its ranges, so that an editor can highlight both. */
 interface PlacedSpan extends MessageSpan {
-  /** The span's range in the rendered message. If the message is a list of parts, the range in the text that `part` and `member` name. */
   readonly output: Stretch
-  /** The range of the tag or plain text in the message's template that produced the span; left out for a span from a partial (an included prompt). */
   readonly source?: Stretch
 }
 
-/** An explanation of a rendered prompt whose spans have their ranges; see PlacedSpan. */
 interface PlacedExplanation extends Omit<Explanation, 'messages'> {
   readonly messages: ReadonlyArray<Omit<ExplainedMessage, 'spans'> & { readonly spans: readonly PlacedSpan[] }>
 }
 
-/** Adds to each span of an explanation its ranges in the output and in the template. */
 function placeSpans (explanation: Explanation, { entry: { definition, compiled } }: Prompt): PlacedExplanation {
   return {
     ...explanation,
@@ -264,7 +233,6 @@ function placeSpans (explanation: Explanation, { entry: { definition, compiled }
   }
 }
 
-/** Finds which tag, or which piece of plain text, of a template wrote a span. */
 class TemplatePlaces {
   readonly #text: string
   readonly #lines: readonly number[]
@@ -285,7 +253,6 @@ class TemplatePlaces {
     return { from: offset, to: this.#text.startsWith(text, offset) ? offset + text.length : end }
   }
 
-  /** The index of the template's last tag (`{{…}}`) that begins at the offset or before it; -1 if no tag does. */
   #lastTagAt (offset: number): number {
     let low = -1
     let high = this.#tags.length - 1
@@ -298,7 +265,7 @@ class TemplatePlaces {
   }
 }
 
-/** The offset after a tag. A tag that begins with three braces ends with three, too. */
+/** A tag that begins with three braces ends with three, too. */
 function endOf (text: string, { start, inner }: Tag): number {
   const end = Math.min(start + inner.length + 4, text.length)
   return inner.startsWith('{') && text[end] === '}' ? end + 1 : end

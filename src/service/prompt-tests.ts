@@ -22,34 +22,30 @@ import { knownTools } from './recordings.ts'
 import type { RenderEnvironment, RenderPrompt, RenderRequest } from './render-prompt.ts'
 import type { ChoosePrompt, ChosenPrompt } from './choose-prompt.ts'
 
-/** The most prompts whose tests are read from the store at a time: the tests of one prompt can have a MiB. */
+/** The tests of one prompt can have a MiB. */
 const AT_A_TIME = 50
 
-/** The tests of a prompt as they are stored. */
 export interface StoredTests {
   readonly id: string
-  /** The tests as their author wrote them. */
   readonly tests: Json
   readonly cases: readonly TestCase[]
   readonly tag: string
 }
 
-/** The tests of one prompt in a listing. */
 export interface TestsRow {
   readonly id: string
-  /** How many test cases there are; 0 for tests that cannot be read, which have no `tag` either. */
+  /** 0 for tests that cannot be read, which have no `tag` either. */
   readonly cases: number
   readonly tag: string | undefined
 }
 
-/** What is wrong with the stored tests of one prompt. */
 export interface TestsNotice {
   readonly id: string
   readonly key: string
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** The tests that are stored beside prompts. They are not kept in memory like other entries: each call reads the store. */
+/** Not kept in memory like other entries: each call reads the store. */
 export class PromptTests {
   readonly #store: Store
   readonly #prefix: string
@@ -60,11 +56,7 @@ export class PromptTests {
     this.#prefix = kindPrefix(keyPrefix, testsKind.key)
   }
 
-  /**
-   * Reads the tests of a prompt.
-   * @param id of the prompt, with `.` or `:` between its parts
-   * @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE
-   */
+  /** `id` has `.` or `:` between its parts. @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE */
   async read ({ prompts }: Pick<Caller, 'prompts'>, id: string): Promise<StoredTests> {
     const path = toPath(id)
     const key = pathToKey(path, this.#prefix)
@@ -81,7 +73,7 @@ export class PromptTests {
     }
   }
 
-  /** The sorted ids of those prompts with tests that the caller is allowed to see. @throws STORE_UNAVAILABLE */
+  /** Sorted; only what the caller may see. @throws STORE_UNAVAILABLE */
   async ids ({ prompts }: Pick<Caller, 'prompts'>): Promise<readonly string[]> {
     // Listing goes through all keys of a Redis, so requests that arrive during a listing share its result.
     this.#listing ??= asked(this.#list()).finally(() => { this.#listing = undefined })
@@ -89,7 +81,7 @@ export class PromptTests {
     return prompts === undefined ? ids : ids.filter(id => prompts.allows(id))
   }
 
-  /** Makes the rows of a listing. @param ids dotted ids of prompts @throws STORE_UNAVAILABLE */
+  /** @throws STORE_UNAVAILABLE */
   async rows (ids: readonly string[]): Promise<readonly TestsRow[]> {
     const rows: TestsRow[] = []
     for await (const { id, stored } of this.#values(ids)) {
@@ -101,7 +93,7 @@ export class PromptTests {
     return rows
   }
 
-  /** Lists faulty tests: those that cannot be read, or whose prompt does not exist. @throws STORE_UNAVAILABLE */
+  /** Tests that cannot be read, or whose prompt does not exist. @throws STORE_UNAVAILABLE */
   async notices ({ prompts }: Pick<Generation, 'prompts'>, caller: Pick<Caller, 'prompts'>): Promise<readonly TestsNotice[]> {
     const notices: TestsNotice[] = []
     for await (const { id, key, stored } of this.#values(await this.ids(caller))) {
@@ -132,7 +124,7 @@ export class PromptTests {
   }
 }
 
-/** Waits for a result of the store, and turns an error of the store into one for callers. @throws STORE_UNAVAILABLE */
+/** @throws STORE_UNAVAILABLE */
 async function asked<T> (answer: Promise<T>): Promise<T> {
   try {
     return await answer
@@ -157,29 +149,22 @@ function countOf (tests: Json): number {
   return Array.isArray(tests) ? tests.length : 0
 }
 
-/** The output of a prompt that is tested: its rendered text, or the answer of its model. */
 interface Output {
   readonly text: string
-  /** How long the render or the model took, in ms. */
   readonly durationMs: number
 }
 
-/** The verdict on one assertion of a test case. */
 interface Verdict {
   readonly pass: boolean
-  /** The reason why the assertion fails. A model that judges gives a reason in any case. */
   readonly reason: string
-  /** The score that a judging model gave. */
   readonly score?: number
 }
 
-/** An assertion that the service checks itself, without asking a model to judge. */
 export type PlainAssertion = Assertion & { readonly kind: Exclude<Assertion['kind'], 'llm-rubric'> }
 
-/** The error for an assertion that cannot be checked, such as one with an invalid pattern. */
 class UnusableAssertion extends Error {}
 
-/** Checks an output against an assertion. It never throws: an assertion that cannot be checked fails, negated or not. */
+/** It never throws: an assertion that cannot be checked fails, negated or not. */
 export function checkOutput (assertion: PlainAssertion, output: Output): Verdict {
   try {
     const missed = missIn(assertion, output)
@@ -191,7 +176,7 @@ export function checkOutput (assertion: PlainAssertion, output: Output): Verdict
   }
 }
 
-/** The reason why an output does not meet an assertion; `undefined` if it does. @throws UnusableAssertion */
+/** `undefined` if the output meets it. @throws UnusableAssertion */
 function missIn (assertion: PlainAssertion, output: Output): string | undefined {
   const { kind, value = '', threshold = 0 } = assertion
   const { text } = output
@@ -201,14 +186,14 @@ function missIn (assertion: PlainAssertion, output: Output): string | undefined 
     contains: () => text.includes(String(value)),
     icontains: () => text.toLowerCase().includes(String(value).toLowerCase()),
     'starts-with': () => text.startsWith(String(value)),
-    // The pattern is checked by a JSON schema, which matches patterns in linear time, whoever wrote them.
+    // A JSON schema matches patterns in linear time, whoever wrote them.
     regex: () => violationsIn({ type: 'string', pattern: value }, text) === undefined,
     latency: () => output.durationMs <= threshold
   }[kind]()
   return holds ? undefined : `expected ${wanted(assertion)}, got ${found(assertion, output)}`
 }
 
-/** Whether an output equals the expected value. A value that is no text is compared as JSON, where white space and the order of members do not count. */
+/** Compared as JSON unless `value` is a text: white space and the order of members do not count. */
 function isEqual (value: Json, text: string): boolean {
   if (typeof value === 'string') return value === text
   const read = readJson(text)
@@ -221,7 +206,7 @@ function missInJson ({ value }: PlainAssertion, text: string): string | undefine
   return value === undefined ? undefined : violationsIn(value, read.json)
 }
 
-/** How a value violates a JSON schema, in words; `undefined` if it does not. @throws UnusableAssertion when the schema is invalid */
+/** @throws UnusableAssertion when the schema is invalid */
 function violationsIn (schema: Json, value: Json): string | undefined {
   try {
     const violations = compileSchema(schema).validate(value, 'output')
@@ -261,28 +246,21 @@ function quoted (text: string): string {
   return JSON.stringify(beginningOf(text, QUOTED)) + (text.length > QUOTED ? '…' : '')
 }
 
-/** The result of one assertion of a test case. */
 interface AssertionResult extends Verdict {
-  /** The type of the assertion as the test case writes it, such as `not-contains`. */
   readonly type: string
 }
 
-/** The result of a test case. */
 export interface CaseResult {
   readonly pass: boolean
-  /** How long the render or the model took, in ms; the time of judging models does not count. */
   readonly durationMs: number
-  /** The output that the assertions checked; left out when there was none. */
   readonly output?: string
   readonly checks: readonly AssertionResult[]
-  /** The error because of which there was no output to check. */
   readonly error?: { readonly code: string, readonly message: string }
 }
 
-/** Runs a test case. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls; any other failure is a result */
+/** Other failures are results. @throws CLIENT_CLOSED, REQUEST_INVALID when the request lacks the recorded calls */
 export type RunCase = (request: CaseRequest) => Promise<CaseResult>
 
-/** Makes the function that runs test cases: it renders the prompt or asks its model once, and then checks all assertions on the same output. */
 export function createCaseRunner (options: CaseRunnerOptions): RunCase {
   return async function runCase (request) {
     const { testCase, signal } = request
@@ -302,11 +280,7 @@ export function createCaseRunner (options: CaseRunnerOptions): RunCase {
   }
 }
 
-/**
- * The environment in which the prompt of a test case is rendered: a tool call gives its recorded result, or else the default of the tool;
- * `undefined` if the tools are really called.
- * @throws REQUEST_INVALID
- */
+/** A tool gives its recorded result, or else its default; `undefined` if tools are really called. @throws REQUEST_INVALID */
 function environmentOf ({ testCase: { tools }, generation, caller, known }: CaseRequest, { environs }: CaseRunnerOptions): RenderEnvironment | undefined {
   if (tools === 'live') return undefined
   if (tools !== 'stub' && known === undefined) {
@@ -355,28 +329,23 @@ function typeOf ({ kind, isNegated }: Assertion): string {
   return isNegated ? `not-${kind}` : kind
 }
 
-/** Turns an expected failure into the error of a result. @throws any other error unchanged */
+/** @throws any other error unchanged */
 function failureOf (error: unknown): { readonly code: string, readonly message: string } {
   if (error instanceof ServiceError) return { code: error.code, message: error.message }
   if (error instanceof UpstreamRefusal) return { code: 'LLM_UPSTREAM', message: error.inWords }
   throw error
 }
 
-/** The text of a message. The texts of a message that is made of parts are joined. */
 function messageText ({ content = null }: JsonObject): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
   return (content as readonly Json[]).map(part => isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '').join('')
 }
 
-/** The most characters that are quoted of a judging model's answer if the answer is no valid verdict. */
+/** In characters, of an answer that is no valid verdict. */
 const QUOTED = 200
 
-/**
- * Lets a model judge an output, by a chat with a stored prompt. That prompt gets `output` and `rubric` as variables, and its model answers
- * `{ pass, score, reason }`.
- * @throws the errors of a chat
- */
+/** The prompt gets `output` and `rubric`; its model answers `{ pass, score, reason }`. @throws the errors of a chat */
 async function judgeOutput (
   { value, threshold, isNegated }: Assertion,
   { text }: Output,
@@ -405,22 +374,18 @@ function readVerdict ({ text, cut }: Answer): Verdict | undefined {
   return { pass, reason: typeof reason === 'string' ? reason : '', ...(score === undefined ? {} : { score: Number(score) }) }
 }
 
-/** A request to run one test case of a prompt. */
 interface CaseRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /** The version of the prompt that is tested. */
   readonly chosen: ChosenPrompt
   readonly testCase: TestCase
-  /** Recorded tool calls, whose results are used in place of calls of tools, if the test case names a file of recorded calls. */
   readonly known?: Pick<Bundle, 'tools'> | undefined
   readonly requestId: string
   readonly activity?: Activity | undefined
   readonly signal: CallerSignal
 }
 
-/** The parts of the service that running test cases needs. */
 interface CaseRunnerOptions {
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt

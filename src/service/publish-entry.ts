@@ -16,67 +16,48 @@ import type { LintCandidate } from './lint/lint-candidate.ts'
 import type { VersionAbout, VersionPublisher } from './publish-version.ts'
 import { asked, type Audit, changedSince, checkOutcome, expectation, holds, isUnconditional, type Precondition } from './record-store.ts'
 
-/** The most attempts at one change while other writers change the same key. */
 const MAX_ATTEMPTS = 5
 
-/** A request to change one entry: a prompt, a tool, an agent or another definition in the store. */
 export interface EntryChange {
   readonly caller: Caller
   readonly kind: Kind
-  /** The id of the entry, with `.` or `:` between its parts. */
   readonly id: string
   readonly precondition: Precondition
   readonly requestId: string
 }
 
-/** A request to store an entry, with the snapshot of all entries (the generation) against which it is checked. */
 export interface EntryPublication extends EntryChange {
   readonly generation: Generation
-  /** The text that is to be stored. */
   readonly text: string
-  /** The publisher's remarks on the change, kept with the version if one is recorded. */
   readonly about?: VersionAbout
-  /** Whether everything is checked and nothing stored. */
   readonly isDryRun?: boolean
-  /** Whether the entry becomes a version of its prompt even if this process does not record versions by default. */
   readonly isVersion?: boolean
 }
 
-/** An entry that was stored. */
 export interface PublishedEntry {
   readonly id: string
   readonly key: string
   readonly tag: string | undefined
   readonly isNew: boolean
-  /** The number of the version that was recorded; `undefined` if none was. */
   readonly version: number | undefined
-  /** The warnings and hints about the entry. There are no errors, as an entry with errors is not stored. */
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/** The parts of the service, and the settings, that publishing needs. */
 export interface PublisherOptions {
   readonly store: Store
   readonly registry: Pick<Registry, 'follow'>
   readonly checkEntry: CheckEntry
   readonly keyPrefix: string
   readonly versions: VersionPublisher
-  /** Whether prompts that are published are recorded as versions. */
   readonly isRecording: boolean
   readonly audit: Audit
 }
 
-/** Stores and removes entries (prompts, tools, agents …) for callers that have no access to the store, be it Redis or a folder. */
+/** For callers that have no access to the store, be it Redis or a folder. */
 export interface Publisher {
-  /**
-   * Stores an entry if the registry will accept it. Once the promise resolves, this process serves the entry, unless this is a dry run.
-   * @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE
-   */
+  /** Once resolved, it is served here. @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
   publish (publication: EntryPublication): Promise<PublishedEntry>
-  /**
-   * Removes an entry. Once the promise resolves, this process no longer serves the entry.
-   * @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE
-   */
+  /** Once resolved, it is gone here. @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE */
   withdraw (change: EntryChange): Promise<void>
 }
 
@@ -87,10 +68,7 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
     return { path, key: pathToKey(path, kindPrefix(keyPrefix, kind.key)) }
   }
 
-  /**
-   * Changes a stored value: reads it, checks the caller's precondition, and writes only if the value is still the one that was read. If
-   * another writer, such as redis-cli, was faster, it tries again.
-   */
+  /** Writes only if the value is still the one read; tries again if another writer, such as redis-cli, was faster. */
   async function change<T extends WriteOutcome | RemoveOutcome> (
     { kind, precondition }: EntryChange,
     key: string,
@@ -142,24 +120,20 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
   }
 }
 
-/** The most segments (parts between dots) that the id of a published entry has. The name of a shared variable has the same limit. */
 const MAX_SEGMENTS = 32
 
-/** An entry (a prompt, a tool, an agent …) that is checked before it is stored. */
 interface Candidate extends NewEntry {
   readonly kind: Kind
 }
 
-/** Checks an entry as the registry would, and gives the diagnostics. If one of them is an error, the entry, or a prompt that it contains, would not run. */
+/** Checks as the registry would; with an error, the entry, or a prompt that it contains, would not run. */
 type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** The parts of the service that are needed to check a prompt, a tool or another entry. */
 interface EntryCheckOptions {
   readonly lintCandidate: LintCandidate
   readonly toolReader: ToolReader
 }
 
-/** Makes the check of entries before they are stored. It runs the same code that reads an entry from the store. */
 export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = findUnstorable(id, text)
@@ -179,7 +153,6 @@ export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptio
   }
 }
 
-/** The reasons why a text cannot be stored under an id, whatever the kind of the entry; an empty list if it can. */
 export function findUnstorable (id: string, text: string): readonly Diagnostic[] {
   return [...misnamed(id), ...tooLong(text)]
 }

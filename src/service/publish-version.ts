@@ -8,20 +8,16 @@ import { versionKey, versionText } from '../registry/kinds/release-kind.ts'
 import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../store/store.ts'
 import { asked, changedSince, checkOutcome, expectation, holds, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
 
-/** The most attempts at one change of a prompt while other writers change the same prompt. */
 export const MAX_ATTEMPTS = 20
 
-/** The author that is recorded for a change by a caller without a name. */
 const UNNAMED = 'anyone'
 
-/** The publisher's remarks on a version. */
 export interface VersionAbout {
   readonly note?: string | undefined
   readonly source?: string | undefined
   readonly from?: number | undefined
 }
 
-/** A request to store a prompt under its own key, and as a version. */
 export interface VersionPublication {
   readonly id: string
   readonly key: string
@@ -35,22 +31,19 @@ export interface VersionPublisherOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly records: RecordStore
-  /** The numbers of the versions of a prompt that other prompts include by number; these must be kept. */
+  /** Versions that other prompts include by number must be kept. */
   readonly pinsOf: (id: string) => readonly number[]
 }
 
-/** The result of a publication. */
 export interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
-  /** The number of the version that was recorded; `undefined` when this process is not allowed to write versions to the store. */
+  /** `undefined` when this process is not allowed to write versions to the store. */
   readonly version: number | undefined
-  /** The number of the version that was served before; `undefined` if there was none, or if its content was not recorded as a version. */
+  /** `undefined` if there was none, or if its content was not recorded as a version. */
   readonly before: number | undefined
-  /** The keys that a publication writes: the prompt's own key, and the key of the prompt's record (list of versions). */
   readonly keys: readonly string[]
 }
 
-/** Makes the note about a new version (its author, time and remarks), without number and tag. */
 export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}): VersionFacts {
   return {
     at: new Date().toISOString(),
@@ -61,24 +54,16 @@ export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }:
   }
 }
 
-/** The number of the newest version whose content has a given tag (hash); `undefined` if none has. */
 export function versionWith ({ versions }: ReleaseRecord, tag: string | undefined): number | undefined {
   return versions.find(version => version.tag === tag)?.n
 }
 
-/** The result of recording a text as a version. */
 interface Recorded {
-  /** The number of the version with the new text; `undefined` if there is no new text. */
   readonly version: number | undefined
-  /** The numbers of the versions that were removed from the record, as it had too many. */
   readonly removed: readonly number[]
 }
 
-/**
- * Publishes prompts, and records each content as a version. A publication writes three keys, one after the other: it creates the text of
- * the version; changes the record (list of versions) by compare-and-set; and changes the prompt's own key by compare-and-set. If it breaks
- * off before the last step, there is a recorded version that was never served.
- */
+/** In this order: the version's text; the record and then the prompt's key by compare-and-set. A break leaves a version unserved. */
 export class VersionPublisher {
   readonly #options: VersionPublisherOptions
 
@@ -86,7 +71,7 @@ export class VersionPublisher {
     this.#options = options
   }
 
-  /** Publishes a prompt, and records it as a version. @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
+  /** @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
   async publish ({ id, key, text, caller, precondition, about }: VersionPublication): Promise<PublishedVersion> {
     const { store, records } = this.#options
     let stored: StoredValue = { kind: 'missing' }
@@ -105,11 +90,7 @@ export class VersionPublisher {
     throw changedSince(promptKind, key, stored)
   }
 
-  /**
-   * Removes the prompt under its own key. With `isRecording`, its content is recorded as a version first, unless a version has it already.
-   * @returns whether there was a prompt under the key
-   * @throws PROMPT_LABELLED and what `publish` throws
-   */
+  /** `isRecording` records the content first, unless a version has it. @throws PROMPT_LABELLED and what `publish` throws */
   async withdraw ({ id, key, caller, precondition }: Omit<VersionPublication, 'text'>, isRecording: boolean): Promise<boolean> {
     const { store, records } = this.#options
     let stored: StoredValue = { kind: 'missing' }
@@ -125,18 +106,13 @@ export class VersionPublisher {
     throw changedSince(promptKind, key, stored)
   }
 
-  /** Deletes the texts of versions that were removed from the record. A failure is ignored, since a text that stays does no harm. */
+  /** A failure is ignored, since a text that stays does no harm. */
   async #clean (id: string, numbers: readonly number[]): Promise<void> {
     const { store, keyPrefix } = this.#options
     for (const n of numbers) await store.remove(versionKey(keyPrefix, id, n)).catch(() => undefined)
   }
 
-  /**
-   * Records the stored text as a version by the author `store`, if no version has it yet, and then the caller's text.
-   * @param texts the stored value, and the new text if there is one
-   * @returns `conflict` if another writer was faster; `undefined` when the store does not allow this process to write versions, for example by an
-   * access list (ACL) from before the service had versions
-   */
+  /** Also records an unrecorded stored text, by the author `store`. `undefined`: versions are not writable (an older ACL). */
   async #record (
     id: string,
     read: ReadRecord,
@@ -166,20 +142,17 @@ export class VersionPublisher {
   }
 }
 
-/** The most numbers that are tried for one version of a prompt. Numbers can be taken after a crash, or by others who publish at the same moment. */
+/** Numbers can be taken after a crash, or by others who publish at the same moment. */
 const MAX_TRIES = 1000
 
-/** The content of a prompt that is to be recorded as a version. */
 export interface NewVersion {
   readonly entry: Json
-  /** The hash of the content, as `contentTag` makes it. */
   readonly tag: string
 }
 
-/** The note about a version (its author, time and remarks), without its number and tag. */
 type VersionFacts = Omit<VersionNote, 'n' | 'tag'>
 
-/** The version that a stored text would become; `undefined` if it is no readable prompt. */
+/** `undefined` for a text that is no readable prompt. */
 export function asVersion (stored: StoredValue): NewVersion | undefined {
   if (stored.kind !== 'text') return undefined
   try {
@@ -191,11 +164,7 @@ export function asVersion (stored: StoredValue): NewVersion | undefined {
   }
 }
 
-/**
- * Stores the text of a version under the next free number, and gives the record (list of versions) with that version added. The caller
- * stores the record later: a crash in between leaves a text that no record lists. If such a text is equal, its number is used again.
- * @throws ENTRY_INVALID for a text that is too long, STORE_READ_ONLY, STORE_UNAVAILABLE
- */
+/** An equal text that a crash left unlisted keeps its number. @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE */
 export async function addVersion (
   store: Store,
   keyPrefix: string,
@@ -220,11 +189,7 @@ async function isStored (store: Store, key: string, text: string): Promise<boole
   return stored?.kind === 'text' && stored.text === text
 }
 
-/**
- * Removes the oldest versions from a record that has too many. Gives also the numbers whose stored texts can be deleted afterwards: the numbers
- * of the removed versions, and numbers between them that the record does not list.
- * @param isNeeded whether a version must stay although no label stands for the version
- */
+/** Also gives numbers whose texts can be deleted afterwards; `isNeeded` keeps a version although no label stands for it. */
 function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean): { readonly record: ReleaseRecord, readonly removed: readonly number[] } {
   const labelled = labelledVersions(record)
   const kept = record.versions.filter(({ n }, index) => index < MAX_KEPT || labelled.has(n) || isNeeded(n))
@@ -235,7 +200,7 @@ function trimmed (record: ReleaseRecord, isNeeded: (n: number) => boolean): { re
   return { record: { ...record, versions: kept }, removed: [...out, ...lost] }
 }
 
-/** The numbers between a version and the next higher version in the record. If a text is stored under such a number, a crash was the cause. */
+/** A text that is stored under such a number is the rest of a crash. */
 function lostAfter (from: number, known: ReadonlySet<number>): readonly number[] {
   const lost: number[] = []
   for (let n = from + 1; !known.has(n) && lost.length < MAX_KEPT; n++) lost.push(n)

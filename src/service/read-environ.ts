@@ -9,27 +9,21 @@ import { Deadline } from '../runtime/deadline.ts'
 import { missingEnviron } from './find-entries.ts'
 import { toPath } from '../store/store.ts'
 
-/** The shared variables to read from, and the time that a read may take. */
 export interface EnvironReaderOptions {
   readonly environs: VisibleEnvirons
-  /** The longest time that reading a variable takes, in ms. */
+  /** In ms. */
   readonly timeout: number
 }
 
-/** A caller's request to read a shared variable. */
 export interface EnvironRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
 }
 
-/**
- * Reads a shared variable for a caller, without the parts that are hidden from that caller. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID,
- * STORE_UNAVAILABLE, RENDER_BUDGET
- */
+/** Parts hidden from the caller are left out. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
 export type ReadEnviron = (request: EnvironRequest) => Promise<Json>
 
-/** Makes the reader of shared variables. It gives one variable, or all variables below a path merged into one object, as templates see them. */
 export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
   return async function read ({ generation, caller, id }) {
     const environs = visibleEnvirons(all, caller)

@@ -9,17 +9,15 @@ import {
   type Expected, isWithheld, kindPrefix, pathToKey, type RemoveOutcome, type Store, type StoredValue, StoreError, type WriteOutcome
 } from '../store/store.ts'
 
-/** The record of a prompt's releases (its versions and labels), as it was read from the store. */
 export interface ReadRecord {
   readonly key: string
   readonly record: ReleaseRecord
-  /** The record's ETag; `undefined` if no record is stored. */
   readonly tag: string | undefined
-  /** The stored value that a change of the record must still find in the store (compare-and-set). */
+  /** What a change of the record must still find (compare-and-set). */
   readonly expected: Expected
 }
 
-/** Reads and writes the records of prompts' versions and labels. A record is one key in the store, which is changed by compare-and-set. */
+/** A record is one key in the store, which is changed by compare-and-set. */
 export class RecordStore {
   readonly #store: Store
   readonly #prefix: string
@@ -29,7 +27,7 @@ export class RecordStore {
     this.#prefix = kindPrefix(keyPrefix, releaseKind.key)
   }
 
-  /** Reads the record of a prompt. @param id the dotted id of the prompt @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** @throws RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async read (id: string): Promise<ReadRecord> {
     const key = pathToKey(id, this.#prefix)
     const [stored = { kind: 'missing' } as StoredValue] = await asked(this.#store.read([key]))
@@ -44,11 +42,7 @@ export class RecordStore {
     }
   }
 
-  /**
-   * Stores a record, if the stored one is still the one that was read.
-   * @returns the new record's ETag; `undefined` if another writer has changed the record in the meantime
-   * @throws STORE_READ_ONLY, STORE_UNAVAILABLE
-   */
+  /** Gives the new ETag; `undefined` if another writer was faster. @throws STORE_READ_ONLY, STORE_UNAVAILABLE */
   async write ({ key, expected }: ReadRecord, record: ReleaseRecord): Promise<string | undefined> {
     const text = stringifyRecord(record)
     const outcome = await asked(this.#store.write(key, text, expected))
@@ -56,11 +50,7 @@ export class RecordStore {
   }
 }
 
-/**
- * Turns an unsuccessful write or removal into an error.
- * @returns false if another writer has changed the value in the meantime, else true
- * @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE
- */
+/** Gives false if another writer has changed the value meanwhile. @throws ENTRY_INVALID, STORE_READ_ONLY, STORE_UNAVAILABLE */
 export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string, variant: string): boolean {
   if (outcome === 'impossible') throw entryUnstorable(key)
   if (outcome === 'read-only') throw storeReadOnly(variant)
@@ -68,7 +58,7 @@ export function checkOutcome (outcome: WriteOutcome | RemoveOutcome, key: string
   return outcome !== 'conflict'
 }
 
-/** Waits for a result of the store, and turns an error of the store into one for callers. @throws STORE_UNAVAILABLE */
+/** @throws STORE_UNAVAILABLE */
 export async function asked<T> (answer: Promise<T>): Promise<T> {
   try {
     return await answer
@@ -78,14 +68,11 @@ export async function asked<T> (answer: Promise<T>): Promise<T> {
   }
 }
 
-/**
- * The condition under which a stored value may be changed, from the headers `If-Match` and `If-None-Match`: it compares the value's tag, a
- * hash made by `contentTag`. A member that is left out sets no condition.
- */
+/** From `If-Match` and `If-None-Match`, by tags of `contentTag`; a member left out sets no condition. */
 export interface Precondition {
-  /** The stored value must have one of these tags (hashes of values); `any`: there must be a stored value. */
+  /** `any`: there must be a stored value. */
   readonly matches?: readonly string[] | 'any'
-  /** The stored value must have none of these tags (hashes of values); `any`: there must be no stored value. */
+  /** `any`: there must be no stored value. */
   readonly noneMatches?: readonly string[] | 'any'
 }
 
@@ -93,11 +80,7 @@ export function isUnconditional ({ matches, noneMatches }: Precondition): boolea
   return matches === undefined && noneMatches === undefined
 }
 
-/**
- * Whether a stored value meets a precondition.
- * @param tag the tag (hash) of the stored value; `undefined` if the value cannot be read
- * @param isStored whether there is a stored value
- */
+/** `tag` is `undefined` for a value that cannot be read. */
 export function holdsFor ({ matches, noneMatches }: Precondition, tag: string | undefined, isStored: boolean): boolean {
   const isAmong = (tags: readonly string[] | 'any') => tags === 'any' ? isStored : tag !== undefined && tags.includes(tag)
   return (matches === undefined || isAmong(matches)) && (noneMatches === undefined || !isAmong(noneMatches))
@@ -107,12 +90,11 @@ export function holds (precondition: Precondition, kind: Kind, stored: StoredVal
   return holdsFor(precondition, tagOf(kind, stored), stored.kind !== 'missing')
 }
 
-/** The stored value that a write must still find in the store (compare-and-set); `undefined` if that value cannot be read: then the write has no condition. */
+/** For compare-and-set; `undefined` (no condition) if the stored value cannot be read. */
 export function expectation (stored: StoredValue): Expected | undefined {
   return stored.kind === 'bad' ? undefined : stored
 }
 
-/** The error for a change whose precondition is not met, since somebody else has changed the entry. */
 export function changedSince (kind: Kind, key: string, stored: StoredValue): Error {
   const problem = stored.kind === 'missing' ? 'nothing is stored there' : tagOf(kind, stored) === undefined ? 'what is stored there cannot be read' : undefined
   return entryChanged(key, tagOf(kind, stored), problem)
@@ -122,18 +104,14 @@ function tagOf (kind: Kind, stored: StoredValue): string | undefined {
   return stored.kind === 'text' ? contentTag(kind, stored.text) : undefined
 }
 
-/** One change of a registered entry, as the audit log records it. */
 interface AuditedChange {
   readonly action: 'publish' | 'withdraw' | 'freeze' | 'restore' | 'move label' | 'remove label' | 'remove version'
-  /** The kind of the entry, named as in the store's keys: `templates` for prompts. */
+  /** Named as in the store's keys: `templates` for prompts. */
   readonly kind: string
   readonly id: string
   readonly version?: number | undefined
   readonly label?: string | undefined
-  /**
-   * What the moved label stood for before the change: a version, or versions with weights. `to` is what it stands for now; null when it was
-   * removed. For a published prompt, `from` is the version that was served before.
-   */
+  /** The version, or versions with weights, before; `to` is null for a removed label; for a publication, the version served before. */
   readonly from?: unknown
   readonly to?: unknown
   readonly note?: string | undefined
@@ -142,10 +120,8 @@ interface AuditedChange {
   readonly requestId: string
 }
 
-/** Writes a log line about one change of an entry: who has changed what. */
 export type Audit = (change: AuditedChange) => void
 
-/** Makes the function that writes changes to the log. @param onLabelMoved called with each label that was moved or removed */
 export function createAudit (log: Log, onLabelMoved?: (label: string) => void): Audit {
   return change => {
     log.info({ ...change }, 'audit')

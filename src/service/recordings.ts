@@ -12,10 +12,7 @@ import {
 } from './bundle.ts'
 import { type CallTool, findPrompt, type RenderEnvironment, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
 
-/**
- * Makes the function that answers tool calls in a preview without calling a tool: a recorded call gives its recorded result, any other call
- * the default result from its tool's registration.
- */
+/** Calls no tool: a recorded call gives its recorded result, any other the default from the tool's registration. */
 export function knownTools (generation: Generation, recorded: readonly RecordedCall[]): CallTool {
   const known = new Map(recorded.map(call => [toolCallKey(call.tool, call.arguments), call]))
   const stub = stubTools(generation)
@@ -29,27 +26,22 @@ interface RecordingsOptions {
   readonly renderPrompt: RenderPrompt
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
-  /** The largest body of a request, in bytes: a recording must fit into one. */
+  /** In bytes: a recording must fit into the body of a request. */
   readonly maxBody: number
 }
 
-/** A request to render again from a bundle (a recorded render). Its variables and conversation, if there are any, replace the recorded ones. */
 interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
   readonly bundle: Bundle
   readonly variables: JsonObject | undefined
 }
 
-/** Three special ways to render: to record all that a render reads, to replay such a recording, and to use the defaults of tools. */
 export interface Recordings {
-  /** Renders with live tools and variables, and gives a bundle: a recording of everything that the result depended on. */
   record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
-  /** Renders from a bundle (a recorded render), without calling a tool or reading a variable. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
+  /** Calls no tool and reads no variable. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
   replay (request: ReplayRequest): Promise<Rendering>
-  /** Renders with the default of each tool in place of its result. No tool is called. */
   stub (request: RenderRequest): Promise<Rendering>
 }
 
-/** Makes the functions that record renders, replay them, and use defaults of tools. All of them call the ordinary render function, `renderPrompt`. */
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
   const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({
     environs: visibleEnvirons(environs, caller),
@@ -75,26 +67,18 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
   }
 }
 
-/** A recording of a render: the environment that the render uses (shared variables, tools and clock), and all values that it has given to the render. */
 interface Recording {
   readonly environment: RenderEnvironment
-  /** All recorded values, in an order that does not depend on timing. */
+  /** In an order that does not depend on timing. */
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
 }
 
-/**
- * Adds the size of a value that the environment gave to a render to the size of the recording, and returns the value unchanged.
- * @throws RENDER_BUDGET when the recording is too large
- */
+/** @throws RENDER_BUDGET when the recording is too large */
 type Pay = <T>(learned: T) => T
 
 type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
 
-/**
- * Wraps the environment of a render so that each value that it gives is recorded. The real environment is asked for a value only once: later
- * passes over the templates get the recorded value, as a replay of the recording will.
- * @param limit the largest recording, in bytes; beyond it the render ends with RENDER_BUDGET
- */
+/** Asks for each value once: later passes get the recorded one, as a replay will. Beyond `limit` bytes: RENDER_BUDGET. */
 function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): Recording {
   const entries = new Map<string, RecordedEnviron>()
   const calls = new Map<string, RecordedCall>()
@@ -180,7 +164,6 @@ function sorted<T> (things: ReadonlyMap<string, T>): T[] {
   return [...things.keys()].sort().map(key => things.get(key) as T)
 }
 
-/** Makes the function that answers each tool call with the default of the tool's registration, and calls no tool. */
 function stubTools (generation: Generation): CallTool {
   return async ({ tool }) => {
     const definition = generation.tools.get(tool.id)?.definition
@@ -188,11 +171,7 @@ function stubTools (generation: Generation): CallTool {
   }
 }
 
-/**
- * Makes an environment for a render that takes all values from a bundle (a recorded render), without calling tools and without the store. A
- * render with other variables may need a value that was not recorded.
- * @throws BUNDLE_INCOMPLETE, when the render asks for a value that is not in the bundle
- */
+/** A render with other variables may need a value that was not recorded. @throws BUNDLE_INCOMPLETE */
 function replayEnvironment (bundle: Bundle): RenderEnvironment {
   const calls = new Map(bundle.tools.map(call => [toolCallKey(call.tool, call.arguments), call]))
   return {
@@ -229,7 +208,6 @@ function replayEnvirons (entries: ReadonlyMap<string, RecordedEnviron>): Environ
   }
 }
 
-/** The result of a recorded tool call, marked as a tool's result. */
 function recordedValue (call: RecordedCall): Value {
   if (call.value === undefined) return NOTHING
   markToolResult(call.value)

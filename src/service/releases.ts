@@ -28,46 +28,39 @@ export interface ReleasesOptions {
   readonly records: RecordStore
   readonly versions: VersionReader
   readonly publisher: Publisher
-  /** The labels (such as `production`) that a caller is allowed to move only as an admin, or with a token that names the label. */
+  /** Moved only by an admin, or with a token that names the label. */
   readonly protectedLabels: ReadonlySet<string>
   readonly audit: Audit
 }
 
-/** A request about the versions and labels (the releases) of one prompt. */
 export interface ReleaseRequest {
   readonly generation: Generation
   readonly caller: Caller
-  /** The id of the prompt, with `.` or `:` between its parts. */
   readonly id: string
 }
 
-/** A request to change the versions or labels of a prompt. */
 export interface ReleaseChange extends ReleaseRequest {
   readonly requestId: string
   readonly note?: string | undefined
 }
 
-/** The versions and labels of a prompt, as the store has them now. */
 export interface ReleaseHistory {
   readonly record: ReleaseRecord
-  /** The number of the version that is served when a request names no label; `undefined` if that content was never recorded as a version. */
+  /** The version served without a label; `undefined` if that content was never recorded as one. */
   readonly latest: number | undefined
-  /** The ETag of the record (the list of versions and labels); `undefined` for a prompt without a record. */
   readonly tag: string | undefined
 }
 
-/** A version of a prompt, with its content. */
 export interface StoredVersion {
   readonly note: VersionNote
   readonly entry: Json
-  /** Diagnostics of the version, checked against the entries that are registered now. */
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-/** What a label is to mean: a version, several versions with weights, or `latest`, the content that is served when a request names no label. */
+/** `latest` is the content that is served when a request names no label. */
 export type WantedTarget = LabelTarget | typeof LATEST
 
-/** Reads and changes the versions and labels (the releases) of prompts. */
+/** Reads and changes the versions and labels of prompts. */
 export class Releases {
   readonly #options: ReleasesOptions
 
@@ -75,7 +68,7 @@ export class Releases {
     this.#options = options
   }
 
-  /** Reads the versions and labels of a prompt. @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async history ({ generation, caller, id }: ReleaseRequest): Promise<ReleaseHistory> {
     const path = visibleId(generation, caller, id)
     const { record, tag } = await this.#options.records.read(path)
@@ -84,7 +77,7 @@ export class Releases {
     return { record, tag, latest: versionWith(record, content) }
   }
 
-  /** Reads one version of a prompt. @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
+  /** @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
   async version ({ generation, caller, id }: ReleaseRequest, n: number): Promise<StoredVersion> {
     const path = visibleId(generation, caller, id)
     const { record } = await this.history({ generation, caller, id })
@@ -94,7 +87,7 @@ export class Releases {
     return { note, entry, diagnostics: diagnostics.map(placed) }
   }
 
-  /** Records the prompt's current content, which is served when a request names no label, as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
+  /** Records what is served without a label as a version. @throws PROMPT_NOT_FOUND and the errors of a change */
   async freeze (change: ReleaseChange): Promise<VersionNote> {
     const id = this.#authorize(change)
     const { record } = await this.#change(id, {}, async read => await this.#frozen(change, id, read.record))
@@ -127,7 +120,7 @@ export class Releases {
     return this.#asHistory(generation, id, changed)
   }
 
-  /** Removes a label from a prompt. @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
+  /** @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, LABEL_NOT_FOUND, ENTRY_CHANGED */
   async removeLabel (change: ReleaseChange, label: string, precondition: Precondition): Promise<void> {
     const { caller, requestId, note } = change
     const id = this.#authorize(change)
@@ -141,7 +134,7 @@ export class Releases {
     this.#options.audit({ action: 'remove label', kind: promptKind.key, id, label, from, to: null, note, by: caller.name, requestId })
   }
 
-  /** Publishes the content of an old version again. @throws VERSION_NOT_FOUND and the errors of publishing */
+  /** Publishes an old version's content again. @throws VERSION_NOT_FOUND and the errors of publishing */
   async restore (change: ReleaseChange, n: number, precondition: Precondition, about: Pick<VersionAbout, 'source'> = {}): Promise<PublishedEntry> {
     const { generation, caller, requestId, note } = change
     const id = this.#authorize(change)
@@ -171,8 +164,7 @@ export class Releases {
     await this.#change(id, {}, async ({ record }) => {
       const labels = [...record.labels].filter(([, target]) => sharesOf(target).some(({ version }) => version === n)).map(([label]) => label)
       if (labels.length > 0) throw versionLabelled(id, n, labels)
-      // A stored text that the record does not list, with a number below `next`, is the rest of an earlier removal, and can be removed. A text
-      // with a higher number belongs to a version that another writer is just recording.
+      // An unlisted text below `next` is the rest of an earlier removal; a higher one belongs to a writer that is recording it.
       if (!record.versions.some(version => version.n === n) && (isThere !== true || n >= record.next)) throw versionNotFound(id, n, [...record.labels.keys()])
       const versions = record.versions.filter(version => version.n !== n)
       return versions.length === record.versions.length ? record : { ...record, versions }
@@ -195,7 +187,7 @@ export class Releases {
     if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
   }
 
-  /** Changes the record of a prompt's releases: reads it, and writes the changed record only if nobody else has written it meanwhile; else it tries again. */
+  /** Writes only if nobody else has written the record meanwhile; else it tries again. */
   async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
     const { records, registry } = this.#options
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -214,7 +206,7 @@ export class Releases {
     throw entryChanged(key, tag, undefined)
   }
 
-  /** The record of a prompt's versions, with the prompt's current content added as a version, unless a version in it has that content. */
+  /** Adds no version if one in the record has that content. */
   async #frozen (change: ReleaseChange, id: string, record: ReleaseRecord): Promise<ReleaseRecord> {
     const { store, keyPrefix } = this.#options
     const latest = await this.#latest(change, id)
@@ -222,10 +214,7 @@ export class Releases {
     return await addVersion(store, keyPrefix, id, record, latest, factsOf(change.caller, { note: change.note }))
   }
 
-  /**
-   * Gives the content that is stored under the prompt's own key. If nothing is stored there, gives the content that is served for the prompt: an
-   * extension brings it, or it is stored under another spelling of the key.
-   */
+  /** Without a value under the prompt's own key, what is served: from an extension, or another spelling of the key. */
   async #latest ({ generation }: ReleaseChange, id: string): Promise<NewVersion> {
     const { store, keyPrefix } = this.#options
     const [stored = { kind: 'missing' as const }] = await asked(store.read([pathToKey(id, kindPrefix(keyPrefix, promptKind.key))]))
@@ -236,7 +225,7 @@ export class Releases {
     return { entry: prompt.entry.definition.source, tag: prompt.entry.hash }
   }
 
-  /** Checks that a version could run now, before a label is moved to it. @throws VERSION_NOT_FOUND, ENTRY_INVALID */
+  /** The version must be able to run now. @throws VERSION_NOT_FOUND, ENTRY_INVALID */
   async #check (generation: Generation, id: string, record: ReleaseRecord, n: number, label: string): Promise<void> {
     const prompt = await this.#options.versions.read(generation, { id, record }, n, label)
     if (whyNotRunnable(prompt, generation) === undefined) return
@@ -260,21 +249,21 @@ export class Releases {
   }
 }
 
-/** The dotted id of a prompt. @throws PROMPT_NOT_FOUND for a prompt that is hidden from the caller */
+/** @throws PROMPT_NOT_FOUND for a prompt that is hidden from the caller */
 function visibleId (generation: Generation, { prompts }: Caller, id: string): string {
   const path = toPath(id)
   if (prompts?.allows(path) === false) throw missingPrompt(generation, id)
   return path
 }
 
-/** Finds what a prompt's record notes about a version: its author, time and remarks. @throws VERSION_NOT_FOUND */
+/** @throws VERSION_NOT_FOUND */
 function noteOf (id: string, { versions, labels }: ReleaseRecord, n: number): VersionNote {
   const note = versions.find(version => version.n === n)
   if (note === undefined) throw versionNotFound(id, n, [...labels.keys()])
   return note
 }
 
-/** Checks what a label is to mean, and simplifies it: a list with one version becomes that version. @throws REQUEST_INVALID */
+/** A list with one version becomes that version. @throws REQUEST_INVALID */
 function tidied (target: LabelTarget): LabelTarget {
   const mistake = mistakeInTarget(target)
   if (mistake !== undefined) throw requestInvalid(`body: version: ${mistake}`, { part: 'body', field: 'version' })

@@ -28,39 +28,33 @@ import { missingPrompt } from './find-entries.ts'
 import type { ChosenPrompt } from './choose-prompt.ts'
 import { assembleMessages, explain, type Explanation, type RenderedMessage } from './rendered-messages.ts'
 
-/** What a render reads beside its prompt and variables: shared variables, results of tools, and the clock. They are live, or come from a recording. */
 export interface RenderEnvironment {
   readonly environs: EnvironSource
   readonly callTool: CallTool
-  /** Looks for results of tool calls in the cache; left out if every call has to be made. */
   readonly recallTool?: RecallTool | undefined
-  /** The time that templates see as the present. @default the time at which a template first asks for it */
+  /** @default the time at which a template first asks for it */
   readonly now?: Date | undefined
 }
 
-/** The largest size of all tool results of one render or one chat together, in UTF-16 units of JSON: each of its hundred calls could give 1 MiB. */
+/** Of one render or chat, in UTF-16 units of JSON: each of its hundred calls could give 1 MiB. */
 const MAX_RESULTS_SIZE = 8 * 1024 * 1024
 
-/** The result of a tool call as a render uses it, and where the value came from. */
 interface ToolAnswer extends TracedAnswer {
   /** The tool's result or, after a failure, the default in its place. */
   readonly value: Value
-  /** The size of the result, as in `ToolOutcome`; left out when no tool was called. */
   readonly size?: number
 }
 
-/** Calls a tool for a render. It throws only when the render must end; any other failed call gives the default from the tool's registration. */
+/** Throws only when the render must end; any other failed call gives the default from the tool's registration. */
 export type CallTool = (call: ToolCall, options: CallOptions) => Promise<ToolAnswer>
 
-/** Looks for the result of an equal call in the cache; `undefined` if the tool must be called. */
 type RecallTool = (call: ToolCall, activity?: Activity) => ToolAnswer | undefined
 
-/** Makes the function that calls tools for templates, each within its own limits (slots, timeout, retries). */
 export function callWith (tools: ToolCaller): CallTool {
   return async ({ tool, arguments: values }, options) => toAnswer(tool.name, await tools.call(tool, values, options))
 }
 
-/** Makes the function that looks for results of tool calls in the cache. For a result that is found, the render needs no further pass over its templates. */
+/** For a result that is found, the render needs no further pass over its templates. */
 export function recallWith (tools: ToolCaller): RecallTool {
   return (call, activity) => {
     const outcome = tools.recall(call, activity)
@@ -73,21 +67,17 @@ function toAnswer (name: string, answer: ToolOutcome): ToolAnswer {
   return { value: valueForRender(name, answer), size, outcome, durationMs, error: error?.code }
 }
 
-/** What belongs to one render: its environment, its deadline, and the request for which it is made. */
 interface RenderContext {
   readonly environment: RenderEnvironment
   readonly deadline: Deadline
   readonly requestId: string
   readonly activity: Activity | undefined
   readonly trace: Trace | undefined
-  /** Whether required parameters are missing. Then the templates run only to find all other missing values. */
+  /** Required parameters are missing: the templates run only to find all other missing values. */
   readonly lacks: boolean
 }
 
-/**
- * The options of one render for the template engine. They are a class, since an object literal with a getter gives each object a hidden
- * class of its own (https://v8.dev/docs/hidden-classes), which keeps the whole render in memory until the next full garbage collection.
- */
+/** A class: a literal with a getter gets its own hidden class, which holds the render in memory (https://v8.dev/docs/hidden-classes). */
 class RenderOptions implements RunOptions {
   readonly limits = DEFAULT_LIMITS
   readonly #context: RenderContext
@@ -127,7 +117,6 @@ class RenderOptions implements RunOptions {
     return (this.#signal ??= this.#context.deadline.toAbortSignal())
   }
 
-  /** The names of the functions whose tool calls failed, so that a default, or nothing, took the place of the result. */
   get failedTools (): readonly string[] {
     return [...this.#failed ?? []]
   }
@@ -143,7 +132,7 @@ class RenderOptions implements RunOptions {
     return answer === undefined ? undefined : this.#valueOf(call, answer)
   }
 
-  /** Takes the value from the answer of a tool, and adds its size to the total. @throws RENDER_BUDGET when all results together are too large */
+  /** @throws RENDER_BUDGET when all results together are too large */
   #valueOf (call: ToolCall, answer: ToolAnswer): Value {
     this.#results += answer.size ?? 0
     if (this.#results > MAX_RESULTS_SIZE) throw renderBudget('characters of tool results', MAX_RESULTS_SIZE)
@@ -153,31 +142,22 @@ class RenderOptions implements RunOptions {
   }
 }
 
-/**
- * The most missing paths for which a similar name is searched, the most names of one object that are compared, and the longest name, in
- * characters, so that a wrong request does not take much time.
- */
+/** Bounds of paths, of names compared, and of a name's characters, so that a wrong request takes little time. */
 const MOST_PATHS = 20
 const MOST_NAMES = 100
 const MAX_LENGTH = 100
-/** The most shared variables below a path for which similar names are searched there. */
 const MOST_SHARED = 1000
 
-/** The fields in the body of a request that hold the variables. */
 const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
-/** The names that a render can use. If a template or request has a misspelt name, a similar name is searched among these. */
 export interface Present {
   readonly variables: JsonObject
-  /** The whole body of the request, if variables are one of its members. */
   readonly body?: JsonObject | undefined
-  /** The shared variables that the caller is allowed to see. */
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
-  /** Whether the prompt or one of its partials reads this path, or a path below it. Such a path is not suggested in place of a missing path. */
+  /** The prompt or a partial reads the path or one below it, so that it is no suggestion for a missing path. */
   readonly isAskedFor: (path: string) => boolean
 }
 
-/** Adds suggestions to missing paths: a variable or shared variable with nearly the same name, or a member of the body that should be among the variables. */
 export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
   return misses.map((miss, index) => {
     const near = index < MOST_PATHS ? nearName(miss.path, present) : undefined
@@ -194,7 +174,6 @@ function nearName (path: string, present: Present): string | undefined {
   return near ?? (Object.hasOwn(variables, first) ? undefined : besideVariables(body, first))
 }
 
-/** Finds a variable that is in the wrong place of the request's body: beside `variables`, or in an object of another name. */
 function besideVariables (body: JsonObject, name: string): string | undefined {
   if (Object.hasOwn(body, name)) return name
   const holder = Object.keys(body).slice(0, MOST_NAMES).find(each => {
@@ -204,7 +183,7 @@ function besideVariables (body: JsonObject, name: string): string | undefined {
   return holder === undefined ? undefined : `${holder}.${name}`
 }
 
-/** Finds a similar name among shared variables: among the names below a path, and in the value of a variable if this value is in memory. */
+/** Searches a variable's value only if it is in memory. */
 function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined) return undefined
   const { environs } = present
@@ -215,7 +194,6 @@ function nearShared (way: string, present: Present, [name, ...others]: readonly 
   return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
 }
 
-/** Follows a path into a value. At the first name of the path that does not exist there, finds a similar name that does. */
 function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
   if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)
@@ -228,60 +206,49 @@ function nearAmong (way: string, names: readonly string[], { isAskedFor }: Prese
   return near === undefined ? undefined : `${way}.${near}`
 }
 
-/** The result of a render. */
 export interface Rendering {
   readonly prompt: Prompt
-  /** The rendered messages of the prompt, and those of the caller. */
   readonly messages: readonly RenderedMessage[]
-  /** How many passes over the templates the render took: one more after each round of tool calls. */
   readonly passes: number
 }
 
-/** The parts of the service, and the settings, that a render needs. */
 interface RendererOptions {
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
   readonly recallTool?: RecallTool
-  /** The longest time of a render, in ms. */
+  /** In ms. */
   readonly timeout: number
 }
 
-/** A request to render a prompt. */
 export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
-  /** The version of the prompt, if it was chosen before, for example by a label. @default the prompt that is served when a request names no label */
+  /** @default the prompt that is served when a request names no label */
   readonly chosen?: ChosenPrompt | undefined
-  /** A valid prompt that is not stored, as in a preview. It is rendered in place of a registered one. */
+  /** A valid prompt that is not stored, rendered in place of a registered one. */
   readonly candidate?: Prompt | undefined
-  /** The revision that the prompt must have. @default any */
+  /** @default any */
   readonly revision?: string | undefined
   readonly variables: JsonObject
-  /** The conversation so far, as messages of the caller. They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
+  /** They go where the prompt has a place for them, else to the end, and are not rendered. @default none */
   readonly history?: readonly JsonObject[] | undefined
-  /** The whole body of the request. A missing variable is searched in it, since the caller perhaps sent the variable in the wrong place. */
+  /** Missing variables are searched in it: perhaps the caller sent them in the wrong place. */
   readonly body?: JsonObject | undefined
   readonly requestId: string
-  /** The observer of the request (for logs, metrics and traces), which learns of the render and of its tool calls. */
   readonly activity?: Activity | undefined
-  /**
-   * The time at which the whole request had arrived, in ms of `performance.now()`. The time limit of the render counts from then, so any wait
-   * before the render counts, too.
-   * @default now
-   */
+  /** In ms of `performance.now()`: the render's time limit counts from then, so any wait before counts. @default now */
   readonly arrivedAt?: number | undefined
-  /** Called with the explanation of the messages. Without this function nothing is traced, which is faster. */
+  /** Without this function nothing is traced, which is faster. */
   readonly onExplained?: ((explanation: Explanation) => void) | undefined
-  /** Called with the names of the functions whose tool calls failed, if any, so that defaults, or nothing, took the place of their results. */
+  /** Called if any calls failed, so that defaults, or nothing, took the place of results. */
   readonly onToolDefaults?: ((functions: readonly string[]) => void) | undefined
-  /** Where shared variables, results of tools and the clock come from. @default the live service */
+  /** @default the live service */
   readonly environment?: RenderEnvironment
 }
 
 export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
 
-/** Makes the function that renders prompts: it turns a prompt and variables into messages. */
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
     const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body } = request
@@ -328,29 +295,23 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
   }
 }
 
-/** Finds a registered prompt by its id; `undefined` when there is none. */
 export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
   return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
-/**
- * Finds a registered prompt.
- * @param revision the revision that the prompt must have. @default any
- * @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded
- */
+/** @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded */
 export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
   const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw missingPrompt(generation, id)
   return requireRevision(prompt, id, revision)
 }
 
-/** Checks that a prompt has the expected revision (a hash). @param revision the expected one; `undefined` for any @throws PROMPT_REVISION */
+/** @throws PROMPT_REVISION */
 export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
   return prompt
 }
 
-/** The error for a prompt that cannot be rendered, as it has mistakes or its tools or partials are missing; `undefined` for a valid prompt. */
 export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): ServiceError | undefined {
   if (prompt.state === 'valid') return undefined
   const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
@@ -366,20 +327,14 @@ function runnablePrompt (generation: Generation, id: string, revision: string | 
   return prompt
 }
 
-/** The variables of a render, filled up with defaults, and what is wrong with them. */
 interface FilledVariables {
   readonly variables: JsonObject
-  /** The paths of required parameters that the caller has not sent and that have no default. */
   readonly missing: readonly string[]
-  /** Errors in the values of variables. They are listed here only if a required parameter is missing, too; otherwise they are thrown. */
+  /** Listed only if a required parameter is missing, too; otherwise they are thrown. */
   readonly violations: readonly Violation[]
 }
 
-/**
- * Fills declared parameters with their defaults, and checks them. Both take milliseconds for tens of thousands of variables. A missing
- * parameter is no error yet: the templates run first, to find all other missing values and where each is used.
- * @throws VARIABLES_INVALID with all violations, if no parameter is missing
- */
+/** A missing parameter is no error yet: the templates run first, to find all other missing values. @throws VARIABLES_INVALID */
 async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<FilledVariables> {
   const { parameters } = prompt.entry
   if (parameters === undefined) return { variables: given, missing: [], violations: [] }
@@ -399,18 +354,13 @@ async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: 
   return { variables, missing, violations: violations.filter(({ path }) => !missing.includes(path)) }
 }
 
-/** The names of the variables whose value is only a default. */
 function leftOut (variables: JsonObject, given: JsonObject): ReadonlySet<string> {
   return new Set(Object.keys(variables).filter(name => !Object.hasOwn(given, name)))
 }
 
-/** The most partials (included prompts) that are searched, so that a wrong request does not take much time. */
 const MOST_PARTIALS = 100
 
-/**
- * Whether a prompt takes a value at a path: it declares a parameter of that name, or it or a partial (an included prompt) reads the path or
- * something below it. A name without `variables.` is taken for a variable.
- */
+/** A name without `variables.` is taken for a variable. */
 function asksFor (prompt: Prompt, path: string): boolean {
   const bare = path.startsWith('variables.') ? path.slice('variables.'.length) : path
   if (prompt.entry.parameters?.names.has(bare) === true) return true
@@ -431,10 +381,7 @@ function partialsAmong (links: ReadonlyArray<Link | undefined>): LinkedPartial[]
   return links.filter(link => link?.kind === 'partial')
 }
 
-/**
- * Adds required parameters that are missing to the paths that a failed render found missing, since a render stops before it has read
- * everything. Each parameter gets the place where the prompt or a partial (an included prompt) first reads it.
- */
+/** A render stops before it has read everything; each parameter gets the place where it is first read. */
 function withParameters (
   misses: readonly MissingPath[],
   required: readonly string[],
@@ -457,7 +404,6 @@ function isWithin (path: string, outer: string): boolean {
   return path === outer || path.startsWith(`${outer}.`)
 }
 
-/** Wraps the render function, so that every render is reported to logs, metrics and traces. */
 export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
   return async request => {
     const { activity, generation, id, chosen } = request

@@ -6,20 +6,14 @@ import type { Span, TracedCall } from '../template/provenance.ts'
 import type { Trace } from '../template/trace.ts'
 import type { ChosenPrompt } from './choose-prompt.ts'
 
-/** A message of a rendered prompt, or one that the caller has sent. */
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content?: Json }
 
-/**
- * Puts the rendered texts of a prompt into its messages, and adds the caller's messages: at the place that the prompt has for them, else at
- * the end. The caller's messages stay unchanged. A text part that is empty after rendering is left out.
- * @param texts the rendered texts, one for each of the prompt's texts
- * @throws PART_INVALID with every part that no model could take
- */
+/** The caller's messages stay unchanged; an empty text part is left out. @throws PART_INVALID with every part that no model could take */
 export function assembleMessages (prompt: Prompt, texts: readonly string[], history: readonly JsonObject[]): readonly RenderedMessage[] {
   const { messages } = prompt.entry.definition
   if (history.length > 0 || texts.length !== messages.length) return assemble(prompt, texts, history)
   const rendered: RenderedMessage[] = []
-  // In nearly all prompts, each message is a plain text: this is the fast way for them.
+  // The fast way: in nearly all prompts, each message is a plain text.
   for (let index = 0; index < texts.length; index++) {
     const message = messages[index] as StoredMessage
     if (message.kind !== 'text') return assemble(prompt, texts, history)
@@ -45,7 +39,7 @@ function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: r
       const at = messages.length > 1 ? { messageIndex: index } : {}
       const filled = parts.map((part, number) => fillPart(part, () => texts[next++] as string, { ...at, part: number }, problems))
       const left = filled.filter(part => part['type'] !== 'text' || part['text'] !== '')
-      // The content is an empty text rather than an empty list, which most providers refuse.
+      // An empty text rather than an empty list, which most providers refuse.
       rendered.push({ ...rest, role, content: left.length === 0 ? '' : left })
     }
   }
@@ -53,7 +47,6 @@ function assemble ({ id, entry: { definition: { messages } } }: Prompt, texts: r
   return isPlaced ? rendered : [...rendered, ...said]
 }
 
-/** The reply to a render: the text, if the prompt is a single text and no other messages were sent, else the messages. */
 export function promptOrMessages (prompt: Prompt, messages: readonly RenderedMessage[]): string | readonly RenderedMessage[] {
   return prompt.entry.definition.form === 'text' && messages.length === 1 ? messages[0]?.content as string : messages
 }
@@ -67,37 +60,30 @@ function fillPart (part: JsonObject, nextText: () => string, where: TextName, pr
   })
 }
 
-/** The explanation of a rendered prompt: what each piece of its messages was made from. */
 export interface Explanation {
   readonly prompt: string
-  /** The version of the prompt that was rendered; left out when it is no recorded version. */
   readonly version?: number
   readonly label?: string
-  /** The number from 0 to below 100 that chose one of the label's versions: from the request's key, else random. Left out if the label has one version. */
+  /** From 0 to below 100, from the request's key, else random; left out if the label has one version. */
   readonly bucket?: number
-  /** The revision of the prompt, as in `GET /api/prompts/{id}`. */
+  /** As in `GET /api/prompts/{id}`. */
   readonly revision: string
   readonly passes: ReadonlyArray<{ readonly durationMs: number }>
-  /** The calls of tools. A span (a piece of a message) names the calls that it was made from by their index in this list. */
   readonly calls: readonly TracedCall[]
-  /** The names of the functions whose tool calls failed, so that a default, or nothing, is in the output in place of the result. */
+  /** Functions whose calls failed, so that a default, or nothing, is in the output. */
   readonly toolDefaults: readonly string[]
-  /** The messages of the prompt, and the place where the caller's messages go. */
   readonly messages: readonly ExplainedMessage[]
 }
 
-/** A piece of a message, with its place in the template and what it was made from. */
 export interface MessageSpan extends Span, Pick<TextName, 'part' | 'member'> {}
 
-/** A message of a prompt, or the place for the caller's messages, which has no spans and no role. */
 export interface ExplainedMessage {
   readonly role?: string
   readonly placeholder?: 'history'
-  /** The pieces of the message. Joined, they are its content. If the content is a list of parts, the pieces with one part and member are that part's text. */
+  /** Joined, they are the content or, if that is a list, the text of each part and member. */
   readonly spans: readonly MessageSpan[]
 }
 
-/** Makes the explanation of a finished render from its trace. */
 export function explain (trace: Trace, { prompt, version, label, bucket }: ChosenPrompt, toolDefaults: readonly string[]): Explanation {
   return {
     prompt: prompt.id,

@@ -9,18 +9,14 @@ import { linkCandidates } from './lint/lint-candidate.ts'
 import type { RenderPrompt } from './render-prompt.ts'
 import type { Starter } from './sessions/session-kind.ts'
 
-/** The fixed beginnings of the system prompts for skills, one for each protocol (plain text, or calls of tools). */
 export interface SkillPrompts {
   readonly text: string
   readonly tools: string
 }
 
-/**
- * Reads the fixed beginnings of the system prompts for skills from `prompts.json`. That happens whenever a skill starts, since the operator can edit the file.
- * @throws Error when the file lacks one of the texts
- */
+/** Read whenever a skill starts, since the operator can edit `prompts.json`. @throws Error when the file lacks one of the texts */
 export async function readSkillPrompts (): Promise<SkillPrompts> {
-  // The path is relative to this file, in src as in the build: scripts/build.js keeps the depth of folders.
+  // Relative to this file, in src as in the build: scripts/build.js keeps the depth of folders.
   const prompts = JSON.parse(await readFile(new URL('../../prompts.json', import.meta.url), 'utf8')) as Json
   const textOf = (name: string): string => {
     const text = isJsonObject(prompts) ? prompts[name] : undefined
@@ -30,17 +26,13 @@ export async function readSkillPrompts (): Promise<SkillPrompts> {
   return { text: textOf('SKILL_SYSTEM_PROMPT_WITH_ASK'), tools: textOf('SKILL_SYSTEM_PROMPT_TOOLS') }
 }
 
-/** Gives the body of a skill (its instructions to the model) as text. A body that is declared a template is rendered. */
 export type RenderSkill = (
   skill: Pick<SkillDefinition, 'id' | 'body' | 'isTemplate'>,
   variables: Readonly<Record<string, string>>,
   starter: Omit<Starter, 'session'>
 ) => Promise<string>
 
-/**
- * Makes the function that renders bodies of skills. A body is rendered like a prompt: the skill's parameters are its variables, and it may
- * use the shared variables, tools and partials that the caller may see. Errors are those of rendering a prompt.
- */
+/** Rendered like a prompt, with its errors: parameters are variables; what the caller may see is usable. */
 export function createSkillRenderer (languages: readonly Language[], renderPrompt: RenderPrompt): RenderSkill {
   return async function renderSkill ({ id, body, isTemplate }, variables, { generation, caller, requestId }) {
     if (!isTemplate || body.trim() === '') return body

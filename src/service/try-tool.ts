@@ -9,32 +9,27 @@ import { Deadline } from '../runtime/deadline.ts'
 import { missingTool } from './find-entries.ts'
 import { toPath } from '../store/store.ts'
 
-/** The longest time of a tool call that a person makes by hand, in ms; a call in a render has less time. */
+/** In ms, for a call by hand; a call in a render has less time. */
 const TOOL_CALL_TIMEOUT = 10_000
 
-/** What is needed to call tools by hand. */
 export interface ToolTrialOptions {
   readonly tools: Pick<ToolCaller, 'call'>
-  /** The longest time of a tool call, in ms. @default 10 s */
+  /** In ms. @default 10 s */
   readonly timeout?: number
 }
 
-/** A request to call a tool by hand. */
 export interface ToolTrialRequest {
   readonly generation: Generation
   readonly id: string
-  /** The arguments: an object by name, or a list in the order that the tool declares, as a template would give them. */
+  /** By name, or a list in the order that the tool declares, as a template would give them. */
   readonly arguments: JsonObject | readonly Json[]
   readonly requestId: string
-  /** The observer of the request (for logs, metrics and traces), which learns of the call. */
   readonly activity?: Activity | undefined
-  /** The signal that is aborted when the client closes the connection. */
   readonly signal: AbortSignal
 }
 
 export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
 
-/** Makes the function that calls a tool by hand, outside of a template but within the tool's own limits: its timeout, cache, circuit breaker and so on. */
 export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
   return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
     const tool = callableTool(generation, id)
@@ -53,10 +48,7 @@ export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTri
   }
 }
 
-/**
- * Finds a registered tool.
- * @throws TOOL_NOT_FOUND with near matches, or with the reason why the tool cannot be used; STORE_UNAVAILABLE before the store was first read
- */
+/** @throws TOOL_NOT_FOUND with near matches, or the reason why it is unusable; STORE_UNAVAILABLE before the store was first read */
 export function findTool (generation: Generation, id: string): Tool {
   const tool = generation.tools.get(toPath(id))
   if (tool === undefined) throw missingTool(generation, id)

@@ -13,10 +13,8 @@ import { parseVersion } from '../registry/link/version-shelf.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import { type Store, StoreError, type StoredValue } from '../store/store.ts'
 
-/** The most versions that are read since prompts include them by number or label, directly or through other versions. */
 const MAX_PINNED = 100
 
-/** Versions of prompts that other prompts include by number or label, by the names under which they are included: `review.system@7`. */
 export type Pinned = ReadonlyMap<string, PromptEntry>
 
 export interface VersionReaderOptions {
@@ -25,7 +23,7 @@ export interface VersionReaderOptions {
   readonly cache: TemplateCache
 }
 
-/** Reads versions of prompts from the store when a request or another prompt names them: only versions that have a label are kept in memory. */
+/** Reads on demand: only versions that have a label are kept in memory. */
 export class VersionReader {
   readonly #options: VersionReaderOptions
 
@@ -33,7 +31,7 @@ export class VersionReader {
     this.#options = options
   }
 
-  /** Reads the stored text of a version. @throws STORE_UNAVAILABLE */
+  /** @throws STORE_UNAVAILABLE */
   async stored (id: string, version: number): Promise<StoredValue> {
     const { store, keyPrefix } = this.#options
     try {
@@ -45,11 +43,7 @@ export class VersionReader {
     }
   }
 
-  /**
-   * Reads a version that is in a prompt's record, and links it with its partials (included prompts) and tools.
-   * @param label each partial that has this label is taken in the version under the label @default partials are taken as they are served without a label
-   * @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE
-   */
+  /** Partials that have `label` are taken under it. @default as served without a label @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE */
   async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
     const labels = [...record.labels.keys()]
     if (!record.versions.some(({ n }) => n === version)) throw versionNotFound(id, version, labels)
@@ -62,7 +56,6 @@ export class VersionReader {
     }
   }
 
-  /** Links a prompt with its tools and its partials (included prompts). @param label see `read` */
   async link (generation: Generation, entry: PromptEntry, label?: string): Promise<Prompt> {
     const { releases, everyPrompt } = wholeGeneration(generation)
     const pinned = await this.pinned(generation, [entry])
@@ -70,7 +63,7 @@ export class VersionReader {
     return new Linker({ get: id => labelled(id) ?? everyPrompt.get(id)?.entry ?? pinned.get(id) }, callableTools(generation)).link(entry)
   }
 
-  /** Reads the versions that the texts of prompts include by number or label. Versions that cannot be read are left out. @throws STORE_UNAVAILABLE */
+  /** Versions that cannot be read are left out. @throws STORE_UNAVAILABLE */
   async pinned (generation: Generation, entries: readonly PromptEntry[]): Promise<Pinned> {
     const whole = wholeGeneration(generation)
     const found = new Map<string, PromptEntry>()
@@ -107,7 +100,6 @@ export class VersionReader {
 
 const callables = new WeakMap<Generation['tools'], ReadonlyMap<string, CallableTool>>()
 
-/** The tools that templates can call, by the names of their functions. */
 export function callableTools ({ tools }: Generation): ReadonlyMap<string, CallableTool> {
   const known = callables.get(tools)
   if (known !== undefined) return known

@@ -1,9 +1,6 @@
 import { type TemplateFunction } from './template-function.ts'
 
-/**
- * The documentation of the functions that each template language implements by itself: those that do not evaluate every argument (`default`, `and`,
- * `or`), and those of which the details differ between the languages (`not`, comparisons, `len`, `index`).
- */
+/** Documents what each language implements itself: lazy forms (`default`, `and`, `or`), and those whose details differ. */
 export const FORMS: ReadonlyArray<Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'example'>> = [
   {
     name: 'default',

@@ -62,7 +62,6 @@ const groupBy: TemplateFunction = {
   apply: ([path, list], context) => grouped(listArgument(list, 'list'), segments(path, context), context)
 }
 
-/** The functions of templates that work on lists. */
 const LIST_FUNCTIONS: readonly TemplateFunction[] = [first, last, sortBy, groupBy]
 
 function elementAt (list: readonly Value[], index: number): Value {
@@ -75,11 +74,11 @@ function segments (path: Value | undefined, context: FunctionContext): readonly 
   return text === '' ? [] : text.split('.')
 }
 
-/** The value to which a path of member names leads in an element; null when a member is missing. Inherited members do not count. */
+/** Null when a member is missing; inherited members do not count. */
 function memberAt (element: Value, path: readonly string[]): Value {
   let value = element
   for (const segment of path) {
-    // JavaScript has the length of a list as an own property, but it is no member of the data.
+    // JavaScript's own `length` of a list is no member of the data.
     const isHolder = isObject(value) || (Array.isArray(value) && segment !== 'length')
     if (!isHolder || !Object.hasOwn(value as object, segment)) return null
     value = (value as unknown as ValueObject)[segment] as Value
@@ -101,8 +100,7 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   context.charge(list.length * (path.length + 1))
   const groups = new Map<string, { key: Value, items: Value[] }>()
   for (const element of list) {
-    // `measureJson` looks through the whole element, although only the key is turned into text: a group nests its elements one level deeper, and
-    // `measureJson` refuses values that nest too deeply.
+    // Measures the whole element, though only the key becomes text: groups nest it a level deeper, which must be refused here.
     measureJson(element, 0, context)
     const key = memberAt(element, path)
     const identity = stringifyJson(key)
@@ -116,10 +114,7 @@ function grouped (list: readonly Value[], path: readonly string[], context: Func
   return result
 }
 
-/**
- * The order of `sortBy`: numbers, then texts by code units, then booleans (false first), then everything else,
- * which is all equal. Integers of any size compare exactly.
- */
+/** Numbers, then texts by code units, then booleans, then all else as equal. Integers of any size compare exactly. */
 function compareForSorting (one: Value, other: Value): number {
   const rank = rankOf(one)
   const difference = rank - rankOf(other)
@@ -146,7 +141,7 @@ function less (one: Value, other: Value): boolean {
 const MONTHS = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
 const DAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 
-/** The tokens of a date format, each with the function that gives its text. Longer tokens come first, so that `MMMM` is not read as twice `MM`. */
+/** Longer tokens come first, so that `MMMM` is not read as twice `MM`. */
 const TOKENS: ReadonlyMap<string, (date: Date) => string> = new Map([
   ['YYYY', date => String(date.getUTCFullYear()).padStart(4, '0')],
   ['MMMM', date => MONTHS[date.getUTCMonth()] as string],
@@ -166,10 +161,10 @@ const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
 /** Matches a token of a date format, or a text in brackets, which is printed as it is: `[at] HH:mm`. */
 const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
-/** The cost of formatting one date, in visits (units of a render's work). A format is parsed anew each time. */
+/** In visits: a format is parsed anew each time. */
 const VISITS_PER_DATE = 40
 
-/** Matches ISO 8601 as JSON documents have it. A time without a time zone is read as UTC here, unlike in JavaScript. */
+/** ISO 8601 as in JSON documents. Without a time zone it is UTC, unlike in JavaScript. */
 const ISO = /^(\d{4}-\d{2}-(\d{2}))(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
 
 const date: TemplateFunction = {
@@ -189,18 +184,17 @@ const date: TemplateFunction = {
     if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
     const time = args.length === 1 ? context.now() : timeOf(args[1] as Value, context)
     context.charge(VISITS_PER_DATE)
-    // The text of the longest token, `September` for `MMMM`, is about twice as long as the token.
+    // The text of the longest token, `September` for `MMMM`, is about twice as long.
     chargeText(format.length * 2, context)
     return formatted(time, format)
   }
 }
 
-/** The functions of templates that work with time. */
 const DATE_FUNCTIONS: readonly TemplateFunction[] = [date]
 
 function formatted (time: Date, format: string): string {
   const textOf = (token: string): string => (TOKENS.get(token) as (date: Date) => string)(time)
-  // The format is split after its last closing bracket, because looking for one after every opening bracket would take quadratic time.
+  // Split at the last closing bracket: looking for one after every opening bracket would take quadratic time.
   const end = format.lastIndexOf(']') + 1
   return (
     format.slice(0, end).replace(TOKEN_OR_LITERAL, (token, literal: string | undefined) => literal ?? textOf(token)) +
@@ -251,10 +245,8 @@ const json: TemplateFunction = {
   }
 }
 
-/** The functions of templates that make JSON. */
 const JSON_FUNCTIONS: readonly TemplateFunction[] = [json]
 
-/** The functions that both template languages offer, by name. */
 export const FUNCTIONS: ReadonlyMap<string, TemplateFunction> = new Map(
   [...STRING_FUNCTIONS, ...LIST_FUNCTIONS, ...JSON_FUNCTIONS, ...DATE_FUNCTIONS].map(each => [each.name, each]))
 
@@ -264,14 +256,10 @@ const GO_WORDS = [
 ]
 const HANDLEBARS_WORDS = ['as', 'blockHelperMissing', 'each', 'helperMissing', 'inline', 'log', 'lookup', 'null', 'this', 'undefined', 'unless']
 
-/**
- * The names of members that every JavaScript object has. No template can read these members, but a tool of such a name would confuse people who read
- * templates.
- */
+/** No template can read these members, but a tool of such a name would confuse people who read templates. */
 const JAVASCRIPT_WORDS = ['__proto__', 'constructor', 'hasOwnProperty', 'prototype', 'toString', 'valueOf']
 
-/** The words that have a meaning in each template language, besides the functions that both languages share. Some are words of both languages. */
 export const LANGUAGE_WORDS: Readonly<Record<Syntax, ReadonlySet<string>>> = { go: new Set(GO_WORDS), handlebars: new Set(HANDLEBARS_WORDS) }
 
-/** The function names that no registered tool can have, because the tool would hide a function on which templates rely. */
+/** No tool may have these names: it would hide a function on which templates rely. */
 export const RESERVED_FUNCTIONS: ReadonlySet<string> = new Set([...FUNCTIONS.keys(), ...GO_WORDS, ...HANDLEBARS_WORDS, ...JAVASCRIPT_WORDS])

@@ -2,41 +2,31 @@ import { hasAtMost } from '../base/text.ts'
 import { TemplateSyntaxError } from './language.ts'
 import { positionAt, scanTags, type Tag } from './tags.ts'
 
-/** The size of the largest source that a template can have, in UTF-8 bytes. */
 const MAX_SOURCE_BYTES = 64 * 1024
-/** The most tags that a template can have. */
 const MAX_TAGS = 2000
-/** The most words and signs that all tags of a template can have together. Parsers take microseconds for each word or sign. */
+/** Parsers take microseconds for each word or sign, hence a bound. */
 const MAX_WORDS = 10_000
-/**
- * The most levels of nested blocks, the most levels of nested parentheses in a tag, and the most signs `|` in a tag. Each `else if` counts as one more
- * block, because parsers nest it; evaluators nest the commands of a pipeline, too.
- */
+/** Of blocks (each `else if` counts, since parsers nest it), of parentheses in a tag, and of signs `|` in a tag. */
 const MAX_NESTING = 100
 
-/**
- * Refuses a source that would keep a parser busy or overflow its stack. It scans the source once before any parser sees it. The scan need not know
- * the language, and measures by the rules of both: what opens a block in one language occurs in a correct source of the other only in literals,
- * comments and raw blocks.
- * @throws TemplateSyntaxError with the place where a bound is passed
- */
+/** Refuses what would keep a parser busy or overflow its stack, by the rules of both languages. @throws TemplateSyntaxError with its place */
 export function prescan (text: string): void {
-  // A text of n UTF-16 units has at least n bytes, so a huge one need not be measured.
+  // n UTF-16 units have at least n bytes, so a huge text need not be measured.
   const bytes = text.length > MAX_SOURCE_BYTES ? text.length : Buffer.byteLength(text)
   if (bytes > MAX_SOURCE_BYTES) throw new TemplateSyntaxError(`the template is longer than ${MAX_SOURCE_BYTES / 1024} KiB`, { line: 1, column: 1 })
   if (isModest(text)) return
   measure(text, 'handlebars', classifyHandlebars)
-  // `{{range.start}}` opens a block in Go, and is a path in Handlebars. Without an `{{end}}` it must be the path.
+  // `{{range.start}}` opens a block in Go, but is a path in Handlebars, as it must be without an `{{end}}`.
   const hasEnd = /\{\{(?:-\s)?\s*end\b/.test(text)
   measure(text, 'go', inner => classifyGo(inner, hasEnd))
 }
 
-/** Whether a text is so small that it cannot exceed any limit of this file. This check takes less time than counting. */
+/** Takes less time than counting. */
 function isModest (text: string): boolean {
   return text.length <= MAX_WORDS && ['{{', '(', '|'].every(sign => hasAtMost(text, sign, MAX_NESTING))
 }
 
-/** The effect of a tag on the nesting of blocks. `chain`: an `else if`, which nests one level deeper in the same block. `undefined`: none. */
+/** `chain`: an `else if`, which nests one level deeper in the same block. */
 export type Step = 'open' | 'chain' | 'close' | undefined
 
 function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {
@@ -60,10 +50,8 @@ function refuse (text: string, tag: Tag, reason: string): TemplateSyntaxError {
   return new TemplateSyntaxError(reason, positionAt(text, tag.start))
 }
 
-/** Counts how deep blocks nest at a place; each `else if` counts as a block. */
 class Nesting {
   depth = 0
-  /** For each open block its number of levels: one for the block itself, and one for each `else if` in it. */
   readonly #levels: number[] = []
 
   take (step: Step): void {
@@ -77,9 +65,8 @@ class Nesting {
   }
 }
 
-/** The effect of a Handlebars tag on the nesting of blocks. @param inner the text between its braces */
 export function classifyHandlebars (inner: string): Step {
-  // The body of a raw block, `{{{{raw}}}}`, is skipped, so nothing can nest in it.
+  // A raw block's body is skipped, so nothing can nest in it.
   if (inner.startsWith('{{')) return undefined
   if (/^~?(?:#|\^(?!\s*~?$))/.test(inner)) return 'open'
   if (/^~?\//.test(inner)) return 'close'

@@ -9,11 +9,7 @@ import type { Trace } from './trace.ts'
 
 const entered = new WeakMap<Run, Map<LinkedPartial, EnteredPartial>>()
 
-/**
- * Prepares a partial (a prompt that another one includes) for a run, so that it can be written. That is done once while the outer scope root stays the
- * same, because a loop can call a partial a thousand times.
- * @param outer the scope root of the template that calls the partial
- */
+/** Done once while the outer root stays the same, because a loop can call a partial a thousand times. */
 export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
   const ofRun = entered.get(run) ?? new Map<LinkedPartial, EnteredPartial>()
   const known = ofRun.get(link)
@@ -28,46 +24,32 @@ function open (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
   const template = link.template(run.trace !== undefined)
   const root = link.root(outer)
   const partials: EnteredPartial['partials'] = []
-  // The members are written out, because adding members to a copy of the frame would take V8 longer than rendering a short partial.
+  // Written out: adding members to a copy of the frame takes V8 longer than a short partial's render.
   return { id, template, write: template.open(run, { links, root, partials }), links, root, outer, partials }
 }
 
-/**
- * The names of all members that JavaScript gives to every object and list, and of the properties of the special values (`PENDING`, `Absent`, …).
- * Methods of the special values are not among them, because `dataMember` never returns a function.
- */
+/** Members that JavaScript gives to all objects and lists, and properties of the special values, whose methods `dataMember` never returns. */
 const OTHER_NAMES: ReadonlySet<string> = new Set([Object.prototype, Array.prototype, PENDING, NOTHING, new Absent('')].flatMap(Object.getOwnPropertyNames))
 
-/**
- * Whether a member with this name can only be data or a method: neither JavaScript's own objects and lists nor the special values have a property of
- * that name.
- */
 export function isDataName (name: string): boolean {
   return !OTHER_NAMES.has(name)
 }
 
-/**
- * Gives the member with this name, for which `isDataName` is true. `undefined` means that the caller must look the member up in the slow way. This
- * function does not check that the member is the object's own, because that check takes half the time of a look-up in a loop.
- */
+/** Only for names with `isDataName`. Whether the member is the object's own is not checked: that takes half the time of a look-up in a loop. */
 export function dataMember (holder: object, name: string): Value | undefined {
   const value = (holder as ValueObject)[name]
   return typeof value === 'function' ? undefined : value
 }
 
-/** The most names in the cache, and the longest name in it, in UTF-16 units. The cache needs limits, because callers can invent any number of names. */
+/** Most names, and the longest in UTF-16 units: callers can invent any number of names. */
 const MOST_KEPT = 20_000
 const MAX_KEPT_LENGTH = 200
 
-// The cache is global to the process on purpose, because a name means the same everywhere.
+// Global to the process on purpose: a name means the same everywhere.
 const namesBelow = new Map<string, Map<string, string>>()
 let kept = 0
 
-/**
- * The name `parent.segment`, as the same string object each time. V8 computes the hash of a string object once, and a render looks up the name of
- * each shared variable several times. Without this cache, a render that reads five of them takes a tenth longer (row `kept/child-name` of the
- * benchmarks).
- */
+/** The same string object each time, since V8 hashes each once: without it, reading five variables makes a render a tenth slower. */
 export function childName (parent: string, segment: string): string {
   const known = namesBelow.get(parent)?.get(segment)
   return known ?? keep(parent, segment)
@@ -96,16 +78,15 @@ export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase',
 /** The names that no module (the first segment of a shared variable's name) can have. */
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
-/** Whether a name belongs to the scope root itself, and is not that of a variable. Such a name can be read in a partial whose argument does not have it. */
+/** Such a name can be read in a partial whose argument does not have it. */
 export function isRootName (name: string, { environs }: Run): boolean {
   return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
 }
 
-/** The names of variables that a prompt reads without `variables.` in front. */
 export type BareNames = Pick<ReadonlySet<string>, 'has'>
 
 const MAX_KEYS_READ = 1000
-/** The cost of each value that is put into a new object, such as the object of all shared variables below a name, in visits (units of a render's work). */
+/** In visits. */
 const VISITS_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
@@ -119,13 +100,10 @@ export class ScopeRoot extends LazyNode {
   readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #declared: BareNames | undefined
-  /** The branches of the modules that the template has read. They are kept, so that a loop asks the index of shared variables only once for each module. */
+  /** Kept, so that a loop asks the index of shared variables only once per module. */
   #branches: Map<string, EnvironBranch> | undefined
 
-  /**
-   * @param declared the names of variables that can be read without `variables.` in front of them, which are the parameters of the prompt; `undefined`
-   * when the prompt declares none or allows any others, so that all variables can be read in this way
-   */
+  /** `declared`: names readable without `variables.`; `undefined` allows all. */
   constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined) {
     super()
     this.#run = run
@@ -134,12 +112,10 @@ export class ScopeRoot extends LazyNode {
     this.#declared = declared
   }
 
-  /** The variables that the caller has sent, with the defaults of the parameters that the caller left out. */
   variables (): JsonObject {
     return this.#variables
   }
 
-  /** The scope root for a partial: with the parameters that the partial declares, and their defaults for variables that are missing. */
   forPartial (defaults: JsonObject, declared: BareNames | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
     if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
@@ -147,7 +123,6 @@ export class ScopeRoot extends LazyNode {
     return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
   }
 
-  /** Makes a scope root of the same class. @param _leftOut the names of the variables that were filled with defaults */
   protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, _leftOut: readonly string[]): ScopeRoot {
     return new ScopeRoot(run, variables, caller, declared)
   }
@@ -183,12 +158,12 @@ export class ScopeRoot extends LazyNode {
   }
 }
 
-/** A branch: all shared variables whose names begin with the same path. A template can descend through it without fetching all values in it. */
+/** All shared variables below a path: a template can descend without fetching their values. */
 class EnvironBranch extends LazyNode {
   readonly path: string
   readonly #run: Run
   #names: readonly string[] | undefined
-  /** The branches below this one that were asked for, by path. They are kept, because Handlebars compares nodes to see whether a context is another one. */
+  /** Kept, because Handlebars compares nodes to see whether a context is another one. */
   #branches: Map<string, EnvironBranch> | undefined
 
   constructor (run: Run, path: string) {
@@ -243,10 +218,7 @@ class EnvironBranch extends LazyNode {
     return value
   }
 
-  /**
-   * The value of the shared variable that has the name of the branch itself. Where this value has a member of the same name as a variable below the
-   * branch, the variable counts.
-   */
+  /** A variable below the branch wins over a member of the branch's own value. */
   #own (): Value {
     if (!this.#run.environs.has(this.path)) return null
     return this.#run.environ(this.path) ?? null
@@ -257,19 +229,17 @@ class EnvironBranch extends LazyNode {
   }
 }
 
-/** The value of the shared variable `name`, read for a template: the trace notes it. */
 function readKey (run: Run, name: string): Json | Pending | undefined {
   const value = run.environ(name)
   if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
   return value
 }
 
-/** The value of one shared variable, or of everything below a name; `undefined` when it no longer exists. */
 export function readEnviron (run: Run, name: string): Json | Pending | undefined {
   return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
 }
 
-/** Everything at and below a name as one object; `PENDING` until all of it is in memory. What is not in memory is noted, all at once. */
+/** `PENDING` until all is in memory; what is not is noted, all at once. */
 function readBelow (run: Run, name: string): Json | Pending {
   return run.pin(`all of ${name}`, () => readAll(run, name))
 }
@@ -295,10 +265,7 @@ function segmentsAfter (name: string, ancestor: string): string[] {
   return name.slice(ancestor === '' ? 0 : ancestor.length + 1).split('.')
 }
 
-/**
- * Builds one object from values and their paths. Where a value has deeper paths below it, objects are merged, and any other value is replaced. Every
- * path must come before those below it.
- */
+/** Objects are merged with deeper paths, any other value is replaced. Paths must come before those below them. */
 export function mergeEnvirons (entries: Iterable<readonly [path: readonly string[], value: Json | undefined]>): Json {
   type Building = { [key: string]: Json | Building }
   const top: { value: Json | Building } = { value: emptyObject() }
@@ -315,7 +282,7 @@ export function mergeEnvirons (entries: Iterable<readonly [path: readonly string
   return top.value as Json
 }
 
-/** The object at `holder[key]`, copied so that it can be changed; a new one if there is none. */
+/** Copied, so that it can be changed. */
 function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string): T {
   const present = holder[key]
   const copy = Object.assign(emptyObject(), typeof present === 'object' && present !== null && !Array.isArray(present) ? present : {})
@@ -323,23 +290,18 @@ function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string
   return copy as T
 }
 
-// The object has no prototype, so that a member called `__proto__` is data like any other.
+// No prototype, so that a member called `__proto__` is data like any other.
 function emptyObject (): { [key: string]: Json } {
   return Object.create(null) as { [key: string]: Json }
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
-/**
- * A scope root (the object with all variables that a template can read) that reports to the trace which of the caller's variables are read from it.
- * `ScopeRoot` itself reports the shared variables.
- */
 export class TracedRoot extends ScopeRoot implements Source {
   readonly #trace: Trace
   readonly #filled: ReadonlySet<string>
   readonly #ofVariables = placed('variables', this)
 
-  /** @param filled the names of variables that the caller left out, and that have the default of their parameter @default none */
   constructor (
     run: Run,
     trace: Trace,
@@ -353,12 +315,11 @@ export class TracedRoot extends ScopeRoot implements Source {
     this.#filled = filled
   }
 
-  /** The provenance of the caller's variables as a whole. */
   ofVariables (): Provenance {
     return this.#ofVariables
   }
 
-  // This is a method and no property, because a template could read a property of the scope root as if it were a variable.
+  // A method, since a template could read a property of the scope root as if it were a variable.
   isCallers (): boolean {
     return true
   }
@@ -408,10 +369,7 @@ export class TracedRoot extends ScopeRoot implements Source {
   }
 }
 
-/**
- * The trace of a run, to which templates that are compiled to be explained report what they read and write.
- * @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it
- */
+/** @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it */
 export function traceOf ({ trace }: Run): Trace {
   if (trace === undefined) throw new Error('a template that is compiled to be explained needs a run with a trace')
   return trace

@@ -1,13 +1,9 @@
 import type { Value } from './value.ts'
 import { chargeText, countArgument, type FunctionContext, listArgument, printed, type TemplateFunction, textArgument } from './template-function.ts'
 
-/**
- * The length of the longest separator that V8 is asked to find, in UTF-16 units. In the worst case V8 compares the whole separator at each place of the
- * text; the work that was counted for reading the text covers that.
- */
+/** In UTF-16 units. V8 may compare the whole separator at each place; the charge for reading the text covers this much. */
 const HEAD = 32
 
-/** Splits a text at a separator, which is not empty. The cost of the parts is counted before they are made. */
 function partsBetween (text: string, separator: string, context: FunctionContext): string[] {
   if (separator.length > HEAD) return partsBetweenLong(text, separator, context)
   let parts = 1
@@ -16,10 +12,7 @@ function partsBetween (text: string, separator: string, context: FunctionContext
   return text.split(separator)
 }
 
-/**
- * Splits a text at a long separator. V8 searches only for the beginning of the separator; wherever that is found, the rest is compared, and its cost
- * is counted.
- */
+/** V8 searches only for the beginning of a long separator; comparing the rest is charged. */
 function partsBetweenLong (text: string, separator: string, context: FunctionContext): string[] {
   const head = separator.slice(0, HEAD)
   const parts: string[] = []
@@ -38,23 +31,22 @@ function partsBetweenLong (text: string, separator: string, context: FunctionCon
   return parts
 }
 
-/** The letters whose upper case in JavaScript is several characters: `ß`, ligatures, Greek letters with an iota below. */
 const LENGTHENED =
   '\\u00df\\u0149\\u01f0\\u0390\\u03b0\\u0587\\u1e96-\\u1e9a\\u1f50\\u1f52\\u1f54\\u1f56\\u1f80-\\u1faf\\u1fb2-\\u1fb4\\u1fb6\\u1fb7\\u1fbc\\u1fc2-\\u1fc4\\u1fc6\\u1fc7\\u1fcc\\u1fd2\\u1fd3\\u1fd6\\u1fd7\\u1fe2-\\u1fe4\\u1fe6\\u1fe7\\u1ff2-\\u1ff4\\u1ff6\\u1ff7\\u1ffc\\ufb00-\\ufb06\\ufb13-\\ufb17'
 const HAS_LENGTHENED = new RegExp(`[${LENGTHENED}]`)
 const OTHERS = new RegExp(`[^${LENGTHENED}]+`, 'g')
 
-/** Changes a text to upper case letter by letter, as Go's `strings.ToUpper` does. A letter whose upper case would be several characters, such as `ß`, stays. */
+/** As Go's `strings.ToUpper`: a letter whose upper case would be several characters, such as `ß`, stays. */
 function toUpperLetters (text: string): string {
   if (!HAS_LENGTHENED.test(text)) return text.toUpperCase()
   return text
     .replace(OTHERS, part => part.toUpperCase())
-    // Each Greek letter with an iota below has a single upper-case letter in Unicode, whose code is greater by a fixed number.
+    // Each of these has a single upper-case letter in Unicode, at a fixed distance.
     .replace(/[\u1f80-\u1f87\u1f90-\u1f97\u1fa0-\u1fa7]/g, letter => later(letter, 8))
     .replace(/[\u1fb3\u1fc3\u1ff3]/g, letter => later(letter, 9))
 }
 
-/** Changes a text to lower case letter by letter, as Go's `strings.ToLower` does: `İ` loses its dot, and `Σ` becomes `σ` even at the end of a word. */
+/** As Go's `strings.ToLower`: `İ` loses its dot, and `Σ` becomes `σ` even at the end of a word. */
 function toLowerLetters (text: string): string {
   return text.replaceAll('İ', 'i').replaceAll('Σ', 'σ').toLowerCase()
 }
@@ -179,10 +171,9 @@ const indent: TemplateFunction = {
   apply: ([width, text], context) => indentLines(textArgument(text, 'text', context), countArgument(width, 'width', 80), context)
 }
 
-/** The functions of templates that make texts or work on texts. */
 export const STRING_FUNCTIONS: readonly TemplateFunction[] = [join, split, replace, truncate, indent, trim, upper, lower]
 
-/** Matches the end of a line. A line ends where it ends for the `^` of a JavaScript expression with the flag `m`, which `indentLines` uses. */
+/** The line ends of JavaScript's `^` with the flag `m`, which `indentLines` uses. */
 const LINE_END = /\r\n?|[\n\u2028\u2029]/g
 
 function cut (text: string, length: number): string {

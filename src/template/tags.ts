@@ -1,19 +1,17 @@
 import type { TextPlace } from '../base/json.ts'
 
-/** The language whose rules for literals, comments and escapes a scan follows; `either` when the language is not known yet. */
 export type TagRules = 'go' | 'handlebars' | 'either'
 
-/** One tag of a template: `{{…}}`. */
 export interface Tag {
-  /** The offset of the tag's braces in the text, in UTF-16 units. */
+  /** In UTF-16 units. */
   readonly start: number
-  /** The text between `{{` and `}}`. Literals and comments are replaced by spaces of the same length, so that offsets stay right. */
+  /** Literals and comments are spaces of the same length, so that offsets stay right. */
   readonly inner: string
-  /** Whether a `\` stands before the tag, which makes it plain text in Handlebars. */
+  /** A `\` before the tag makes it plain text in Handlebars. */
   readonly escaped: boolean
 }
 
-/** Matches a literal of each language at its first character. Handlebars also has `[segments]`, which can contain any character. */
+/** Handlebars also has `[segments]`, which can contain any character. */
 const LITERALS: Readonly<Record<TagRules, RegExp>> = {
   go: /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`]*`/y,
   handlebars: /"(?:\\"|[^"])*"|'(?:\\'|[^'])*'|\[(?:\\\]|[^\]])*\]/y,
@@ -26,10 +24,7 @@ const RAW_OPEN = /\{\{\{\{(?!\/)/y
 /** Matches the opening and closing tags inside a raw block. The name of an inner raw block does not matter. */
 const RAW_BRACES = /\{\{\{\{(?!\/)|\{\{\{\{\/[^\s!"#%-,./;->@[-^`{-~]+\}\}\}\}/g
 
-/**
- * Finds the tags of a template in one scan, whether or not they make sense. The contents of literals and comments are skipped. A raw block counts as
- * one tag, its opening one. The scan ends early at a literal that is not closed.
- */
+/** One scan, whether or not the tags make sense. A raw block is one tag; the scan ends at a literal that is not closed. */
 export function * scanTags (text: string, rules: TagRules): Generator<Tag> {
   const hasGo = rules !== 'handlebars'
   const hasHandlebars = rules !== 'go'
@@ -55,7 +50,6 @@ export function * scanTags (text: string, rules: TagRules): Generator<Tag> {
   }
 }
 
-/** The line and column of an offset in a text. */
 export function positionAt (text: string, offset: number): Position {
   const before = text.slice(0, offset)
   const lines = before.split(/\r\n?|\n/)
@@ -67,7 +61,6 @@ function matchesAt (pattern: RegExp, text: string, offset: number): boolean {
   return pattern.test(text)
 }
 
-/** A comment at a place: its opening, and the offset of its end, which is the end of the text when it is not closed. */
 function commentAt (text: string, start: number, hasGo: boolean, hasHandlebars: boolean): { opening: string, end: number } | undefined {
   if (hasGo && matchesAt(GO_COMMENT, text, start)) return { opening: '/*', end: after(text, '*/', start) }
   if (!hasHandlebars) return undefined
@@ -88,7 +81,7 @@ function after (text: string, mark: string, from: number): number {
   return found < 0 ? text.length : found + mark.length
 }
 
-/** Reads a tag. The tag has no end when a literal in it is not closed, where every parser stops. */
+/** No end when a literal is not closed, where every parser stops. */
 function readTag (text: string, start: number, literals: RegExp): { inner: string, end: number | undefined } {
   const close = text.indexOf('}}', start)
   const simple = text.slice(start + 2, close < 0 ? text.length : close)
@@ -122,5 +115,4 @@ function endOfRawBlock (text: string, from: number): number {
   return text.length
 }
 
-/** A place in the source of a template. */
 export type Position = TextPlace

@@ -2,17 +2,13 @@ import type { Agent } from 'undici'
 import { undici } from '../runtime/http-modules.ts'
 import { type Egress, EgressError, type TlsFiles } from './egress.ts'
 
-/** A thing that can be shared. It has to be closed when its last user has released it. */
 interface Closable { close (): Promise<void> }
 
-/**
- * A pool of things, such as connections, that several tools share. Each is created for the first tool that asks for it, and closed when
- * the last one has released it.
- */
+/** Each shared thing is created for the first that asks for it, and closed when the last has released it. */
 export class SharedPool<T extends Closable> {
   readonly #entries = new Map<string, { readonly value: T, users: number }>()
 
-  /** Gets the thing with a key, and creates it if there is none. Each `acquire` needs a `release`. */
+  /** Each `acquire` needs a `release`. */
   acquire (key: string, create: () => T): T {
     const entry = this.#entries.get(key) ?? { value: create(), users: 0 }
     entry.users++
@@ -28,26 +24,20 @@ export class SharedPool<T extends Closable> {
   }
 }
 
-/** The most connections that are open to one origin at the same time. */
+/** For each origin. */
 const MAX_CONNECTIONS = 128
 
-/** The time limit for opening a connection, in ms. */
+/** In ms. */
 const CONNECT_TIMEOUT = 5000
 
 type Bounds = Pick<Agent.Options, 'maxResponseSize' | 'bodyTimeout'>
 
-/** A pool of HTTP connections, which is created for the first tool that needs it. */
 export interface HttpAgent {
   get (): Promise<Agent>
-  /** Closes all connections. */
   close (): Promise<void>
 }
 
-/**
- * Makes a pool of HTTP connections that obeys the egress policy (which addresses calls are allowed to go to). Each connection is checked twice: the
- * host as it is written, and in `lookup` each address that the host resolves to.
- * @param bounds limits of undici: `maxResponseSize` in bytes, `bodyTimeout` in ms between two pieces of a body
- */
+/** Checks the host as written, and in `lookup` each address. `bounds`: `maxResponseSize` in bytes, `bodyTimeout` in ms between pieces. */
 export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): HttpAgent {
   let agent: Promise<Agent> | undefined
   return {

@@ -7,16 +7,10 @@ import type { ToolPolicy } from './guard.ts'
 import { ToolError } from './tool-error.ts'
 import type { Parameters } from './parameters.ts'
 
-/** The longest name that a function may have for a model, in characters: https://platform.openai.com/docs/api-reference/chat/create */
+/** In characters: https://platform.openai.com/docs/api-reference/chat/create */
 const MAX_LENGTH = 64
 
-/**
- * Gives each thing a name that another place accepts, and that is its own. Where several things would get one name, it goes to the one that is called
- * so already, else to the first; the others get a piece of a hash of what they are called.
- * @param names what the things are called, each once
- * @param adapt makes of it what the other place accepts
- * @param taken names that are none of theirs
- */
+/** A name that several things would get goes to the one called so already, else to the first; the others get a piece of a hash. */
 export function ownNames (
   names: readonly string[],
   adapt: (name: string) => string,
@@ -35,27 +29,21 @@ export function ownNames (
   return given
 }
 
-/** The names of functions for models, which accept ASCII only, while names in templates may have letters of any language. */
+/** Models accept ASCII only, while names in templates may have letters of any language. */
 export function modelNames (names: readonly string[], taken?: ReadonlySet<unknown>): Map<string, string> {
   return ownNames(names, name => name.replace(/[^\w-]/g, '_'), taken, MAX_LENGTH)
 }
 
-/** A URL of a tool, whose path and query can have `{placeholders}` for arguments. */
 export interface UrlTemplate {
-  /** The origin, `https://host:port`; `undefined` for a URL relative to the tool's module. */
+  /** `undefined` for a URL relative to the tool's module. */
   readonly origin: string | undefined
-  /** The path with the query. */
   readonly path: string
-  /** The names of the placeholders. */
   readonly placeholders: readonly string[]
 }
 
 const PLACEHOLDER = /\{([\p{L}_][\p{L}\p{Nd}_-]*)\}/gu
 
-/**
- * Parses the URL of a registration. The host cannot have a placeholder, since no argument is allowed to choose where calls go.
- * @throws Error with the reason why the URL is invalid
- */
+/** The host has no placeholder, since no argument may choose where calls go. @throws Error with the reason */
 export function parseUrlTemplate (text: string): UrlTemplate {
   const absolute = /^([a-z][a-z0-9+.-]*):\/\/[^/?#]*/i.exec(text)
   if (absolute !== null && !/^https?$/i.test(absolute[1] as string)) throw new Error(`"${absolute[1]}" is no scheme for a restful tool: use http or https`)
@@ -76,15 +64,14 @@ function parseOrigin (text: string): string {
   return url.origin
 }
 
-/** Fills arguments into the placeholders of a URL, percent-encoded. @throws ToolError when a value is missing, is an object, or would change the path */
+/** @throws ToolError when a value is missing, is an object, or would change the path */
 export function fillUrl (template: UrlTemplate, values: JsonObject): string {
   const filled = template.path.replace(PLACEHOLDER, (_match, name: string) =>
     encodeURIComponent(placeholderText(name, Object.hasOwn(values, name) ? (values[name] as Json) : null))
   )
-  // URL parsers take %2e for a dot, so encoding does not prevent a path segment from being `..`, which would climb up in the path.
+  // URL parsers take %2e for a dot, so encoding does not keep a segment from being `..`.
   const climbs = filled.split('?', 1).join().split('/').some(segment => /^(\.|%2e){1,2}$/i.test(segment))
   if (climbs) throw new ToolError('ARGUMENTS_INVALID', 'an argument would make a "." or ".." of a path segment')
-  // Letters of other alphabets in a registered URL are encoded as browsers do.
   return toUSVString(filled).replace(/[^\x21-\x7e]+/g, encodeURI)
 }
 
@@ -95,7 +82,7 @@ function placeholderText (name: string, value: Json): string {
   return toUSVString(String(value))
 }
 
-/** Appends arguments to a path as its query. A list repeats the name, an object becomes JSON, and null is left out. @param stringify writes JSON */
+/** A list repeats the name, an object becomes JSON, and null is left out. */
 export function appendQuery (path: string, values: JsonObject, stringify: (value: Json) => string): string {
   const text = (value: Json) => typeof value === 'object' ? stringify(value) : String(value)
   const query = new URLSearchParams(Object.entries(values).flatMap(([name, value]) =>
@@ -104,24 +91,19 @@ export function appendQuery (path: string, values: JsonObject, stringify: (value
   return `${path}${path.includes('?') ? '&' : '?'}${query}`
 }
 
-/** The secrets (credentials) that the operator lends to tools. Each is sent only to hosts that the operator allows. */
+/** Credentials that the operator lends to tools; each is sent only to hosts that the operator allows. */
 export interface Secrets {
   has (name: string): boolean
-  /** The value of a secret; `undefined` when there is no such secret, or when the operator does not allow sending it to `host`. */
+  /** `undefined` when there is no such secret, or when it may not be sent to `host`. */
   reveal (name: string, host: string): string | undefined
 }
 
 interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
 
-/** The shortest length of a secret, in UTF-16 units. Results of tools are searched for secrets, and a shorter text would be removed from them by accident. */
+/** In UTF-16 units. Results are searched for secrets, and a shorter text would be removed from them by accident. */
 const LEAST_LENGTH = 8
 
-/**
- * Reads the operator's secrets. The variable `TOOL_SECRETS` lists the hosts to which each secret is allowed to go:
- * `NAME=host|host:port,OTHER=host`. A host without a port stands for all ports. The secret `NAME` itself is in the variable
- * `TOOL_SECRET_NAME`.
- * @throws Error that names the entry, never a value
- */
+/** Reads `NAME=host|host:port,OTHER=host`; a host without a port stands for all ports. @throws Error that names the entry, never a value */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {
   const secrets = new Map<string, Secret>()
   for (const entry of bindings.split(',').map(part => part.trim()).filter(part => part !== '')) {
@@ -143,16 +125,12 @@ export function parseSecrets (bindings: string, environment: Readonly<Record<str
   }
 }
 
-/** A header that a registration declares for calls of its tool; references to secrets are not filled in yet. */
 interface HeaderTemplate {
   readonly name: string
-  /** The value as registered, such as `Bearer ${secret:NAME}`. */
   readonly value: string
-  /** The names of the secrets that the value refers to. */
   readonly secrets: readonly string[]
 }
 
-/** The headers of a call as they are sent, and the secrets in them. */
 export interface ResolvedHeaders {
   readonly headers: Readonly<Record<string, string>>
   readonly secrets: readonly string[]
@@ -161,21 +139,18 @@ export interface ResolvedHeaders {
 const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
-/**
- * The headers that a registration cannot set, since they belong to the connection or to this service:
- * https://fetch.spec.whatwg.org/#forbidden-request-header
- */
+/** They belong to the connection or to this service: https://fetch.spec.whatwg.org/#forbidden-request-header */
 const RESERVED = new Set([
   'accept-encoding', 'connection', 'content-length', 'content-type', 'expect', 'host', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'
 ])
 
-/** Reads the headers of a registration. @throws Error with the reason: a bad name or value, a reserved name, a secret that the operator has not defined */
+/** @throws Error with the reason: a bad name or value, a reserved name, a secret that the operator has not defined */
 export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTemplate[] {
   return Object.entries(declared).map(([written, value]) => {
     const name = written.toLowerCase()
     if (!TOKEN.test(name) || RESERVED.has(name) || name.startsWith('proxy-') || name.startsWith('grpc-')) throw new Error(`header "${written}" cannot be set`)
     if (typeof value !== 'string' || !fitsHeader(value)) throw new Error(`header "${written}" holds characters that no header may hold`)
-    // A GET shows `REDACTED` in place of a credential. Storing that answer again would overwrite the credential, so the text is refused.
+    // A GET shows `REDACTED` in place of a credential; storing that answer again would overwrite the credential.
     if (value === REDACTED) throw new Error(`header "${written}" is ${REDACTED}, as it is shown: write the credential itself, or \${secret:NAME}`)
     const names = Array.from(value.matchAll(REFERENCE), match => match[1] as string)
     const unknown = names.find(secret => !secrets.has(secret))
@@ -185,15 +160,11 @@ export function parseHeaders (declared: JsonObject, secrets: Secrets): HeaderTem
   })
 }
 
-/** The names of headers that look like credentials and are written in plain text, without a reference to a secret. */
 export function clearCredentials (headers: readonly HeaderTemplate[]): string[] {
   return headers.filter(({ name, secrets }) => isSensitive(name) && secrets.length === 0).map(({ name }) => name)
 }
 
-/**
- * Gives a registration as it is shown to anyone who can read tools. The values of headers that look like credentials are replaced, so that
- * only the publisher knows them.
- */
+/** Header values that look like credentials are replaced, so that only the publisher knows them. */
 export function withoutCredentials (registration: JsonObject, headers: readonly HeaderTemplate[]): JsonObject {
   const clear = new Set(clearCredentials(headers))
   if (clear.size === 0) return registration
@@ -217,36 +188,29 @@ export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: S
   return { headers: Object.fromEntries(headers), secrets: [...used] }
 }
 
-/** The part of a tool's registration that is the same for all types of tools. */
 export interface CommonDefinition {
-  /** The tool's id, such as `codebase.lookup_ref`. */
   readonly id: string
-  /** The name of the function by which templates call the tool, such as `codebase_lookup_ref`. */
   readonly name: string
   readonly module: string | undefined
   readonly description: string
   readonly supports: readonly string[]
-  /** The declared parameters. `undefined` when the registration declares none: the tool then takes one object, which is not checked. */
+  /** `undefined`: the tool takes one object, which is not checked. */
   readonly parameters: Parameters | undefined
   readonly returns: Parameters | undefined
   readonly policy: ToolPolicy
-  /** The value that replaces the result of a failed call: `default` of the registration, else `default` of `returns`; `undefined` for no value. */
+  /** The registration's `default`, else that of `returns`; `undefined` for no value. */
   readonly fallback: Json | undefined
   readonly headers: readonly HeaderTemplate[]
-  /** A hash of the id, the name and the registration. Definitions with equal revisions are the same tool. */
+  /** A hash of the id, the name and the registration. */
   readonly revision: string
-  /** The JSON object that was registered. */
   readonly registration: JsonObject
 }
 
-/** The definition of a registered tool. Each type of tools adds how the tool is reached. */
 export interface ToolDefinition extends CommonDefinition {
-  /** The name of the tool's type, such as `restful`. */
   readonly type: string
-  /** Whether the tool's URL is relative, so that the base URL of its module (the program that offers the tool) completes it. */
+  /** The base URL of the module completes a relative URL. */
   readonly isRelative: boolean
-  /** What the registration is for, if it is not one tool but brings all tools of a server: words such as `an MCP server`. Absent for a single tool. */
+  /** Words such as `an MCP server`; absent for a single tool. */
   readonly standsFor?: string | undefined
-  /** The tool's name on its server, for a tool of an MCP server. */
   readonly tool?: string | undefined
 }

@@ -5,56 +5,37 @@ import { type CallerSignal, Deadline, type DeadlineReasons } from '../runtime/de
 import { NoSlotError, type Release, Slots } from '../runtime/concurrency.ts'
 import { ToolError } from './tool-error.ts'
 
-/** The most calls of one tool that wait in the queue while `concurrency` other calls run. Further calls are refused at once. */
+/** Further calls are refused at once. */
 const MAX_WAITING = 1000
 
-/** The delay before the first retry of a call, in ms; each further delay is three times as long. */
+/** In ms; each further delay is three times as long. */
 const FIRST_RETRY_DELAY = 25
 
-/**
- * When the caller's deadline ends a call of a tool that has no time limit of its own, this counts as the tool's failure only if the call had
- * at least this share of the caller's whole time.
- */
+/** When the caller's deadline ends a call, the tool failed only if the call had at least this share of the caller's time. */
 const FAIR_SHARE = 0.8
 
-/** The time that the caller of a tool has. */
 export interface CallerTime {
-  /** The caller's deadline, on the clock of `performance.now()`, in ms. */
+  /** On the clock of `performance.now()`, in ms. */
   readonly deadline: number
-  /** The length of the caller's time from its beginning to the deadline, in ms. */
+  /** From its beginning to the deadline, in ms. */
   readonly whole: number
 }
 
 type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
-/**
- * A guard runs the calls of one tool by the tool's policy: it limits how many run at the same time, asks the circuit breaker, sets the time
- * limit, and retries after temporary failures.
- */
+/** Runs the calls of one tool by its policy: concurrency, circuit breaker, time limit, retries after temporary failures. */
 export interface Guard {
-  /**
-   * Runs a call.
-   * @param attempt makes one attempt to call the tool, and stops it when the attempt's `signal` is aborted. `ends` is the time at which that
-   * happens at the latest, in ms on the clock of `performance.now()`
-   * @param time the caller's time; `undefined` for a caller without a deadline
-   * @throws ToolError
-   */
+  /** @throws ToolError. The `ends` of an attempt is its latest end, in ms on the clock of `performance.now()`. */
   run<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
-  /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
 }
 
-/** Makes the guard that limits and retries the calls of one tool. The guard remembers recent durations and failures of the tool. */
 export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
   const slots = new Slots({ concurrency, queue: MAX_WAITING })
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
 
-  /**
-   * Refuses a call that cannot end before the caller's deadline, as the durations of recent calls show. Nobody would read the result, and
-   * the calls behind it in the queue would wait longer. `ahead` is the call's place in the queue. If it is 0, no queue delays the call: it is
-   * refused only if even the fastest recent call took longer than the caller has.
-   */
+  /** Nobody would read the result of a call that cannot end in time, and the calls behind it would wait longer. */
   function refuseHopeless (time: CallerTime | undefined, ahead: number): void {
     const recent = time && durations.read()
     if (time === undefined || recent === undefined) return
@@ -107,10 +88,7 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
     return error.transient ? 'failure' : 'success'
   }
 
-  /**
-   * Whether a call (with its retries) had enough time before the caller's deadline ended it. If not, the timeout tells nothing about the
-   * tool. The 1 ms is added because a timer can fire early.
-   */
+  /** A call that had too little time tells nothing about the tool. The 1 ms is added because a timer can fire early. */
   function hadItsTime (duration: number, { whole }: CallerTime): boolean {
     return duration + 1 >= (timeout ?? FAIR_SHARE * whole)
   }
@@ -132,19 +110,16 @@ function isTransient (error: unknown): boolean {
   return error instanceof ToolError && error.transient
 }
 
-/** The most durations that are kept, and their largest age, in ms. Older ones do not count, so that a tool that was slow earlier is tried again. */
+/** Durations older than the age (in ms) do not count, so that a tool that was slow earlier is tried again. */
 const KEPT = 32
 const MAX_AGE = 10_000
 
-/** The smallest number of durations that allow an estimate. */
 const LEAST = 5
 
-/** The durations of a tool's last successful calls. They serve to estimate how long the next call will take. */
 class RecentDurations {
   readonly #now: () => number
   #durations: ReadonlyArray<{ readonly at: number, readonly milliseconds: number }> = []
 
-  /** Creates an empty list of durations. @param now the clock, in ms */
   constructor (now: () => number = () => performance.now()) {
     this.#now = now
   }
@@ -153,7 +128,6 @@ class RecentDurations {
     this.#durations = [...this.#durations.slice(1 - KEPT), { at: this.#now(), milliseconds }]
   }
 
-  /** The median and the shortest of the recent durations, in ms; `undefined` when there are too few. */
   read (): { readonly median: number, readonly fastest: number } | undefined {
     const since = this.#now() - MAX_AGE
     const recent = this.#durations.filter(({ at }) => at >= since).map(({ milliseconds }) => milliseconds).sort((a, b) => a - b)
@@ -161,41 +135,29 @@ class RecentDurations {
   }
 }
 
-/**
- * How a call of a tool ended after its retries, as the circuit breaker counts it. `failure`: a temporary failure. `unknown`: an end that tells
- * nothing about the tool. `success`: any other end, even with an error that the same call would get again.
- */
+/** An `unknown` end tells nothing about the tool; an error that the same call would get again is a `success` of the tool. */
 export type AttemptEnd = 'success' | 'failure' | 'unknown'
 
-/** The state of a tool's circuit breaker, as `GET /api/tools/{id}` shows it. */
 export interface BreakerState {
-  /** The state. `closed`: calls are made. `open`: no call is made. `half-open`: one call is made, to find out whether the tool works again. */
   readonly state: 'closed' | 'open' | 'half-open'
-  /** The number of failures among the last calls. */
   readonly failures: number
   readonly calls: number
 }
 
-/**
- * A circuit breaker stops calls to a tool that mostly fails, for some time. It opens when the share of failures in the last calls is too
- * large, as in Envoy and resilience4j: a few failures in a row are usual for a tool that gets a hundred calls at once. The share is computed
- * from at least `minimumCalls` of the last calls, and from at most twice as many.
- */
+/** Opens by the share of failures, as Envoy and resilience4j do: a few failures in a row are usual when a hundred calls come at once. */
 export class Breaker {
   readonly #policy: BreakerPolicy
   readonly #now: () => number
-  /** How the last calls of the tool ended, the oldest first: true for a failure. */
+  /** The oldest end first; true for a failure. */
   #ends: boolean[] = []
   #openedAt: number | undefined
   #isProbing = false
 
-  /** Creates a closed breaker. @param now the clock, in ms */
   constructor (policy: BreakerPolicy, now: () => number = () => performance.now()) {
     this.#policy = policy
     this.#now = now
   }
 
-  /** Begins a call, if the breaker allows it. @returns a function to run when the call has ended; `undefined` when the tool must not be called */
   begin (): ((end: AttemptEnd) => void) | undefined {
     if (this.#openedAt === undefined) return end => { this.#count(end) }
     if (this.#isProbing || this.#now() - this.#openedAt < this.#policy.coolDown) return undefined
@@ -209,7 +171,7 @@ export class Breaker {
   }
 
   #count (end: AttemptEnd): void {
-    // If the breaker opened while this call was running, the call is not counted: the call that probes the tool after the cool-down tells more.
+    // A call that outlasts the opening is not counted: the probe after the cool-down tells more.
     if (end === 'unknown' || this.#openedAt !== undefined) return
     const { minimumCalls, failureRate } = this.#policy
     this.#ends = [...this.#ends, end === 'failure'].slice(-2 * minimumCalls)
@@ -229,39 +191,31 @@ export class Breaker {
   }
 }
 
-/** The reaction to a failed call of a tool: the registered default value, no value, or the end of the whole render. */
 type OnError = 'default' | 'empty' | 'abort'
 
-/** The policy by which a tool is called: limits, retries, cache, and what happens on failure. */
 export interface ToolPolicy {
-  /** The longest time of a call with its retries, without the wait in the queue, in ms. `undefined` for no limit but the caller's deadline. */
+  /** In ms, with retries, without the wait in the queue. `undefined` for no limit but the caller's deadline. */
   readonly timeout: number | undefined
-  /** Whether two equal calls have the same effect as one call: true for a tool that only reads, and for a tool registered as idempotent. */
+  /** True for a tool that only reads, and for one registered as idempotent. */
   readonly isRepeatable: boolean
-  /** The most further attempts of a call after temporary failures. It is 0 unless `isRepeatable` is true. */
+  /** 0 unless `isRepeatable`. */
   readonly retries: number
-  /** The time for which a result is reused for equal arguments, in ms; 0 for only within the same render. */
+  /** In ms; 0 for only within the same render. */
   readonly cacheTtl: number
-  /** The rule when to stop calling a tool that fails; `undefined` for never. */
   readonly breaker: BreakerPolicy | undefined
-  /** The most calls of the tool that run at the same time. */
   readonly concurrency: number
   readonly onError: OnError
-  /** Whether a result that violates the declared `returns` makes the call fail. */
   readonly strictReturns: boolean
 }
 
-/** The settings of a circuit breaker. */
 interface BreakerPolicy {
-  /** The share of failed calls, among the last ones, at which the breaker opens. */
   readonly failureRate: number
-  /** The breaker does not open before it has seen this number of calls. It looks at the last calls, at most at twice this number. */
+  /** At least this number of calls, and at most twice as many, are looked at. */
   readonly minimumCalls: number
-  /** The time after which an open breaker lets one call try again, in ms. */
+  /** In ms. */
   readonly coolDown: number
 }
 
-/** The defaults for those parts of a policy that a registration does not state. */
 export interface PolicyDefaults {
   readonly timeout?: number
   readonly retries: number
@@ -271,7 +225,6 @@ export interface PolicyDefaults {
 
 export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64 }
 
-/** Reads the policy of a tool from its registration, which has been validated against `jsonschema/tool.json`. */
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {
   const own = (name: keyof ToolPolicy | 'idempotent'): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
   const breaker = own('breaker')
@@ -302,7 +255,7 @@ export async function withDeadline<T> (caller: AbortSignal, milliseconds: number
   if (caller.aborted) throw reasonOf(caller)
   const deadline = new Deadline(milliseconds ?? Infinity, performance.now(), caller, REASONS)
   const signal = deadline.toAbortSignal()
-  // All calls of a render listen to the same signal, and there can be a hundred calls, so Node's limit of listeners is turned off.
+  // A hundred calls of a render can listen to one signal, so Node's limit of listeners is turned off.
   setMaxListeners(0, caller, signal)
   try {
     return await work(signal)
@@ -311,7 +264,6 @@ export async function withDeadline<T> (caller: AbortSignal, milliseconds: number
   }
 }
 
-/** The error for a call whose signal was aborted: `TIMEOUT` when the caller's time was over, `ABORTED` when nobody waits for the call any more. */
 function reasonOf ({ reason }: CallerSignal): ToolError {
   const isTimeout = reason instanceof Error && (reason.name === 'TimeoutError' || (reason as { code?: unknown }).code === 'RENDER_TIMEOUT')
   return isTimeout

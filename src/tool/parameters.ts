@@ -3,23 +3,14 @@ import { type Json, type JsonObject, type MutableObject, setMember } from '../ba
 import { isObject } from '../template/value.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from './schema/schema.ts'
 
-/** The declared parameters, or the declared result, of a tool or prompt, in whichever form they were written. */
 export interface Parameters {
-  /** The names in declared order, by which positional arguments get their names. */
   readonly names: readonly string[]
-  /** The default values, by name. */
   readonly defaults: JsonObject
-  /** The JSON Schema of the object with all values. */
   readonly schema: JsonObject
   readonly compiled: CompiledSchema
 }
 
-/**
- * Reads declared parameters in any of three forms: a list `[{ name, type, default, description, required }]`, in which a parameter
- * without `default` is required unless `required: false`; a JSON Schema; or a bare map of properties.
- * @param compile `compileSchemaLater` for parameters that are perhaps never used
- * @throws SchemaError
- */
+/** Forms: a list `[{ name, type, default, description, required }]`, a JSON Schema, or a bare map of properties. @throws SchemaError */
 export function parseParameters (declared: Json, compile: typeof compileSchema = compileSchema): Parameters {
   if (Array.isArray(declared)) return fromList(declared, compile)
   if (!isObject(declared)) throw new SchemaError('must be a list of parameters, a JSON Schema, or a map of properties')
@@ -38,7 +29,6 @@ function fromList (list: readonly Json[], compile: typeof compileSchema): Parame
   return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
 }
 
-/** Turns a bare map of properties into a JSON Schema of an object. Each member is a schema, and can have `required: true`. */
 function fromMap (map: JsonObject): JsonObject {
   const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
     if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
@@ -55,7 +45,6 @@ function objectSchema (properties: readonly [string, JsonObject][], isRequired: 
   }
 }
 
-/** The schema of one parameter: its list item or map member, without `name` and `required`, which are about the parameter. */
 function propertySchema (item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([keyword, value]) => keyword !== 'name' && !(keyword === 'required' && typeof value === 'boolean')))
 }
@@ -68,37 +57,30 @@ function fromSchema (schema: JsonObject, compile: typeof compileSchema, names?: 
   return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
 }
 
-/** The keywords that describe properties, without those that say which properties are required. */
 const DESCRIBING = new Set(['$schema', '$id', '$defs', 'definitions', 'properties'])
 
-/** Checks the default values against the schemas of their properties. @param root the name of the object with all parameters, for messages */
 export function violationsOfDefaults ({ defaults, schema }: Parameters, root: string): readonly Violation[] {
   if (Object.keys(defaults).length === 0) return []
   try {
     return compileSchema(Object.fromEntries(Object.entries(schema).filter(([keyword]) => DESCRIBING.has(keyword)))).validate(defaults, root)
   } catch (error) {
-    // A `$ref` leads to a keyword that the filter above has dropped, so the defaults cannot be checked.
+    // A `$ref` leads to a keyword that the filter above has dropped.
     if (error instanceof SchemaError) return []
     throw error
   }
 }
 
-/** The properties that a schema declares at its top level. */
 function propertiesOf (schema: JsonObject): JsonObject {
   const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
-/** Whether one type is declared, and it is not `string`, so that a tool's reply that comes as a text has to be parsed as JSON. */
 export function expectsStructure (parameters: Parameters | undefined): boolean {
   const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
   return typeof type === 'string' && type !== 'string'
 }
 
-/**
- * Whether a declaration is a JSON Schema, and not a bare map of properties. The members of such a map are all objects: `type` is a text
- * in a schema, but a parameter of that name in a map.
- */
+/** The members of a bare map are all objects: `type` is a text in a schema, but a parameter of that name in a map. */
 function isSchema (declared: JsonObject): boolean {
   const own = (keyword: string) => Object.hasOwn(declared, keyword) ? declared[keyword] : undefined
   if (['$schema', '$ref', '$id', 'type'].some(keyword => typeof own(keyword) === 'string')) return true
@@ -110,12 +92,7 @@ function isSchema (declared: JsonObject): boolean {
   return Object.keys(declared).length === 0
 }
 
-/**
- * Maps the arguments of a tool call in a template to the one object that the tool takes. Positional arguments get the declared names in
- * order, named ones keep their names, and a single object counts as the object of all arguments. Defaults fill in what is missing. It never
- * throws, since a wrong call must not fail the whole render: an argument without a name is kept as `arguments[2]`, which `checkArguments`
- * reports.
- */
+/** Maps a call's arguments to the one object that the tool takes. It never throws, since a wrong call must not fail the whole render. */
 export function mapArguments (parameters: Parameters | undefined, positional: readonly Json[], named: JsonObject): JsonObject {
   const sole = positional.length === 1 && Object.keys(named).length === 0 ? positional[0] as Json : null
   if (isObject(sole)) {
@@ -128,7 +105,6 @@ export function mapArguments (parameters: Parameters | undefined, positional: re
   return withDefaults(parameters, given)
 }
 
-/** Checks the arguments of a tool call. @returns the violations; the call is made only when there are none */
 export function checkArguments (parameters: Parameters | undefined, mapped: JsonObject): Violation[] {
   const surplus = Object.keys(mapped).filter(name => SURPLUS.test(name))
   if (surplus.length > 0) return surplus.map(name => ({ path: name, message: `is one too many: ${takes(parameters)}` }))
@@ -154,7 +130,7 @@ function withDefaults (parameters: Parameters | undefined, given: JsonObject): J
   return whole
 }
 
-/** Whether the schema lets the first parameter be an object. Then a sole object can be that parameter, instead of holding all arguments. */
+/** A sole object can be the first parameter only if the schema lets that one be an object. */
 function firstAdmitsObject ({ names, schema }: Parameters): boolean {
   const first = names[0]
   if (first === undefined) return false

@@ -3,102 +3,74 @@ import { untilAborted } from '../runtime/deadline.ts'
 import { withDeadline } from './guard.ts'
 import { ToolError, unreachable } from './tool-error.ts'
 
-/** A connector reaches one registered tool over its protocol (HTTP, gRPC or MCP). It is made when the tool is registered. */
+/** Reaches one registered tool over its protocol. */
 export interface Connector {
-  /**
-   * Makes one attempt to call the tool. Timeouts, retries and fallbacks are the caller's job. The attempt ends soon after its signal is
-   * aborted.
-   * @throws ToolError
-   */
+  /** Makes one attempt; timeouts, retries and fallbacks are the caller's. It ends soon after its signal is aborted. @throws ToolError */
   call (values: JsonObject, attempt: Attempt): Promise<Reply>
-  /** Settles when the first attempt to prepare for calls (such as connecting) has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /** Closes what the connector has opened, such as connections. */
   close (): Promise<void>
 }
 
-/** One attempt to call a tool: its limits, and the HTTP request that led to it. */
 export interface Attempt {
-  /** Ends the attempt when it is aborted. The reason is a `ToolError`. */
+  /** The reason is a `ToolError`. */
   readonly signal: AbortSignal
-  /** The time that remains for the attempt, in ms. The connector sends it to the tool's server if the protocol can. `undefined` for no deadline. */
+  /** In ms; sent to the tool's server if the protocol can. `undefined` for no deadline. */
   readonly timeLeft: number | undefined
-  /** The id and the trace context of the HTTP request to this service that led to the call. The tool receives both if its protocol can carry them. */
   readonly requestId: string
   readonly traceparent: string | undefined
-  /** Names the call: equal for every attempt, so that a tool that changes things can tell that it was asked before. */
+  /** Equal for every attempt of a call, so that a tool that changes things can tell that it was asked before. */
   readonly idempotencyKey: string
 }
 
-/** Makes the headers, or gRPC metadata, by which a tool's own logs and traces can be matched with the request to this service. */
+/** Lets a tool's own logs and traces be matched with the request to this service. */
 export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<string, string>> {
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
-/** The reply of a tool to one attempt. */
 export interface Reply {
   readonly value: Json
-  /** The secrets that were sent with the call. They are removed from the value, in case the tool repeats them. */
+  /** Sent with the call, and removed from the value in case the tool repeats them. */
   readonly secrets: readonly string[]
 }
 
-/** The time limit of one attempt to prepare, in ms. */
+/** In ms. */
 const ATTEMPT = 10_000
 
-/** The delay before the attempt after the first failure, in ms; it doubles with each further failure, up to the limit below. */
+/** In ms; it doubles with each further failure. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/**
- * The shortest time for which a prepared thing, such as a connection, has to last, in ms. If it ends sooner, that counts as one more failure,
- * so that a server that dies at once is not started again and again without a pause.
- */
+/** In ms. What ends sooner counts as a failure, so that a server that dies at once is not restarted without a pause. */
 const STABLE = 5000
 
-/** The state of what the calls of a tool need, such as a connection. */
 export type PreparationState = 'preparing' | 'ready' | 'failed'
 
-/**
- * A preparation makes a thing ready that calls of a tool need, and that takes long to get: a connection, a description of a service, a
- * running process. The first attempt begins in the background as soon as the preparation is created; failed attempts are repeated.
- */
+/** Makes ready, in the background, what a tool's calls need and takes long to get: a connection, a description, a process. */
 export interface Preparation<T> {
-  /**
-   * Gives the prepared thing, such as a connection. A call of a tool waits only for the first attempt to prepare it, and for the one that
-   * follows a loss at once. After a failed attempt the call fails at once, since a render has no time to wait for the next attempt.
-   * @throws ToolError with the reason why the thing is not ready
-   */
+  /** Waits only for the first attempt, and for the one after a loss, since a render has no time for more. @throws ToolError */
   get (): Promise<T>
-  /** Settles when the first attempt has succeeded or failed. */
   readonly attempted: Promise<void>
   state (): PreparationState
-  /**
-   * Prepares again, since the prepared thing, such as a connection, broke or is outdated.
-   * @param lost the old thing; if it was replaced, nothing happens
-   * @param delay the least time until then, in ms; 0 for at once, so that calls wait for it. By default it depends on how long the old thing has lasted
-   */
+  /** Nothing happens if `lost` was already replaced. A `delay` (ms) of 0 makes calls wait; by default it depends on how long `lost` lasted. */
   renew (lost: T, reason: string, delay?: number): void
   close (): Promise<void>
 }
 
 interface PreparationOptions<T> {
-  /** Makes one attempt to get the thing, such as a connection. When the signal is aborted, the attempt has to close what it has opened. */
+  /** When the signal is aborted, the attempt has to close what it has opened. */
   readonly prepare: (signal: AbortSignal) => Promise<T>
-  /** Closes what was prepared, such as a connection. */
   readonly dispose: (prepared: T) => void | Promise<void>
-  /** Called with the error of a failed attempt to prepare, unless the attempt before failed with the same error. */
+  /** Not called again for the same error in a row. */
   readonly failed?: (error: Error) => void
 }
 
-/** Creates a preparation, which begins its first attempt at once. */
 export function createPreparation<T> ({ prepare, dispose, failed }: PreparationOptions<T>): Preparation<T> {
   const closing = new AbortController()
   let problem: ToolError | undefined
   let prepared: { readonly value: T, readonly since: number } | undefined
   let failures = 0
   let timer: NodeJS.Timeout | undefined
-  /** The attempt that calls wait for: the first one, or one that follows a loss at once. */
   let awaited = attempt()
   awaited.catch(() => {})
   const attempted = awaited.then(() => {}, () => {})
@@ -130,7 +102,7 @@ export function createPreparation<T> ({ prepare, dispose, failed }: PreparationO
     try {
       await dispose(value)
     } catch {
-      // Nothing uses the old connection (or process) any more, so an error of closing it is of no interest.
+      // Nothing uses the old thing any more, so an error of closing it is of no interest.
     }
   }
 

@@ -14,30 +14,23 @@ import { checkArguments, mapArguments } from './parameters.ts'
 import { ToolError } from './tool-error.ts'
 import { type BreakerState, type CallerTime, createGuard } from './guard.ts'
 
-/** A registered tool, ready to be called. It keeps the statistics of its calls and the state of its circuit breaker. */
 export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
-  /** Calls the tool once by its policy (limits, retries, cache). Never rejects: a failure is an outcome. */
+  /** Never rejects: a failure is an outcome. */
   call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
-  /** The cached outcome of a call with the same arguments; `undefined` when the call has to be made. @param callKey the `toolCallKey` of the call */
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
-  /** The state of the circuit breaker; `undefined` for a tool without one. */
   breakerState (): BreakerState | undefined
-  /** Whether the tool is ready to be called: the state of the connection, or of whatever else its calls need. */
   state (): PreparationState
 }
 
 export interface CallOptions {
-  /** Ends the call when it is aborted. When the caller's time is over, the reason is named `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
+  /** When the caller's time is over, the reason is named `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
-  /** The caller's deadline. The tool learns the remaining time, if its protocol can say so. Absent for a caller without a deadline. */
   readonly time?: CallerTime
-  /** The id of the HTTP request to this service that led to the call, for the log and for the tool. */
   readonly requestId: string
-  /** The name of the call, by which a tool can tell that it was asked before. A call that is made again after a crash has the same. @default a new one */
+  /** A call that is made again after a crash has the same key, so that the tool can tell. @default a new one */
   readonly idempotencyKey?: string
-  /** The observer of the request, which records the call for metrics and traces. */
   readonly activity?: Activity | undefined
 }
 
@@ -46,7 +39,6 @@ export interface ToolContext {
   readonly log: Log
 }
 
-/** Makes a registered tool from its definition and its connector (the way to reach it). */
 export function createRegisteredTool (definition: ToolDefinition, connector: Connector, { cache, log }: ToolContext): RegisteredTool {
   const { id, name, parameters, returns, policy, revision } = definition
   const guard = createGuard(policy)
@@ -59,12 +51,12 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     return redactJson(value, secrets)
   }
 
-  /** The key of a result in the cache. It starts with the tool's revision (a hash of its registration), so that a changed tool gets no old results. */
+  /** Starts with the tool's revision, so that a changed tool gets no old results. */
   function resultKey (callKey: string): string {
     return `${revision} ${callKey}`
   }
 
-  /** Gets the checked result of a call, from the cache or from the tool. Arguments with a cached result are not checked again. */
+  /** Arguments with a cached result are not checked again. */
   async function obtain (
     values: JsonObject,
     { signal, requestId, time, idempotencyKey = randomUUID() }: CallOptions,
@@ -130,22 +122,20 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   }
 }
 
-/** The statistics of a tool's calls in this process, since the tool got its present registration. */
 interface ToolStatistics {
   readonly calls: number
   readonly cached: number
   readonly errors: number
   readonly lastError: { readonly code: string, readonly message: string, readonly at: string } | undefined
-  /** The durations of the calls that the cache of results did not answer, failed ones too, in ms; `undefined` before the first such call. */
+  /** In ms, of calls that the cache did not answer, failed ones too; `undefined` before the first. */
   readonly latency: { readonly mean: number, readonly p50: number, readonly p99: number, readonly max: number } | undefined
 }
 
-/** The longest duration that is recorded, in µs (ten minutes). With this limit and two significant digits, a tool's histogram takes about 20 KB. */
+/** In µs (ten minutes). With this limit and two significant digits, a tool's histogram takes about 20 KB. */
 const LONGEST = 600_000_000
 
-/** Counts the calls of one tool. */
 class StatisticsCounter {
-  /** The histogram of durations, in µs. It is created for the first call, since most tools of a large registry are never called. */
+  /** Created for the first call, since most tools of a large registry are never called. */
   #latency: RecordableHistogram | undefined
   #calls = 0
   #cached = 0
@@ -183,55 +173,47 @@ class StatisticsCounter {
   }
 }
 
-/** The outcome of a call of a tool. */
 export interface ToolOutcome {
-  /** The result, or the value that replaces it after a failure. */
   readonly value: Value
-  /** The length of the result's JSON text, in UTF-16 units; 0 after a failure. */
+  /** In UTF-16 units of the result's JSON; 0 after a failure. */
   readonly size: number
   readonly outcome: 'ok' | 'cached' | 'failed'
-  /** The error of a failed call. */
   readonly error?: ToolError
-  /** Whether a failed call has to end the render of the template, as the tool's registration says (`onError: abort`). */
   readonly abort: boolean
   readonly durationMs: number
 }
 
-/** The value that replaces the result of a failed call (docs/tools.md, When a call fails). */
 function fallbackOf (definition: ToolDefinition): Value {
   return definition.policy.onError === 'empty' ? NOTHING : defaultOf(definition)
 }
 
-/** The default value that a tool's registration declares; `NOTHING` when it declares none. */
 export function defaultOf ({ fallback }: ToolDefinition): Value {
   if (fallback === undefined) return NOTHING
   markToolResult(fallback)
   return fallback
 }
 
-/** Gives the value with which the render of a template continues after a call. @throws TOOL_FAILED when the tool's registration wants the render to end */
+/** @throws TOOL_FAILED when the tool's registration wants the render to end */
 export function valueForRender (name: string, { value, abort, error }: ToolOutcome): Value {
   if (abort) throw toolFailed(name, error?.message ?? 'unknown')
   return value
 }
 
-/** The estimated size of a cached result, in bytes, in addition to its key and value. It also limits the number of very small results. */
+/** In bytes, in addition to key and value: limits the number of very small results too. */
 const OVERHEAD = 200
 
-/** A result of a tool, as it is cached. */
 interface Result {
   readonly value: Json
-  /** The length of the value's JSON text, in UTF-16 units. */
+  /** In UTF-16 units of JSON. */
   readonly size: number
 }
 
-/** The one cache for the results of all tools whose policy has a `cacheTtl`. A key is the revision (a hash of the registration) with the arguments. */
+/** The one cache for the results of all tools whose policy has a `cacheTtl`. */
 export class ResultCache {
   readonly #results: LRUCache<string, Result>
   #hits = 0
   #misses = 0
 
-  /** Creates an empty cache. @param bytes the largest total size of the results, counted as JSON */
   constructor (bytes: number) {
     this.#results = new LRUCache({ maxSize: bytes })
   }
@@ -242,19 +224,17 @@ export class ResultCache {
     return known
   }
 
-  /** Looks up a result without counting a miss: a caller that finds none here makes the call next, and the call's `get` counts the miss. */
+  /** Counts no miss: a caller that finds none here makes the call, whose `get` counts it. */
   recall (key: string): Result | undefined {
     const known = this.#results.get(key)
     if (known !== undefined) this.#hits++
     return known
   }
 
-  /** Stores a result. @param ttl how long it is kept, in ms */
   set (key: string, result: Result, ttl: number): void {
     this.#results.set(key, result, { ttl, size: key.length + result.size + OVERHEAD })
   }
 
-  /** The present size of the cache, and the hits and misses since the start. */
   statistics () {
     return { hits: this.#hits, misses: this.#misses, entries: this.#results.size, bytes: this.#results.calculatedSize }
   }

@@ -12,7 +12,6 @@ import { about, checkHost, own, policyOf, required } from './tool-reader.ts'
 import { expectsStructure, type Parameters } from './parameters.ts'
 import { createHttpAgent, type HttpAgent } from './connections.ts'
 
-/** The definition of a tool over HTTP. */
 export interface RestfulDefinition extends ToolDefinition {
   readonly method: RestfulMethod
   readonly url: UrlTemplate
@@ -22,7 +21,6 @@ type RestfulMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly RestfulMethod[]
 
-/** Reads the part of a registration that is about HTTP. @throws Error with the reason why this is no tool over HTTP */
 function parseRestful (common: CommonDefinition, endpoint: JsonObject, operator: Operator): RestfulDefinition {
   const text = required(endpoint, 'url', 'restful')
   const method = METHODS.find(each => each === (own(endpoint, 'method') ?? 'POST'))
@@ -32,14 +30,10 @@ function parseRestful (common: CommonDefinition, endpoint: JsonObject, operator:
   return { ...common, type: 'restful', isRelative: url.origin === undefined, url, method, policy: policyOf(common, method === 'GET') }
 }
 
-/**
- * Reads the HTTP reply of a tool: JSON as data, text as text, an empty reply as null. HTML is refused, since it mostly comes from a
- * gateway or login page in front of the tool.
- * @throws ToolError, or the error of the connection
- */
+/** HTML is refused: it mostly comes from a gateway or login page. @throws ToolError, or the error of the connection */
 async function readReply ({ headers, body }: Dispatcher.ResponseData, returns: Parameters | undefined): Promise<Json> {
   const encoding = headers['content-encoding']
-  // The names of content codings are compared without case: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1
+  // Without case: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1
   if (encoding !== undefined && String(encoding).toLowerCase() !== 'identity') {
     throw new ToolError('REPLY_INVALID', `sent a compressed reply (${String(encoding)}) that was not asked for`)
   }
@@ -54,11 +48,10 @@ async function readReply ({ headers, body }: Dispatcher.ResponseData, returns: P
   return isJson || expectsStructure(returns) ? parseReply(text) : text
 }
 
-/** The most of the reply of a tool that has failed that is read, in bytes, and the longest wait for it, in ms. */
+/** In bytes; the wait in ms. */
 const MAX_REFUSAL = 16_384
 const REFUSAL_PATIENCE = 1000
 
-/** Reads what a tool says of its failure: the beginning of a reply of text or JSON; `''` for any other, and for one that does not come. */
 async function readRefusal ({ headers, body }: Dispatcher.ResponseData): Promise<string> {
   const type = String(headers['content-type'] ?? '').toLowerCase()
   if (headers['content-encoding'] !== undefined || !/^(?:text\/(?!html)|application\/(?:[\w.-]{1,50}\+)?json)|^$/.test(type)) return ''
@@ -70,7 +63,6 @@ async function readRefusal ({ headers, body }: Dispatcher.ResponseData): Promise
       if (chunks.reduce((length, each) => length + each.length, 0) >= MAX_REFUSAL) break
     }
   } catch {
-    // What has come is told; the status says that the call has failed.
   }
   clearTimeout(late)
   return Buffer.concat(chunks).subarray(0, MAX_REFUSAL).toString()
@@ -92,18 +84,14 @@ function parseReply (text: string): Json {
   try {
     return parseJson(text)
   } catch (error) {
-    // The parser's message can quote the reply, and the reply can hold a secret, so only the place of the error is shown.
+    // The parser's message can quote the reply, which can hold a secret, so only the place is shown.
     throw new ToolError('REPLY_INVALID', `sent broken JSON${error instanceof JsonError ? /( at line.*)?$/.exec(error.message)?.[0] ?? '' : ''}`)
   }
 }
 
 const BODILESS = new Set(['GET', 'DELETE'])
 
-/**
- * Makes the connector (the way to call a tool) for a tool over HTTP. Arguments fill the placeholders in the URL; the others go into the
- * query or the JSON body. A redirect counts as a failure: if a reply could choose the next address, it could get around the egress
- * policy, and around the hosts that secrets are bound to. An internal API that moves has to be registered again.
- */
+/** A redirect is a failure: a reply that chose the next address could get around the egress policy and the secrets' hosts. */
 function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent, baseUrls: BaseUrls, secrets: Secrets): Connector {
   async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
     const { signal } = attempt
@@ -118,7 +106,7 @@ function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent
     const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {
-      // Compressed replies are refused, since a small one can unpack to any size, so the request asks for none.
+      // A small compressed reply can unpack to any size, so the request asks for none.
       response = await undici.request().call(pool, {
         ...request,
         signal,
@@ -131,7 +119,6 @@ function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent
       await checkStatus(response, used)
       return await readReply(response, definition.returns)
     } catch (error) {
-      // The rest of the body is of no use, so the connection is closed.
       response.body.on('error', () => {}).destroy()
       throw toToolError(error, signal)
     }
@@ -176,7 +163,6 @@ function toToolError (error: unknown, signal: AbortSignal): ToolError {
   return unreachable(error)
 }
 
-/** The type of tools that are called over HTTP. */
 export const restfulType: ToolType<RestfulDefinition> = {
   name: 'restful',
   parse: parseRestful,

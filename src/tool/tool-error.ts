@@ -2,7 +2,6 @@ import { createRedactor } from '../base/redact.ts'
 import { beginningOf } from '../base/text.ts'
 import { EgressError } from './egress.ts'
 
-/** The code of a failed tool call, for programs. */
 export type ToolErrorCode =
   | 'ARGUMENTS_INVALID'
   | 'RETURNS_INVALID'
@@ -18,28 +17,21 @@ export type ToolErrorCode =
   | 'REPLY_INVALID'
   | 'REPLY_TOO_LARGE'
   | 'UNKNOWN_METHOD'
-  /** The tool itself reports that it has failed. */
   | 'TOOL_ERROR'
 
-/** The codes of failures after which nobody knows whether the tool has done its work. After any other failure the service assumes that it has not. */
+/** After these nobody knows whether the tool has done its work. After any other the service assumes that it has not. */
 const IN_DOUBT: ReadonlySet<ToolErrorCode> = new Set<ToolErrorCode>(['TIMEOUT', 'UNREACHABLE', 'REPLY_INVALID', 'REPLY_TOO_LARGE', 'RETURNS_INVALID'])
 
-/** The error of a failed tool call. Its message has no secret, and no argument except in a quotation of the tool's own words. */
+/** Its message has no secret, and no argument except in a quotation of the tool's own words. */
 export class ToolError extends Error {
   override readonly name = 'ToolError'
   readonly code: ToolErrorCode
-  /** Whether the same call could succeed a moment later. Such failures are retried, and the circuit breaker counts them. */
   readonly transient: boolean
-  /** The message without the quotation of the tool's own words, for logs. */
+  /** Without the quotation of the tool's own words, for logs. */
   readonly summary: string
-  /** Whether nobody knows if the tool has done its work: perhaps it has, in spite of the failure. */
   readonly isInDoubt: boolean
 
-  /**
-   * Creates the error of a call.
-   * @param facts `quote` holds the tool's own words, which can repeat the arguments; `wasSent: false` means that the tool cannot have
-   * received the call
-   */
+  /** `quote` can repeat the arguments; `wasSent: false` means that the tool cannot have received the call. */
   constructor (
     code: ToolErrorCode,
     summary: string,
@@ -53,34 +45,26 @@ export class ToolError extends Error {
   }
 }
 
-/** The HTTP statuses of a tool after which the same call can succeed later. */
 const TRANSIENT_STATUSES = new Set([408, 425, 429])
 
-/** The most of a tool's own words that the error of a failed call quotes, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_QUOTE = 4000
 
-/**
- * A tool's own words about a failure, for the model and the caller: without secrets, and with a mark where they are cut. A page of HTML says nothing
- * to them.
- */
+/** A tool's own words without secrets, for the model and the caller. A page of HTML says nothing to them. */
 export function quoteOf (words: string, secrets: readonly string[]): string {
   const text = createRedactor(secrets)(words.trim())
   if (text.startsWith('<')) return ''
   return text.length <= MAX_QUOTE ? text : `${beginningOf(text, MAX_QUOTE).toWellFormed()}… (${text.length - MAX_QUOTE} characters more)`
 }
 
-/** Makes the error of a tool that has answered with a failing HTTP status. @param quote the tool's own words, as `quoteOf` gives them */
 export function statusError (status: number, summary = `answered with status ${status}`, quote?: string): ToolError {
   return new ToolError('STATUS', summary, { quote, transient: status >= 500 || TRANSIENT_STATUSES.has(status) })
 }
 
-/** The system's error codes for a connection that was never made, so that the tool cannot have received the call. */
+/** Codes of a connection that was never made, so that the tool cannot have received the call. */
 const NEVER_CONNECTED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT', 'ENOENT'])
 
-/**
- * Makes the error for a tool that could not be reached. Libraries wrap the system's error, so the innermost cause is reported.
- * @param secrets removed from the message
- */
+/** Libraries wrap the system's error, so the innermost cause is reported. */
 export function unreachable (error: unknown, secrets: readonly string[] = []): ToolError {
   const cause = innermost(error)
   if (cause instanceof ToolError) return cause

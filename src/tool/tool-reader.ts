@@ -11,7 +11,7 @@ import { type CompiledSchema, compileSchema, SchemaError } from './schema/schema
 import type { ToolType } from './tool-type.ts'
 import { clearCredentials, type CommonDefinition, parseHeaders, type ToolDefinition } from './definition.ts'
 
-/** One finding about a tool's registration. An `error` rejects the registration; a warning or hint is advice. */
+/** An `error` rejects the registration; a warning or hint is advice. */
 export interface Diagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
@@ -21,30 +21,20 @@ export interface Diagnostic {
   readonly field?: JsonPath
 }
 
-/** The result of reading a tool's registration: a definition with advice, or the reasons why there is none. */
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
-  /** The errors, warnings and hints. There are errors if and only if there is no definition. */
+  /** There are errors if and only if there is no definition. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A tool reader turns registrations (JSON that publishers write) into definitions of tools. */
+/** Turns registrations, which publishers write, into definitions of tools. */
 export interface ToolReader {
-  /**
-   * Reads a registration, in the flat form (with `url` and `method`), or in the nested form with a member named like the tool's type.
-   * Never throws: the result is a definition, or a list of reasons.
-   * @param name the function's name in templates, such as `codebase_lookup_ref`
-   * @param id the tool's id, such as `codebase.lookup_ref`
-   */
+  /** Accepts `url` and `method` flat, or in a member named like the tool's type. Never throws. */
   read (name: string, id: string, value: Json): ParsedDefinition
-  /**
-   * Gives a warning when a tool has a relative URL and no base URL is known for its module (the program that offers the tool). This is not
-   * part of `read`, since modules start and stop while the registration stays the same.
-   */
+  /** Not part of `read`, since modules start and stop while the registration stays the same. */
   adviseOnAddress (definition: ToolDefinition): Diagnostic[]
 }
 
-/** Makes a tool reader. @param types the types of tools that it knows @param operator the permissions that the operator gives to tools */
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
   return {
     read (name, id, value) {
@@ -79,7 +69,7 @@ function registrationSchema (types: readonly ToolType[]): CompiledSchema {
   return schema
 }
 
-/** Gives the published schema of registrations, without its conditions on several fields: each `ToolType` checks these itself, with better messages. */
+/** Without its conditions on several fields: each `ToolType` checks these itself, with better messages. */
 function readRegistrationSchema (types: readonly ToolType[]): Json {
   const { allOf: _conditions, ...schema } = readPublishedSchema<{ allOf: Json, properties: Record<'type', JsonObject> }>('tool')
   const { type } = schema.properties
@@ -90,7 +80,6 @@ function rejected (code: string, message: string, violation?: Violation): Parsed
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
 }
 
-/** Converts the path of a value that violates the schema, such as `tool.headers["x-a"][0]`, to the names and indices within the registration. */
 function fieldOf ({ path }: Violation): JsonPath {
   return Array.from(
     path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
@@ -116,7 +105,7 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
   }
 }
 
-/** Reads the part that depends on the tool's type: the named `type`, else one whose name is a member of the registration, else the first of `types`. */
+/** The named `type` goes first, then one whose name is a member of the registration, then the first of `types`. */
 function parseByType (types: readonly ToolType[], common: CommonDefinition, operator: Operator): ToolDefinition {
   const { registration } = common
   const named = text(registration, 'type')
@@ -135,10 +124,7 @@ function advise (definition: ToolDefinition): Diagnostic[] {
   }))
 }
 
-/**
- * Reads the member `parameters` or `returns` of a registration. `parameters: []` and `parameters: {}` declare that there are none. For a
- * missing member and for `returns: []` the result is `undefined`: nothing is declared, and nothing will be checked.
- */
+/** `parameters: []` and `{}` declare that there are none; a missing member and `returns: []` declare nothing, so nothing is checked. */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
   const declared = own(registration, name)
   if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined
@@ -157,13 +143,13 @@ function pick (object: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.filter(name => Object.hasOwn(object, name)).map(name => [name, object[name] as Json]))
 }
 
-/** Gives the policy by which a tool is called: the registered one, without retries if a repeated call can do harm. @param isRead whether calls only read */
+/** Without retries if a repeated call can do harm. */
 export function policyOf ({ policy }: CommonDefinition, isRead = false): ToolPolicy {
   const isRepeatable = isRead || policy.isRepeatable
   return { ...policy, isRepeatable, retries: isRepeatable ? policy.retries : 0 }
 }
 
-/** Checks the host of a tool when it is registered: refuses what would be refused at each call, such as a forbidden address. @throws Error with the reason */
+/** Refuses at registration what each call would be refused for, such as a forbidden address. @throws Error with the reason */
 export function checkHost (host: string, common: CommonDefinition, operator: Operator): void {
   const refusal = operator.egress.refusal(host.replace(/:\d+$/, ''))
   if (refusal !== undefined) throw new Error(`url: ${refusal}`)
@@ -173,19 +159,17 @@ export function checkHost (host: string, common: CommonDefinition, operator: Ope
   }
 }
 
-/** Reads a required text from the endpoint (the part of a registration that says how to reach the tool). @throws Error that names the missing member */
 export function required (endpoint: JsonObject, name: string, type: string): string {
   const value = own(endpoint, name)
   if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
   return value
 }
 
-/** Reads a member of an untrusted object. Inherited members, such as `constructor`, count as missing. */
+/** Inherited members, such as `constructor`, count as missing. */
 export function own (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-/** Runs `parse`. When it throws an error, the name of the parsed member is put in front of the message. */
 export function about<T> (member: string, parse: () => T): T {
   try {
     return parse()

@@ -3,8 +3,5 @@ import { mcpType } from './mcp/mcp-type.ts'
 import { restfulType } from './restful-type.ts'
 import { type ToolType } from './tool-type.ts'
 
-/**
- * The table of the types of tools that the service knows (one for each protocol). A registration that names no type belongs to the first
- * one. Only the file that puts the service together imports this table, and passes it on.
- */
+/** A registration that names no type belongs to the first one. Only the file that puts the service together imports this table. */
 export const TOOL_TYPES: readonly ToolType[] = [restfulType, grpcType, mcpType]

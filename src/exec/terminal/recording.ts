@@ -4,24 +4,21 @@ import { join } from 'node:path'
 import { makePrivateFolder, PRIVATE_FILE } from '../../base/durable-files.ts'
 import { type Size } from '../executor.ts'
 
-/** The largest size of a recording, in bytes. Later output is not recorded. */
+/** In bytes. Later output is not recorded. */
 const MOST = 16 * 1024 * 1024
 
-/** How long a recording is kept, in ms. */
+/** In ms. */
 const KEPT = 30 * 24 * 60 * 60_000
 
 const ENDING = '.cast'
 
-/**
- * A recording writes a terminal's output to a file as asciicast v2 (https://docs.asciinema.org/manual/asciicast/v2/). The keys that are
- * typed are not recorded.
- */
+/** asciicast v2 (https://docs.asciinema.org/manual/asciicast/v2/). The keys that are typed are not recorded. */
 export class Recording {
   readonly #file: WriteStream
   readonly #began = performance.now()
   #left = MOST
 
-  /** Begins a recording. @param folder folder of recordings, from which old ones are removed @param id id of the terminal @throws Error */
+  /** Removes old recordings from the folder. @throws Error */
   static async open (folder: string, id: string, { cols, rows }: Size): Promise<Recording> {
     await makePrivateFolder(folder)
     await forgetOld(folder)
@@ -45,7 +42,6 @@ export class Recording {
     this.#event('r', `${cols}x${rows}`)
   }
 
-  /** Ends the recording; resolves when all of it is in the file. */
   async close (): Promise<void> {
     if (this.#file.closed) return
     await new Promise<void>(resolve => {

@@ -6,42 +6,31 @@ import { cutFrom, SequenceFilter, TerminalModes } from './sequences.ts'
 import { MARK, setupLine } from '../scripts.ts'
 import { ReaderSeat, ShellState, type TerminalReader, type TerminalState } from './terminal-state.ts'
 
-/** A piece of a terminal's output: text, or a mark (an escape sequence by which the shell reports its state). */
 export type Piece =
   | { readonly kind: 'text', readonly text: string }
-  /** A prompt begins. A prompt that is only redrawn has the `number` of an earlier one. */
+  /** A redrawn prompt has the `number` of an earlier one. */
   | { readonly kind: 'prompt', readonly number: number, readonly status: number }
-  /** A prompt has been shown. */
   | { readonly kind: 'shown' }
-  /** The shell asks for its secret, a random text. The shell's later marks contain the secret, which shows that they are genuine. */
+  /** The later marks contain the secret, which shows that they are genuine. */
   | { readonly kind: 'asks' }
-  /** The shell ends with a code. */
   | { readonly kind: 'exit', readonly code: number }
-  /** A command begins. */
   | { readonly kind: 'begin', readonly id: string }
 
-/** The most of an incomplete mark (a report of the shell) that is kept until its rest comes, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_MARK = 256
 
-/** Matches the rest of a mark after its first characters (`MARK`): its content, and the sequence that ends it. */
 // eslint-disable-next-line no-control-regex
 const REST = /([^\x07\x1b]*)(\x07|\x1b\\|\x1b|$)/y
 
-/**
- * Removes the marks (escape sequences by which the shell reports its state) from a terminal's output, and parses them, in linear time. A mark
- * without the secret (a random text that the service has given to the shell) is forged: it is removed and ignored. Only two marks need no
- * secret: the one that asks for the secret, and the one with which a command begins.
- */
+/** A mark without the secret is forged: it is removed and ignored. Only asking for it, and a command's begin, need none. */
 export class Marks {
   readonly #secret: string
   #held = ''
 
-  /** @param secret the secret that the marks of this shell contain */
   constructor (secret: string) {
     this.#secret = secret
   }
 
-  /** Splits further output into pieces, in order. If the output ends with a text that can be an incomplete mark, that text is kept for the next call. */
   read (more: string): Piece[] {
     const pieces: Piece[] = []
     const text = this.#held + more
@@ -51,12 +40,11 @@ export class Marks {
       addText(pieces, text.slice(from, at))
       REST.lastIndex = at + MARK.length
       const [whole = '', said = '', end = ''] = REST.exec(text) ?? []
-      // The mark is not complete yet: it waits for more output.
       if ((end === '' || (end === '\x1b' && REST.lastIndex === text.length)) && whole.length <= MAX_MARK) {
         this.#held = text.slice(at)
         return pieces
       }
-      // An escape character that is not the end of this mark begins another sequence.
+      // An escape character that does not end this mark begins another sequence.
       from = at + MARK.length + whole.length - (end === '\x1b' ? 1 : 0)
       if (end === '\x07' || end === '\x1b\\') pieces.push(...this.#pieceOf(said))
     }
@@ -81,7 +69,6 @@ function addText (pieces: Piece[], text: string): void {
   if (text !== '') pieces.push({ kind: 'text', text })
 }
 
-/** Counts the characters at the end of a text that can be the beginning of a mark. */
 function overlap (text: string, from: number): number {
   for (let length = Math.min(MARK.length - 1, text.length - from); length > 0; length--) {
     if (text.endsWith(MARK.slice(0, length))) return length
@@ -89,26 +76,25 @@ function overlap (text: string, from: number): number {
   return 0
 }
 
-/** The most of a terminal's last output that is kept for a client that attaches later, in UTF-16 units, and how much is cut off at least at a time. */
+/** In UTF-16 units: the kept output, and how much is cut off at least at a time. */
 export const [KEPT_OUTPUT, CUT] = [256 * 1024, 8 * 1024]
 
-/** The last part of a terminal's output, kept for a client that attaches later. It is cut between sequences only, and never loses a mode. */
+/** Kept for a client that attaches later. It is cut between sequences only, and never loses a mode. */
 export class ShownOutput {
   #parts: string[] = []
   #length = 0
   readonly #cutModes = new TerminalModes()
   #isCut = false
 
-  /** @param text filtered output, without half a sequence */
   append (text: string): void {
     this.#parts.push(text)
     this.#length += text.length
     if (this.#length > KEPT_OUTPUT) this.#cut(Math.max(this.#length - KEPT_OUTPUT, CUT))
-    // A terminal's output comes in many short parts, so they are joined now and then.
+    // Output comes in many short parts, so they are joined now and then.
     if (this.#parts.length > 1000) this.#parts = [this.#parts.join('')]
   }
 
-  /** The kept output. Where its beginning was cut off, the modes of what is gone come first, and then the first whole line, if there is one. */
+  /** Where the beginning was cut off, the modes of what is gone come first. */
   text (): string {
     if (!this.#isCut) return this.#parts.join('')
     const all = this.#parts.join('')
@@ -132,42 +118,37 @@ export class ShownOutput {
   }
 }
 
-/** How a terminal ended. `exit`: its shell exited. `ended`: the service ended it. `lost`: the connection was lost, or the shell was killed. */
+/** `lost`: the connection was lost, or the shell was killed. */
 export interface TerminalEnd {
   readonly reason: 'exit' | 'ended' | 'lost'
-  /** The exit code of the shell; null when it is not known. */
   readonly exitCode: number | null
 }
 
 export interface TerminalOptions {
-  /** The name with which the visible prompt begins. */
   readonly name: string
   readonly size: Size
   readonly open: (options: PtyOptions) => Promise<Pty>
-  /** The recording of the terminal's output. @default nothing is recorded */
   readonly recording?: Recording | undefined
-  /** The time, in ms, without a key, a command and a reader after which the terminal counts as unused. @default half an hour */
+  /** In ms, without a key, a command and a reader. @default half an hour */
   readonly idle?: number
-  /** Called when the terminal has been unused for `idle` ms. */
   readonly onIdle?: () => void
-  /** The shell with its arguments. @default bash without its startup files, or sh if there is no bash */
+  /** @default bash without its startup files, or sh if there is no bash */
   readonly shell?: readonly string[]
-  /** The longest time, in ms, that a command waits until the shell's input line is empty. @default 10 min */
+  /** In ms, until the input line is empty. @default 10 min */
   readonly patience?: number
 }
 
-/** The longest waits, in ms: for the first output of a shell, and then for its first prompts. */
+/** In ms. */
 const [FIRST_OUTPUT, FIRST_PROMPTS] = [1000, 15_000]
 
-/** The time, in ms, without a key, a command and a reader after which a terminal counts as unused. */
+/** In ms. */
 const IDLE = 30 * 60_000
 
-/** The most output before the first prompt (the greeting) that is kept, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_GREETING = 64 * 1024
 
-/** A shell in a terminal. A person types into it, and commands of skills run in it. */
+/** A shell into which a person types, and in which commands of skills run. */
 export class Terminal {
-  /** Resolves when the terminal has ended. */
   readonly ended: Promise<TerminalEnd>
   readonly #pty: Pty
   readonly #options: TerminalOptions
@@ -178,23 +159,18 @@ export class Terminal {
   readonly #filter = new SequenceFilter()
   readonly #shown = new ShownOutput()
   readonly #seat: ReaderSeat
-  /** The last part of the output before the first prompt, such as a greeting or an error. */
   #greeting = ''
-  /** The output since a person last pressed Enter, or since a command of a skill began, up to the next prompt. */
   #lastOutput = new ShownOutput()
   #isPrompting = false
   #folder = ''
   readonly #commands: TypedCommands
-  /** Wakes waiting commands when the shell's state has changed, so that they look at the state again. */
   readonly #bell = new Bell()
   #idle: NodeJS.Timeout | undefined
-  /** The reason why the service ends the terminal; `undefined` as long as the service does not end it. */
   #ending: string | undefined
   #isEnded = false
-  /** The exit code that the shell itself has reported, in an escape sequence of its output. */
   #exitCode: number | undefined
 
-  /** Begins a shell; resolves at its first prompt. @throws ExecutorError */
+  /** Resolves at the first prompt. @throws ExecutorError */
   static async open (options: TerminalOptions): Promise<Terminal> {
     const early: Buffer[] = []
     let read = (bytes: Buffer): void => { early.push(bytes) }
@@ -233,22 +209,20 @@ export class Terminal {
     return this.#shell.state
   }
 
-  /** The name of the target (the machine) on which the shell runs. */
   get target (): string {
     return this.#options.name
   }
 
-  /** The folder in which the shell was at its newest prompt, as the kernel told it; `''` where nobody knows it. */
+  /** As the kernel told it at the newest prompt; `''` where nobody knows it. */
   get folder (): string {
     return this.#folder
   }
 
-  /** The output since a person last pressed Enter, or since a command of a skill began, up to the next prompt. */
+  /** Since a person last pressed Enter, or a command began, up to the next prompt. */
   get lastOutput (): string {
     return this.#lastOutput.text()
   }
 
-  /** Attaches a reader, which gets the last output first. A reader that was attached before gets nothing more. */
   attach (reader: TerminalReader): void {
     this.#seat.take(reader)
     reader.state(this.state)
@@ -262,7 +236,6 @@ export class Terminal {
     this.#touch()
   }
 
-  /** Sends the keys that a person types to the shell. */
   keys (text: string): void {
     if (this.#shell.keys(text)) {
       this.#commands.renew()
@@ -276,22 +249,18 @@ export class Terminal {
     this.#options.recording?.resized(size)
   }
 
-  /**
-   * Runs a command in the shell as soon as the shell's input line is empty.
-   * @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED if the command is not allowed to begin in the shell's
-   * folder
-   */
+  /** @throws ExecutorError when nothing was run: TERMINAL_BUSY, TERMINAL_GONE, TERMINAL_MOVED */
   async run (text: string, options: ShellRunOptions): Promise<ShellRan> {
     refuseInvalid(text)
     return await this.#commands.run(text, options)
   }
 
-  /** Sets the reason that the reader will be told when the terminal is ended. Only the first reason counts. */
+  /** Only the first reason counts. */
   endsFor (reason: string): void {
     this.#ending ??= reason
   }
 
-  /** Ends the shell and all that runs in it. @param reason told to the reader @returns whether it is confirmed that no process of the shell runs any more */
+  /** @returns whether it is confirmed that no process of the shell runs any more */
   async end (reason: string): Promise<boolean> {
     this.endsFor(reason)
     this.#isEnded = true
@@ -300,9 +269,9 @@ export class Terminal {
     return isConfirmed
   }
 
-  /** Types the setup line, which makes the shell's prompts report its state. @throws ExecutorError */
+  /** @throws ExecutorError */
   async #prepare (): Promise<void> {
-    // A shell prints its own prompt when it begins. The setup line is typed after that prompt.
+    // The setup line is typed after the shell's own first prompt.
     await this.#bell.rung(FIRST_OUTPUT)
     this.#pty.write(setupLine(this.#options.name))
     const until = performance.now() + FIRST_PROMPTS
@@ -331,7 +300,7 @@ export class Terminal {
         this.#isPrompting = false
         return this.#shell.shown()
       case 'prompt':
-        // The hangup of a terminal that is being ended can reach the program before it reaches the shell.
+        // The hangup of a terminal that is being ended can reach the program before the shell.
         if (this.#isEnded) return
         this.#isPrompting = true
         this.#filter.reset()
@@ -375,7 +344,6 @@ export class Terminal {
     this.#bell.ring()
   }
 
-  /** Restarts the timer that measures how long the terminal has been unused. */
   #touch (): void {
     clearTimeout(this.#idle)
     const { idle = IDLE, onIdle } = this.#options
@@ -387,7 +355,7 @@ export class Terminal {
     clearTimeout(this.#idle)
     this.#shell.close()
     const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
-    // If the service has ended the terminal, the method `end` tells the running command whether all processes of the shell have certainly ended.
+    // `end` tells the running command itself whether all processes have certainly ended.
     if (reason !== 'ended') this.#commands.shellEnded(exitCode, true)
     this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
     await this.#options.recording?.close()

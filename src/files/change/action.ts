@@ -3,27 +3,19 @@ import { isJsonObject, type Json } from '../../base/json.ts'
 import { FileRefusal } from '../workspace-files.ts'
 import { type ActionKind, MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ORDER } from './change-rules.ts'
 
-/**
- * The line ends that a change writes: `keep` leaves them as they are in the new text; `lf` makes all of them line feeds, with one at the end of
- * the file.
- */
+/** `keep` leaves line ends as they are in the new text; `lf` also puts one at the end of the file. */
 export type Eol = 'keep' | 'lf'
 
 /** An action of a change: it creates, updates or deletes the file or folder at one path. A model or a person has asked for it. */
 export interface Action {
   readonly kind: ActionKind
   readonly path: string
-  /** The new content of a file that is created or updated. */
   readonly content?: Buffer
-  /** The edits of a file's text, in place of `content`. The new content is computed from them when the file is read. */
+  /** In place of `content`, which is computed from these when the file is read. */
   readonly edits?: readonly Edit[]
 }
 
-/**
- * Reads the actions of a change of files. They were checked when the model's plan was parsed, and are checked again here, just before
- * they are written to the disk.
- * @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE
- */
+/** Checked again just before the write. @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE */
 export function parseActions (given: Json | undefined, eol: Eol): Action[] {
   if (!Array.isArray(given)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a list of actions')
   if (given.length > MAX_ACTIONS) throw new FileRefusal('ERR_TOO_MANY_ACTIONS', `expected at most ${MAX_ACTIONS} actions, got ${given.length}`)
@@ -32,7 +24,7 @@ export function parseActions (given: Json | undefined, eol: Eol): Action[] {
   return actions
 }
 
-/** Checks the total size of the new contents in a change. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
+/** @throws FileRefusal ERR_CONTENT_TOO_LARGE */
 export function refuseTooLarge (actions: readonly Action[]): void {
   const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
   if (total > MAX_TOTAL_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_TOTAL_BYTES} bytes of content in all, got ${total}`)
@@ -50,7 +42,7 @@ function parseAction (given: Json, eol: Eol): Action {
   return { kind, path, content: contentFrom(content, eol, path) }
 }
 
-/** Makes the bytes of a file from its new text. @throws FileRefusal ERR_CONTENT_TOO_LARGE, ERR_SCHEMA_VALIDATION for half of a character */
+/** @throws FileRefusal ERR_CONTENT_TOO_LARGE, ERR_SCHEMA_VALIDATION for half of a character */
 export function contentFrom (text: string, eol: Eol, path: string): Buffer {
   if (!text.isWellFormed()) throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected text for ${JSON.stringify(path)}, got half of a character`)
   const bytes = Buffer.from(withLineEnds(text, eol))
@@ -86,25 +78,23 @@ function isActionKind (kind: unknown): kind is ActionKind {
   return ORDER.some(known => known === kind)
 }
 
-/** Copies an object without its prototype, so that a name from a model, such as `constructor`, does not find an inherited member. */
+/** Without a prototype, so that a model's name, such as `constructor`, does not find an inherited member. */
 function own (given: object): { readonly [name: string]: Json } {
   return Object.assign(Object.create(null), given)
 }
 
-/** An edit of a file: a piece of its text, and the text that replaces it. */
 export interface Edit {
   readonly search: string
   readonly replace: string
 }
 
-/** The most edits of one file, and the longest `search` or `replace` of an edit, in UTF-16 units. */
+/** The lengths of `search` and `replace` are in UTF-16 units. */
 export const MAX_EDITS = 100
 export const MAX_EDIT_TEXT = 20_000
 
-/** The most line numbers that the error message names when a search text occurs more than once. */
 const MAX_NAMED = 10
 
-/** The place in a file's text where an edit applies, in UTF-16 units. */
+/** In UTF-16 units. */
 interface Match {
   readonly start: number
   readonly end: number
@@ -149,15 +139,10 @@ function onlyMatch (text: string, search: string, place: string): Match {
   )
 }
 
-/**
- * Finds the places where a text occurs in another, overlapping ones too: the first of them, and how many there are. `\n` also matches `\r\n`, unless the
- * search text has a `\r` itself. The algorithm of Knuth, Morris and Pratt never goes back in the text, so it takes linear time, where `indexOf` can
- * try a search text of 20,000 characters anew at each place.
- */
+/** Knuth, Morris and Pratt: linear time, where `indexOf` can try a search text anew at each place. `\n` also matches `\r\n`. */
 function matchesOf (text: string, wanted: string): { readonly matches: readonly Match[], readonly count: number } {
   const skipsReturns = !wanted.includes('\r')
   const borders = bordersOf(wanted)
-  // The places of the last characters, as many as are searched for.
   const places = new Int32Array(wanted.length)
   const matches: Match[] = []
   let count = 0
@@ -176,7 +161,7 @@ function matchesOf (text: string, wanted: string): { readonly matches: readonly 
 
 const [LINE_FEED, RETURN] = [0x0a, 0x0d]
 
-/** For each beginning of a text, by its length less one: the length of the longest shorter beginning with which it ends. */
+/** By its length less one: the longest shorter beginning with which each beginning ends. */
 function bordersOf (text: string): Int32Array {
   const borders = new Int32Array(text.length)
   for (let [at, length] = [1, 0]; at < text.length; at++) {
@@ -197,14 +182,14 @@ function lineAt (text: string, place: number): number {
   return text.slice(0, place).split('\n').length
 }
 
-/** The most places in a file that are compared with a search text, and the longest part that is compared at each place, in UTF-16 units. */
+/** Places compared with a search text; the part compared at each is in UTF-16 units. */
 const MAX_WINDOWS = 2000
 const MAX_COMPARED = 400
 
-/** The largest length of the closest lines in a message, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_SHOWN = 2000
 
-/** Shows the lines of a file that are most similar to `search`. The model, whose `search` was not found in the file, can then correct its edit. */
+/** The model can correct its edit by these lines. */
 function closestLines (text: string, search: string): string {
   const lines = text.split(/\r?\n/)
   const height = Math.min(search.trimEnd().split('\n').length, lines.length)
@@ -219,7 +204,6 @@ function closestLines (text: string, search: string): string {
   return `The closest lines are ${closest.line + 1} to ${closest.line + height}:\n${shown}`
 }
 
-/** The beginning of some lines, as far as it is compared. */
 function beginningAt (lines: readonly string[], first: number, height: number): string {
   let text = ''
   for (let line = first; line < first + height && text.length <= MAX_COMPARED; line++) text += `${lines[line]?.slice(0, MAX_COMPARED)}\n`

@@ -9,28 +9,20 @@ import { type Change, changedSince, parseChange, refuseOtherSteps, refuseUnshown
 import { manifest, survey } from './steps.ts'
 import { turnOf } from './undo.ts'
 
-/** The options of a change of files in a workspace (a folder that a session works on). */
 export interface ApplyOptions {
   readonly files: WorkspaceFiles
-  /** The absolute path of the folder with the workspace's journal, which records changes until and after they are done. */
   readonly journal: string
   readonly session: string
-  /**
-   * The number of the session's effect (operation of the session) that asks for the change, as `seq.n`: the number of the entry in the
-   * session's log, and of the effect in that entry. A change is carried out only once for each effect, even if it is asked for several times.
-   */
+  /** `seq.n`: the number of the entry in the session's log, and of the effect in it. A change is carried out once for each effect. */
   readonly effect: string
   readonly change: JsonObject
-  /** For an undo or a redo, the effects whose changes are taken back or made again together with this one, as `effect` names them. @default only this one */
+  /** The effects whose changes are taken back or made again together. @default only this one */
   readonly together?: readonly string[] | undefined
-  /** An abort ends the wait for other changes of the same workspace. A change that has begun is finished all the same. */
+  /** Ends the wait for other changes only: a change that has begun is finished all the same. */
   readonly signal: AbortSignal
 }
 
-/**
- * Changes files of a workspace, undoes such a change, or redoes it. All of a change is done, or nothing. When the process is killed in
- * the middle, the next process that changes the workspace finishes the change or takes it back.
- */
+/** All of a change is done, or nothing. After a kill in the middle, the next process finishes it or takes it back. */
 export async function applyChange ({ files, journal: folder, session, effect, change, together, signal }: ApplyOptions): Promise<ChangeOutcome> {
   const id = `${session}.${effect}`
   const journal = new Journal(folder)
@@ -44,17 +36,12 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
       })
     } catch (error) {
       if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
-      // Another process has taken over the lock of the workspace. That process, or the next round of this loop, finishes the change or
-      // takes it back.
+      // The process that took over the lock, or the next round, finishes the change or takes it back.
       if (!(error instanceof LockLost)) throw error
     }
   }
 }
 
-/**
- * Finishes, or takes back, the changes of a workspace that a crash has left unfinished.
- * @param journal absolute path of the folder with the workspace's journal
- */
 export async function recoverChanges (files: WorkspaceFiles, journal: string, signal: AbortSignal): Promise<void> {
   await makePrivateFolder(journal)
   await whileLocked(journal, signal, assertHeld => finishAll(new Journal(journal), files, assertHeld))
@@ -77,7 +64,7 @@ async function begin ({ files, journal, session, id, change, together, assertHel
     const contents = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))
     const outcome = await finish(begun, journal, files, assertHeld)
-    // Old journal entries are removed. If that fails, the next change removes them.
+    // If it fails, the next change removes them.
     await journal.prune(Date.now()).catch(() => {})
     return outcome
   }
@@ -93,7 +80,7 @@ async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: (
   }
 }
 
-/** Carries out a change, or the rest of it after a crash. When a step fails, all that was done is taken back. */
+/** When a step fails, all that was done is taken back. */
 async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<ChangeOutcome> {
   const work = workOf(entry, journal, files, assertHeld)
   let failure: Failure | undefined
@@ -108,7 +95,7 @@ async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, as
   return outcomeOf({ ...entry, failure })
 }
 
-/** Takes back what a failed change has done. A path that somebody else has changed meanwhile stays as it is, and the message names it. */
+/** A path that somebody else has changed meanwhile stays as it is, and the message names it. */
 async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<Failure> {
   await removeTemporary(steps, work)
   const marks = await marksOf(steps, work.files)
@@ -141,7 +128,6 @@ function workOf (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHe
   return { files, image: hash => journal.image(entry, hash), tag: sha256(entry.id).slice(0, 12), assertHeld, keepsFilled: entry.kind === 'undo' }
 }
 
-/** Yields the contents that the journal has to keep: those of files before and after a change, each with its SHA-256. */
 async function * contentsOf (steps: readonly Step[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
   yield * contents
   for (const { path, before, after } of steps) {
@@ -163,37 +149,29 @@ async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
   }
 }
 
-/** The outcome of a change for its caller. It lists only the paths that were asked for, without those that came along, such as folders on the way. */
+/** Without paths that nobody asked for, such as folders on the way. */
 function outcomeOf ({ steps, conflicts, failure }: Pick<Entry, 'steps' | 'conflicts'> & { readonly failure?: Failure | undefined }): ChangeOutcome {
   if (failure !== undefined) return failure
   const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
   return { kind: 'result', result: { applied, ...(conflicts.length > 0 ? { conflicts: conflicts.map(conflict => ({ ...conflict })) } : {}) } }
 }
 
-/** The place of a change: the files and the journal of a workspace, and the session that changes them. */
 export interface ChangePlace {
   readonly files: WorkspaceFiles
   readonly journal: Journal
   readonly session: string
 }
 
-/** The steps that a change consists of, computed for the present state of the files. */
 interface Planned {
   readonly steps: readonly Step[]
-  /** The actions that were asked for, each file with its new content; empty for an undo or a redo. */
+  /** Empty for an undo or a redo. */
   readonly actions: readonly Action[]
-  /** The paths that an undo or a redo does not restore, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
-  /** For an undo, the change to undo; for a redo, the undo that the redo takes back. */
+  /** For an undo the change; for a redo the undo that it takes back. */
   readonly of?: EndedEntry
 }
 
-/**
- * Computes the steps of a change for the present state of the files. If a person has seen the change, only the steps that were shown are
- * allowed.
- * @param together of an undo or a redo, the effects whose changes are turned round together: a conflict in one of them counts for all
- * @throws FileRefusal with the code of the problem; ERR_BASE_CHANGED when something is not as it was shown
- */
+/** If a person has seen the change, only the shown steps are allowed. @throws FileRefusal; ERR_BASE_CHANGED for what is not as shown */
 export async function planned (change: Change, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<Planned> {
   const { shown } = change
   if (change.kind !== 'do') {

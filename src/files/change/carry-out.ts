@@ -4,23 +4,19 @@ import { writeNewFile } from '../../base/durable-files.ts'
 import { errorCode, FileRefusal, type Mark, nowAt, refusalOf, sha256, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
 import { foldersOf, type Step } from './change-rules.ts'
 
-/** The most files that are read or written at the same time. */
 const SIDE_BY_SIDE = 8
 
-/** What is needed to carry out the steps of a change: the files, their new contents, the lock. */
 export interface Work {
   readonly files: WorkspaceFiles
-  /** Reads the content of a file from the journal, by its SHA-256. */
   readonly image: (sha256: string) => Promise<Buffer>
-  /** A text in the names of temporary files, so that files which a crash has left are found again. */
+  /** By the tag, temporary files that a crash has left are found again. */
   readonly tag: string
-  /** Checks that this process still holds the workspace's lock. @throws LockLost when another process has taken it over */
+  /** @throws LockLost when another process has taken the lock over */
   readonly assertHeld: () => void
-  /** What happens if somebody else has put something into a folder that a step has to remove: true leaves the folder, false is an error. */
+  /** True leaves a folder that somebody else has filled; false is an error. */
   readonly keepsFilled: boolean
 }
 
-/** The error that somebody else has changed a path while the service was changing it. */
 export class ForeignChange extends Error {
   override readonly name = 'ForeignChange'
   readonly paths: readonly string[]
@@ -31,11 +27,7 @@ export class ForeignChange extends Error {
   }
 }
 
-/**
- * Carries out the steps of a change. A step that is done already is skipped, so a repeat after a crash does no harm. First folders are
- * made and new contents written beside their files; then each file is replaced in one step. At the end all paths are checked again.
- * @throws ForeignChange when a path is neither as before nor as after its step; errors of the file system
- */
+/** A step that is done already is skipped, so a repeat after a crash does no harm. @throws ForeignChange; errors of the file system */
 export async function carryOut (steps: readonly Step[], work: Work): Promise<void> {
   const all = steps.filter(({ before, after }) => before !== after)
   const marks = await marksOf(all, work.files)
@@ -52,7 +44,7 @@ export async function carryOut (steps: readonly Step[], work: Work): Promise<voi
   if (wrong.length > 0) throw new ForeignChange(wrong.map(({ path }) => path))
 }
 
-/** The present state of the paths of steps. `undefined` for a path with something that no step can have left: a link, a pipe. */
+/** `undefined` for what no step can have left: a link, a pipe. */
 export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): Promise<Map<string, Mark | undefined>> {
   const limit = pLimit(SIDE_BY_SIDE)
   return new Map(await allOf(steps.map(({ path }) => limit(async () => {
@@ -65,7 +57,6 @@ export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): P
   }))))
 }
 
-/** Removes the temporary files that a crash has left, while the steps were carried out or taken back. */
 export async function removeTemporary (steps: readonly Step[], { files, tag }: Work): Promise<void> {
   for (const { path } of steps.filter(step => writesFile(step) || isFile(step.before))) {
     await files.within(path, spot => rm(temporaryOf(spot, tag), { force: true })).catch(() => {})
@@ -95,13 +86,12 @@ async function removeFolder ({ at }: Spot, path: string, keepsFilled: boolean): 
   }
 }
 
-/** Writes the new content of a file into a temporary file beside it, and flushes it to the disk. */
 async function stage ({ path, after, mode }: Step, { files, tag, image, assertHeld }: Work): Promise<void> {
   const bytes = await image(after as string)
   if (sha256(bytes) !== after) throw new Error(`the journal has lost the content of ${path}`)
   await files.within(path, async spot => {
     const temporary = temporaryOf(spot, tag)
-    // The new content keeps the permissions and the owner of the present file. If there is no file, it gets the permissions in the step.
+    // A present file's permissions and owner are kept.
     const stats = await lstat(spot.at).catch(() => undefined)
     const nature = stats?.isFile() === true ? { mode: stats.mode & 0o7777, uid: stats.uid, gid: stats.gid } : mode === 0 ? undefined : { mode }
     assertHeld()
@@ -110,7 +100,7 @@ async function stage ({ path, after, mode }: Step, { files, tag, image, assertHe
   })
 }
 
-/** Flushes the names in all changed folders to the disk, and then sets the permissions of new folders. Permissions come last, since they can forbid writing. */
+/** Permissions come last, since they can forbid writing. */
 async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
   const limit = pLimit(SIDE_BY_SIDE)
   const folders = new Set(steps.map(({ path }) => foldersOf(path).at(-1)))
@@ -127,7 +117,7 @@ async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
   }
 }
 
-/** The path of the temporary file for a new content. Its name is short enough for every file system, whatever the file's own name. */
+/** Short enough for every file system, whatever the file's own name. */
 function temporaryOf ({ folder, name }: Spot, tag: string): string {
   return folder.at(`.aps-${tag}-${sha256(name).slice(0, 12)}.tmp`)
 }
@@ -148,7 +138,7 @@ function isFile (mark: Mark): mark is string {
   return mark !== null && mark !== 'folder'
 }
 
-/** Waits until all of the work has ended, also when a part of it fails, so that nothing is written after the error is thrown. */
+/** Waits for all, also when a part fails, so that nothing is written after the error is thrown. */
 async function allOf<T> (work: ReadonlyArray<Promise<T>>): Promise<T[]> {
   await Promise.allSettled(work)
   return await Promise.all(work)

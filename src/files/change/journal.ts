@@ -7,29 +7,27 @@ import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
 import { errorCode, FileRefusal } from '../workspace-files.ts'
 import type { Conflict, Step } from './change-rules.ts'
 
-/** How long a change can be undone, in ms, and the largest size of a workspace's journal on the disk, in bytes. */
+/** In ms that a change can be undone, and in bytes of a workspace's journal. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_BYTES = 1024 * 1024 * 1024
 
-/** The ending of a change's folder in the journal, until the change has ended. */
 const OPEN = '.open'
 
-/** The journal's record of a change of files, written before the first file is changed. */
+/** Written before the first file is changed. */
 export interface Entry {
   readonly version: 1
-  /** The id of the change: `session.seq.n`, the id of the session and the number of its effect that asked for the change. */
+  /** `session.seq.n` */
   readonly id: string
-  /** When the change began, in ms since 1970. */
+  /** In ms since 1970. */
   readonly at: number
   readonly kind: 'do' | 'undo' | 'redo'
-  /** For an undo, the id of the change that was undone; for a redo, the id of the undo that was taken back. */
+  /** For an undo the undone change; for a redo the undo that was taken back. */
   readonly of?: string
-  /** The id of the change in whose folder the old and new contents of the files are: for an undo or a redo, the original change. */
+  /** The change in whose folder the contents are: for an undo or a redo, the original one. */
   readonly source: string
   readonly steps: readonly Step[]
-  /** The paths that the undo or redo left as they were, since somebody else had changed them. */
   readonly conflicts: readonly Conflict[]
-  /** Where the contents are in the file `images`, which is in the folder of `source`: offset and length in bytes, by SHA-256. */
+  /** By SHA-256: offset and length in bytes in the file `images` of `source`. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
 }
 
@@ -39,34 +37,21 @@ export interface Failure {
   readonly message: string
 }
 
-/** The outcome of a change: its result, or the failure after which all was taken back. */
 export type ChangeOutcome = Failure | { readonly kind: 'result', readonly result: JsonObject }
 
-/** The journal's record of a change that has ended. */
 export interface EndedEntry extends Entry {
-  /** The failure because of which all of the change was taken back, if it failed. */
   readonly failure: Failure | undefined
 }
 
-/**
- * The journal of a workspace: all that the service needs to finish changes of files after a crash, or to undo them. Each change has a
- * folder with its steps, and the contents of files before and after. This folder is on the disk before the first file of the workspace is
- * changed, and is renamed when the change has ended.
- */
+/** A change's folder is on the disk before the first file is changed, and is renamed when the change has ended. */
 export class Journal {
-  /** The absolute path of the journal's folder. */
   readonly folder: string
 
   constructor (folder: string) {
     this.folder = folder
   }
 
-  /**
-   * Records a change that is about to begin, and flushes the record to the disk.
-   * @param contents of files before and after, each with its SHA-256
-   * @param known places (as in `images` of `Entry`) of contents that need not be written, since the folder of `source` has them already
-   * @throws errors of the file system; then nothing of the record is left
-   */
+  /** Flushes the record to the disk. `known` contents are there already. @throws errors of the file system; then nothing is left */
   async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {
     const folder = this.#open(entry.id)
     try {
@@ -82,20 +67,20 @@ export class Journal {
     }
   }
 
-  /** Marks a change as ended: it will not be recovered after a crash any more. Success needs no space on the disk, only the renaming of a folder. */
+  /** Success needs no space on the disk, only the renaming of a folder. */
   async end (entry: Entry, failure: Failure | undefined): Promise<void> {
     const folder = this.#open(entry.id)
     try {
       if (failure !== undefined) await writeWhole(folder, 'failure.json', JSON.stringify(failure))
     } catch {
-      // The failure could not be written. The record is removed, so that a repeated request begins the change anew.
+      // The failure could not be written: without the record, a repeated request begins the change anew.
       return await rm(folder, { recursive: true, force: true })
     }
     await rename(folder, join(this.folder, entry.id))
     await syncFolder(this.folder)
   }
 
-  /** The changes that a crash has left unfinished, the oldest first. Records that were not complete are removed, since no file was changed yet. */
+  /** The oldest first. Incomplete records are removed, since no file was changed yet. */
   async unfinished (): Promise<Entry[]> {
     const entries: Entry[] = []
     for (const name of await this.#names()) {
@@ -107,20 +92,19 @@ export class Journal {
     return entries.sort((a, b) => a.at - b.at)
   }
 
-  /** Reads the record of a change that has ended, by its id; `undefined` when there is none. */
   async ended (id: string): Promise<EndedEntry | undefined> {
     const [entry, failure] = await Promise.all([readJson<Entry>(join(this.folder, id, 'entry.json')), readJson<Failure>(join(this.folder, id, 'failure.json'))])
     return entry && { ...entry, failure }
   }
 
-  /** The successful changes of a session, the oldest first. */
+  /** The oldest first. */
   async endedOf (session: string): Promise<EndedEntry[]> {
     const ids = (await this.#names()).filter(name => name.startsWith(`${session}.`) && !name.endsWith(OPEN))
     const entries = await Promise.all(ids.map(id => this.ended(id)))
     return entries.filter(entry => entry !== undefined).filter(({ failure }) => failure === undefined).sort((a, b) => compareIds(a.id, b.id))
   }
 
-  /** Reads the content of a file before or after a change, by its SHA-256. @throws Error when the journal no longer has it */
+  /** @throws Error when the journal no longer has it */
   async image ({ source, images }: Entry, sha256: string): Promise<Buffer> {
     const [start, length] = Object.hasOwn(images, sha256) ? images[sha256] as readonly [number, number] : [0, -1]
     if (length < 0) throw new Error('the journal does not have a content that it needs')
@@ -135,13 +119,12 @@ export class Journal {
     }
   }
 
-  /** Reads a content that a file had before or after any change of a session; `undefined` when the journal does not have it. */
   async contentOf (session: string, sha256: string): Promise<Buffer | undefined> {
     const entry = (await this.endedOf(session)).find(({ images }) => Object.hasOwn(images, sha256))
     return entry === undefined ? undefined : await this.image(entry, sha256).catch(() => undefined)
   }
 
-  /** Removes old records, and the oldest ones while the journal is too large. Their changes can no longer be undone. */
+  /** Changes whose records are removed can no longer be undone. */
   async prune (now: number): Promise<void> {
     const names = (await this.#names()).filter(name => !name.endsWith(OPEN) && name.includes('.'))
     const known = (await Promise.all(names.map(async name => {
@@ -206,27 +189,21 @@ async function readJson<T> (path: string): Promise<T | undefined> {
   }
 }
 
-/** Compares the ids of two changes of a session by their numbers, which are in the order of time. */
+/** The numbers are in the order of time. */
 function compareIds (a: string, b: string): number {
   const [aNumbers, bNumbers] = [a, b].map(id => id.split('.').slice(-2).map(Number)) as [number[], number[]]
   return (aNumbers[0] ?? 0) - (bNumbers[0] ?? 0) || (aNumbers[1] ?? 0) - (bNumbers[1] ?? 0)
 }
 
-/** The interval at which waiting processes try again, in ms. */
+/** In ms. */
 const LOOK_MS = 50
 
-/** The error that another process has taken over the lock of a workspace, for example after a long sleep of this process. */
+/** Such as after a long sleep of this process. */
 export class LockLost extends Error {
   override readonly name = 'LockLost'
 }
 
-/**
- * Runs `use` while no other call of `whileLocked`, in this process or another, changes files of the workspace.
- * @param folder the folder of the workspace's journal
- * @param use gets a function that throws LockLost when the lock was lost, and has to call it before each step
- * @param signal ends the wait for the lock by an abort
- * @throws FileRefusal WORKSPACE_BUSY when the signal has ended the wait
- */
+/** Excludes calls in other processes too. `use` has to call its check before each step (LockLost). @throws FileRefusal WORKSPACE_BUSY on abort */
 export async function whileLocked<T> (folder: string, signal: AbortSignal, use: (assertHeld: () => void) => Promise<T>): Promise<T> {
   const lock = await waitFor(folder, signal)
   try {

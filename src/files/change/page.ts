@@ -4,11 +4,10 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import { type Mark, sha256 } from '../workspace-files.ts'
 import type { ActionKind } from './change-rules.ts'
 
-/** The most files on a page of a change, and the total length of their diffs at which the page ends, in UTF-16 units. */
+/** The diffs' total length is in UTF-16 units. */
 export const MAX_FILES = 500
 const MAX_DIFFS = 120_000
 
-/** A path that a change touches, with its state before and after. */
 export interface Touched {
   readonly kind: ActionKind
   readonly path: string
@@ -16,18 +15,16 @@ export interface Touched {
   readonly after: Mark
 }
 
-/** A path that a change touches, as a person is shown it. */
 export interface ShownFile extends Touched {
-  /** The size of the new file or, for a deletion, of the old one, in bytes; 0 for a folder. */
+  /** In bytes, of the old file for a deletion; 0 for a folder. */
   readonly bytes: number
   readonly diff: string
-  /** Whether the diff does not show everything, so that both texts have to be looked at. */
   readonly isCut?: true
-  /** Whether the old or new content is no longer kept, so that there is no diff. */
+  /** A content is no longer kept, so that there is no diff. */
   readonly isOutdated?: true
 }
 
-/** The paths that changes have changed together, the oldest change first: each with its state before the first of them and after the last. */
+/** The oldest change first: states before the first of them and after the last. */
 export function changedBy (changes: ReadonlyArray<{ readonly steps: readonly Touched[] }>): Touched[] {
   const all = new Map<string, Touched>()
   for (const { kind, path, before: own, after } of changes.flatMap(({ steps }) => steps)) {
@@ -39,21 +36,15 @@ export function changedBy (changes: ReadonlyArray<{ readonly steps: readonly Tou
   return [...all.values()].filter(({ before, after }) => before !== after)
 }
 
-/** A page of the paths that a change touches. */
 export interface Page {
   readonly files: readonly ShownFile[]
-  /** The number of paths after this page. */
   readonly more: number
 }
 
-/** Reads the content of a file before or after a change, by its SHA-256; `undefined` when it is no longer kept. */
+/** `undefined` when the content is no longer kept. */
 export type ContentOf = (path: string, sha256: string) => Promise<Buffer | undefined>
 
-/**
- * Makes a page of the paths that a change touches, with their diffs.
- * @param after number of paths before the page
- * @param limit largest number of paths; a page can have fewer, since the total length of its diffs is limited too
- */
+/** A page can have fewer paths than `limit`, since the total length of its diffs is limited too. */
 export async function pageOf (touched: readonly Touched[], contentOf: ContentOf, after = 0, limit = MAX_FILES): Promise<Page> {
   const files: ShownFile[] = []
   const slices = createSlices()
@@ -84,26 +75,19 @@ function differenceOf (path: string, old: Buffer | null, young: Buffer | null): 
   return diffOf(path, old?.toString(), young?.toString())
 }
 
-/** The limits of a comparison, in differing lines and in ms, and the largest length of a shown diff, in UTF-16 units. */
+/** In differing lines, in ms, and a shown diff in UTF-16 units. */
 const MAX_EDITS = 2000
 const TIMEOUT_MS = 15
 const MAX_DIFF = 20_000
 
-/** The name in a diff for a file that does not exist. */
 const NOTHING = '/dev/null'
 
-/** A diff as it is shown to a person. */
 interface ShownDiff {
   readonly diff: string
-  /** Whether the diff was cut, or left out because too much differs. */
   readonly isCut: boolean
 }
 
-/**
- * Makes the unified diff of a file. A long diff is cut, with a mark. When too many lines differ, the diff only says how many lines both texts have.
- * @param before the old text; `undefined` for a new file
- * @param after the new text; `undefined` for a deleted file
- */
+/** A long diff is cut, with a mark. `before` is `undefined` for a new file, `after` for a deleted one. */
 function diffOf (path: string, before: string | undefined, after: string | undefined): ShownDiff {
   const names = [before === undefined ? NOTHING : `a/${path}`, after === undefined ? NOTHING : `b/${path}`] as const
   if (before === undefined || after === undefined) return cut(wholeFile(names, before ?? after ?? '', before === undefined ? '+' : '-'))
@@ -117,7 +101,6 @@ function diffOf (path: string, before: string | undefined, after: string | undef
   return { diff: `--- ${names[0]}\n+++ ${names[1]}\n(${countLines(before)} lines become ${countLines(after)}; too many differ to be shown)\n`, isCut: true }
 }
 
-/** Makes the diff of a file that is created or deleted, which needs no comparison. */
 function wholeFile ([from, to]: readonly [string, string], text: string, sign: '+' | '-'): string {
   const count = countLines(text)
   const range = count === 0 ? '0,0' : `1,${count}`

@@ -7,12 +7,7 @@ import { baseOf, type Bases, type Wanted } from './steps.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
 
-/**
- * Gives each action that writes a file its new content, which is made from the present file: edits are applied to it, and a new text gets its byte
- * order mark and its line ends. A file that has changed since it was read gets no such content here; `manifest` then refuses the action, as it
- * refuses every update of a changed file.
- * @throws FileRefusal ERR_EDIT_NOT_FOUND, ERR_EDIT_AMBIGUOUS, ERR_EDIT_OVERLAP, ERR_CONTENT_TOO_LARGE, and for a path that is not allowed or no text
- */
+/** A file that has changed since it was read gets no content here; `manifest` then refuses the action. @throws FileRefusal */
 export async function withContents ({ actions, bases, eol }: Extract<Change, { kind: 'do' }>, files: WorkspaceFiles): Promise<Action[]> {
   const whole = await Promise.all(actions.map(async ({ edits, ...action }): Promise<Action> => {
     if (action.kind !== 'UPDATE_FILE') return action
@@ -29,7 +24,7 @@ export async function withContents ({ actions, bases, eol }: Extract<Change, { k
   return whole
 }
 
-/** A new text with the byte order mark and the line ends of the text that it replaces: models write neither. */
+/** Models write neither a byte order mark nor line ends. */
 function asBefore (text: string, before: string, eol: 'keep' | 'lf'): string {
   const marked = before.startsWith(BYTE_ORDER_MARK) && !text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK + text : text
   const hasCarriageReturns = before.includes('\r\n') && !/(?<!\r)\n/.test(before)
@@ -49,22 +44,14 @@ function noText (path: string, code: 'FORBIDDEN_PATH' | 'ERR_EDIT_NOT_FOUND'): F
   return new FileRefusal(code, `${JSON.stringify(path)} is no UTF-8 text, so a change of its text would destroy the bytes of other characters`)
 }
 
-/**
- * A change of files in a workspace: actions to do, or an undo or redo of earlier changes. `shown` is the state of each path when the change
- * was shown to the person who agreed to it; the change is only done if the paths are still in this state. `shown` is `undefined` for a change
- * to which nobody had to agree.
- */
+/** `shown` is the state of the paths to which a person agreed, and has to hold still; `undefined` if nobody had to agree. */
 export type Change = { readonly shown: Shown | undefined } & (
   | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
-  /**
-   * An undo or a redo of the session's changes.
-   * @param paths only these paths, and all that is below them, are restored; `undefined` for all
-   * @param of the number (`seq.n`) of the session's effect whose change is to be undone; without it, the latest change is undone
-   */
+  /** `paths`: only these and what is below them, else all. `of`: the effect (`seq.n`) to undo, else the latest. */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )
 
-/** Reads a change of files. @throws FileRefusal with the code of the problem */
+/** @throws FileRefusal with the code of the problem */
 export function parseChange (given: JsonObject): Change {
   const wish = member(given, 'do')
   if (wish !== undefined) {
@@ -100,18 +87,16 @@ function own (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
-/** The state of each path when a change was shown to a person. The person's consent is valid only for this state. */
+/** A person's consent is valid only for this state. */
 type Shown = ReadonlyMap<string, Mark>
 
-/** The largest number of paths that a refusal names. */
 const MAX_NAMED = 20
 
-/** The list that a person is shown of a change: each path that it touches, with its state before and after. */
 export function shownOf (steps: readonly Step[]): JsonObject[] {
   return steps.filter(({ before, after }) => before !== after).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
 }
 
-/** Reads a list that `shownOf` has made. @throws FileRefusal ERR_SCHEMA_VALIDATION */
+/** @throws FileRefusal ERR_SCHEMA_VALIDATION */
 function parseShown (given: Json): Shown {
   if (!Array.isArray(given)) throw unreadable()
   return new Map(given.map((each: Json) => {
@@ -121,29 +106,22 @@ function parseShown (given: Json): Shown {
   }))
 }
 
-/**
- * Refuses a change when something differs from what a person was shown: a path that it touches, a folder on the way, or an entry of a
- * folder to delete.
- * @throws FileRefusal ERR_BASE_CHANGED with the paths
- */
+/** @throws FileRefusal ERR_BASE_CHANGED with the paths that differ from what a person was shown */
 export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
   const ways = new Set(actions.flatMap(({ path }) => foldersOf(path)))
-  // The shown list leaves out a path that an action does not alter, so the expected state of this path comes from the action.
+  // The shown list leaves out a path that an action does not alter, so its expected state comes from the action.
   const kept = new Map(actions.map(({ kind, path, content }) => [path, kind === 'CREATE_DIR' ? 'folder' : content === undefined ? null : sha256(content)]))
   const expected = (path: string): Mark => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
 }
 
-/** Refuses an undo or a redo whose steps differ from those that a person was shown. @throws FileRefusal ERR_BASE_CHANGED with the paths */
+/** @throws FileRefusal ERR_BASE_CHANGED with the paths */
 export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
   const now = new Map(steps.filter(({ before, after }) => before !== after).map(({ path, before }) => [path, before]))
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
 }
 
-/**
- * Converts an error of a change that was shown to a person into ERR_BASE_CHANGED. The change was possible when it was shown, so something
- * has changed since.
- */
+/** The change was possible when it was shown, so something has changed since. */
 export function changedSince (error: unknown): unknown {
   return error instanceof FileRefusal && error.code !== 'ERR_BASE_CHANGED'
     ? new FileRefusal('ERR_BASE_CHANGED', `it has changed since it was shown: ${error.message}; nothing was written`)

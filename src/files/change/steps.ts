@@ -5,13 +5,10 @@ import { ABSENT, FileRefusal, type Now, sha256, type WorkspaceFiles } from '../w
 import type { Action } from './action.ts'
 import { conflictAmong, foldersOf, isAtOrBelow, ORDER, type Step } from './change-rules.ts'
 
-/** The SHA-256 that files had when a model read them, by path. A file that has changed since is not overwritten. */
+/** A file that has changed since is not overwritten. */
 export type Bases = Readonly<Record<string, string>>
 
-/**
- * Reads the present state of all paths that the actions of a change concern.
- * @throws FileRefusal for a path that is not allowed, and for what could not be restored later: links, pipes, large files
- */
+/** @throws FileRefusal for a path that is not allowed, and for what could not be restored: links, pipes, large files */
 export async function survey (files: WorkspaceFiles, actions: readonly Action[], bases: Bases | undefined): Promise<Wanted> {
   const now = new Map<string, Now>()
   async function look (path: string): Promise<Now> {
@@ -24,7 +21,7 @@ export async function survey (files: WorkspaceFiles, actions: readonly Action[],
     const path = await files.resolve(action.path)
     const base = bases && baseOf(bases, action.path, path)
     placed.push({ ...action, path, base })
-    // Nothing exists below a folder that is missing, or below a file.
+    // Nothing exists below a missing folder, or below a file.
     const isReached = await everyOf(foldersOf(path), async folder => (await look(folder)).mark === 'folder')
     if (!isReached) continue
     const { mark } = await look(path)
@@ -55,14 +52,13 @@ async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: st
   }
 }
 
-/** The SHA-256 that a file had when it was read. @param named the path as the model wrote it @param path the same path with all links resolved */
 export function baseOf (bases: Bases, named: string, path: string): string | undefined {
   const normal = normalisePath(named)
   const name = [named, 'path' in normal ? normal.path : named, path].find(each => Object.hasOwn(bases, each))
   return name === undefined ? undefined : bases[name]
 }
 
-/** Whether the file system takes `A` and `a` for the same name. To find out, the folder is looked up by its name in capital or small letters. */
+/** The folder is looked up by its name in capital or small letters. */
 async function foldsCase (root: string): Promise<boolean> {
   const name = basename(root)
   const other = name === name.toUpperCase() ? name.toLowerCase() : name.toUpperCase()
@@ -76,37 +72,27 @@ async function everyOf<T> (items: readonly T[], test: (item: T) => Promise<boole
   return true
 }
 
-/** The most files and folders in a folder that a change deletes, and their largest total size, in bytes. */
+/** The total size is in bytes. */
 const MAX_DELETED_FILES = 10_000
 const MAX_DELETED_BYTES = 100 * 1024 * 1024
 
-/** An action of a change (create, update or delete), in whose path all symbolic links are resolved. */
 interface PlacedAction extends Action {
-  /** The SHA-256 that the file had when the model read it; `undefined` when it was not read. */
+  /** `undefined` when the model has not read the file. */
   readonly base: string | undefined
 }
 
-/** The input of `manifest`: the actions, and all that it needs to know about the disk, so that it reads nothing itself. */
+/** All that `manifest` needs to know about the disk, so that it reads nothing itself. */
 export interface Wanted {
   readonly actions: readonly PlacedAction[]
-  /**
-   * The present state of each action's path, of the folders on the way to it, and of all that is in a folder to delete. A path without an
-   * entry does not exist.
-   */
+  /** With the folders on the way, and what is in a folder to delete. A path without an entry does not exist. */
   readonly now: ReadonlyMap<string, Now>
   /** Whether the file system takes `A` and `a` for the same name. */
   readonly foldsCase: boolean
-  /** Whether the update of a file is refused when the model has not read the file. */
   readonly needsBases: boolean
-  /** The rule by which the names of a file and of its folders decide whether the change is allowed to write or delete the file. */
   readonly whitelist: Whitelist
 }
 
-/**
- * Computes the steps of a change, in this order: make folders, write files, delete files, delete folders from the inside out. Each path
- * has at most one step.
- * @throws FileRefusal with the code of the problem; the caller must then do nothing of the change
- */
+/** Folders are made first, and deleted last, from the inside out. Each path has at most one step. @throws FileRefusal; nothing is done then */
 export function manifest (wanted: Wanted): Step[] {
   const steps = new Map<string, Step>()
   refuseConflicts(wanted)
@@ -114,7 +100,7 @@ export function manifest (wanted: Wanted): Step[] {
     refuseForbidden(action.path, action.kind.endsWith('_FILE'), wanted)
     for (const step of stepsOf(action, wanted)) if (step.isAsked || !steps.has(step.path)) steps.set(step.path, step)
   }
-  // Deletions of folders come last, the innermost folder first, so that each is empty by then.
+  // The innermost folder goes first, so that each is empty by then.
   const all = [...steps.values()]
   const rank = (step: Step): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
   const deepFirst = (a: Step, b: Step): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
@@ -149,7 +135,6 @@ function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
   }
 }
 
-/** The steps that create missing folders on the way to a new file or folder. */
 function foldersBefore (path: string, { now }: Wanted): Step[] {
   return foldersOf(path).flatMap(folder => {
     const { mark } = now.get(folder) ?? ABSENT
@@ -158,7 +143,7 @@ function foldersBefore (path: string, { now }: Wanted): Step[] {
   })
 }
 
-/** The steps that delete all that is in a folder. @throws FileRefusal when it holds too much, or one entry that the change is not allowed to delete */
+/** @throws FileRefusal for too much, or one entry that may not be deleted */
 function contentOf (folder: string, wanted: Wanted): Step[] {
   const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
   const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)
@@ -181,7 +166,6 @@ function refuseConflicts ({ actions, foldsCase }: Wanted): void {
   throw new FileRefusal('ERR_ACTION_CONFLICT', `${one.kind} of ${quote(one.path)} and ${other.kind} of ${quote(other.path)} exclude each other`)
 }
 
-/** A path in the form in which the file system compares it. */
 function nameOf (path: string, foldsCase: boolean): string {
   const name = path.normalize('NFC')
   return foldsCase ? name.toUpperCase().toLowerCase().normalize('NFC') : name

@@ -3,28 +3,18 @@ import { marksOf } from './carry-out.ts'
 import { type Conflict, conflictOf, foldersOf, isAtOrBelow, reversed, type Step } from './change-rules.ts'
 import { type EndedEntry } from './journal.ts'
 
-/** The steps that undo a change, or that redo a change by taking back its undo. `of` is the change or the undo. */
 export interface Reversal {
   readonly of: EndedEntry
   readonly steps: readonly Step[]
-  /** The paths that are not as the change has left them, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
-/** The result that an undo or a redo would have now. */
 export interface DryTurn {
-  /** The paths that would be restored. */
   readonly files: ReadonlyArray<Pick<Step, 'kind' | 'path'>>
-  /** The paths that would not be restored, since somebody else has changed them. */
   readonly conflicts: readonly Conflict[]
 }
 
-/**
- * Computes which files an undo or a redo of several changes would change, one change after the other, without writing. A path with a conflict
- * in any of the changes would not be restored.
- * @param entries changes of the session, the oldest first
- * @param paths only these paths, and what is below them. @default all
- */
+/** Writes nothing. A path with a conflict in any of the changes would not be restored. `entries`: the oldest first. */
 export async function dryTurn (
   kind: 'undo' | 'redo',
   entries: readonly EndedEntry[],
@@ -45,17 +35,16 @@ export async function dryTurn (
   return { files: restored.map(({ kind, path }) => ({ kind, path })), conflicts: [...conflicts.values()] }
 }
 
-/** Which change is turned round, and how much of it. */
 interface Asked {
-  /** Only these paths, and what is below them. Without paths all is turned round, or nothing if there is a conflict. */
+  /** With what is below them. Without paths all is turned round, or nothing if there is a conflict. */
   readonly paths: readonly string[] | undefined
-  /** The id of the only change that is to be undone. @default the latest one */
+  /** @default the latest change */
   readonly of: string | undefined
-  /** The ids of the changes that are turned round one after the other with this one: a conflict in one of them counts for all. */
+  /** A conflict in one of these counts for all. */
   readonly together: readonly string[]
 }
 
-/** Finds what an undo or a redo has to do next. @param entries changes of the session, the oldest first @throws FileRefusal NOTHING_TO_UNDO, NOTHING_TO_REDO */
+/** `entries`: the oldest first. @throws FileRefusal NOTHING_TO_UNDO, NOTHING_TO_REDO */
 export async function turnOf (
   kind: 'undo' | 'redo',
   entries: readonly EndedEntry[],
@@ -71,39 +60,31 @@ export async function turnOf (
   return { of: turn.of, steps: turn.steps.filter(({ path }) => !isIn(stuck, path)), conflicts }
 }
 
-/** Of the changes of a session those with the given ids, with their undos and redos. */
 export function entriesOf (entries: readonly EndedEntry[], ids: readonly string[]): EndedEntry[] {
   return entries.filter(({ id, kind, of = '' }) => kind === 'redo' || ids.includes(kind === 'do' ? id : of))
 }
 
-/**
- * Finds the change to undo next: the latest change that was not undone. A change that was partly undone counts only if a part of it can still
- * be undone.
- * @param entries changes of the session, the oldest first
- * @param paths only these paths, and what is below them, are undone; without them all is undone, or nothing if there is a conflict
- * @param only id of the only change that the caller wants undone
- * @throws FileRefusal NOTHING_TO_UNDO
- */
+/** A partly undone change counts only if a part of it can still be undone. @throws FileRefusal NOTHING_TO_UNDO */
 async function undoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles, only?: string): Promise<Reversal> {
   for (const { entry, steps, isWhole } of inForce(entries)) {
     if (only !== undefined && entry.id !== only) continue
     const reversal = await reversalOf(entry, steps, paths, files)
     if (isWhole || reversal.steps.some(({ path }) => !isIn(reversal.conflicts, path))) return chosen(reversal, paths)
   }
-  // A change that came to nothing, as when a file is written again as it is, is taken back by doing nothing.
+  // A change that came to nothing, as when a file is written as it is, is taken back by doing nothing.
   const empty = entries.find(({ id, kind, steps }) => id === only && kind === 'do' && steps.every(({ before, after }) => before === after))
   if (empty !== undefined) return { of: empty, steps: [], conflicts: [] }
   throw new FileRefusal('NOTHING_TO_UNDO', 'the session has changed no file that could be put back')
 }
 
-/** Finds the undo to take back: the session's latest undo that was not redone, if no change of files came after it. @throws FileRefusal NOTHING_TO_REDO */
+/** Only if no change of files came after the undo. @throws FileRefusal NOTHING_TO_REDO */
 async function redoOf (entries: readonly EndedEntry[], paths: readonly string[] | undefined, files: WorkspaceFiles): Promise<Reversal> {
   const last = undoneIn(entries).at(-1)
   if (last === undefined) throw new FileRefusal('NOTHING_TO_REDO', 'the session has taken nothing back since it changed files last')
   return chosen(await reversalOf(last, last.steps, paths, files), paths)
 }
 
-/** The undos that were made after the last change of files and not redone since, the latest one last. These can be redone. */
+/** The latest one last. */
 function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
   const undone: EndedEntry[] = []
   for (const entry of entries) {
@@ -114,7 +95,7 @@ function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
   return undone
 }
 
-/** The changes that were not undone, or only partly, the newest first. Each comes with the steps of it that are not undone. */
+/** The newest first, each with its steps that are not undone. */
 function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()
@@ -131,10 +112,7 @@ function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: Ended
   })
 }
 
-/**
- * Computes the steps that undo or redo a change, and the conflicts.
- * @param left the states in which earlier steps will have left their paths; every other path is as it is on the disk
- */
+/** `left`: the states in which earlier steps will have left paths; the others are as on the disk. */
 async function reversalOf (
   of: EndedEntry,
   from: readonly Step[],
@@ -147,13 +125,13 @@ async function reversalOf (
   const wanted = paths === undefined ? all : all.filter(({ path }) => named.some(name => isAtOrBelow(path, name)))
   const marks = new Map([...await marksOf(all, files), ...left])
   const changed = wanted.filter(({ path, before }) => marks.get(path) !== before).map(({ path, before }) => conflictOf(path, before, marks.get(path)))
-  // A restored file needs the folders on the way to it, even if the caller has not named them.
+  // A restored file needs the folders on the way, even if the caller has not named them.
   const needed = new Set(wanted.flatMap(({ path }) => foldersOf(path)))
   const steps = all.filter(step => wanted.includes(step) || (needed.has(step.path) && step.after === 'folder' && marks.get(step.path) === null))
   return { of, steps, conflicts: [...changed, ...await filledFolders(steps.filter(({ path }) => !isIn(changed, path)), files, left)] }
 }
 
-/** The conflicts of folders that cannot be removed, since they contain more than the change removes. @param steps the innermost folder first */
+/** `steps`: the innermost folder first. */
 async function filledFolders (steps: readonly Step[], files: WorkspaceFiles, left: ReadonlyMap<string, Mark>): Promise<Conflict[]> {
   const ways = [...left].map(([path, mark]) => ({ path, after: mark }))
   const going = new Set([...ways, ...steps].filter(({ after }) => after === null).map(({ path }) => path))
@@ -168,10 +146,7 @@ async function filledFolders (steps: readonly Step[], files: WorkspaceFiles, lef
   return filled
 }
 
-/**
- * Leaves out the steps with conflicts. When the caller names no paths, one conflict prevents all steps, with an exception: a folder that an undo
- * cannot remove, since it is not empty, just stays.
- */
+/** Without paths one conflict prevents all steps, but a folder that an undo finds filled just stays. */
 function chosen ({ of, steps, conflicts }: Reversal, paths: readonly string[] | undefined): Reversal {
   const stays = conflicts.some(({ reason }) => reason !== 'filled' || of.kind !== 'do')
   if (paths === undefined && stays) return { of, steps: [], conflicts }

@@ -11,7 +11,6 @@ const TurnError = Type.Object({
   message: Type.String()
 })
 
-/** The schema of the result of one turn of a dialogue: what the user reads, and the agent's answer. */
 const TurnReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   stdout: Type.Array(Type.String(), { description: 'What the user reads, line by line' }),
@@ -25,7 +24,6 @@ const TurnReply = Type.Object({
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
-/** Describes for the reply the result of one turn of a dialogue with an agent. */
 function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
   const { answer = null, value, finishReason, error = null } = (result ?? {}) as JsonObject
   return {
@@ -42,7 +40,6 @@ function describeTurn ({ children, session: { id, status, engine: { view: { stat
   }
 }
 
-/** The routes of dialogues with agents. Each request is one turn: what the user says, and the agent's answer. */
 export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<Service, 'door' | 'sessionKinds'>): void {
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY', 'TOO_MANY_STREAMS'] },

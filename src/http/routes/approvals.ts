@@ -25,7 +25,6 @@ const OneApproval = Type.Object({ ...ApprovalView.properties, decided: Type.Opti
 
 const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
 
-/** The routes of approvals: actions of sessions that a person must allow first. */
 export function approvalRoutes (app: App, approvals: Approvals): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },

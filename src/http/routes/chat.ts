@@ -19,7 +19,6 @@ const ChatQuery = Type.Object({
   tools: Type.Optional(oneOf(['live'], { description: 'Tools are called; render the prompt to have them recorded or stubbed' }))
 })
 
-/** The members of a chat that do not go to the model as they are. */
 const OWN: ReadonlySet<string> = new Set(['variables', 'args', 'messages'])
 
 const PATHS = [
@@ -27,7 +26,6 @@ const PATHS = [
   { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (same as /api/chat/prompts/{id})', tag: 'Other paths' }
 ]
 
-/** The routes that render a prompt with variables and give a model's answer to it. */
 export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
   for (const { url, operationId, summary, tag } of PATHS) {
     app.post(url, {

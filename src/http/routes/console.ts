@@ -9,28 +9,20 @@ import { routeNotFound } from '../../base/errors.ts'
 import type { App } from '../app.ts'
 import { pathOf } from '../error-replies.ts'
 
-/** The folder of the built console (the web page at `/console/`), found from the package's folder, wherever this module runs from. */
+/** Found from the package's folder, wherever this module runs from. */
 const CONSOLE_FOLDER = join(packageFolder(fileURLToPath(import.meta.url)), 'dist', 'console')
 
-/**
- * The mark in the page's HTML that is replaced by the nonce, a random text for each request. The browser uses a style element only if it
- * carries the nonce.
- */
+/** Replaced by a random nonce for each request; the browser uses a style element only if it carries the nonce. */
 const PLACE_OF_NONCE = /%NONCE%/g
 
 let page: Promise<string> | undefined
 
-/** The console's page for one request. Its headers forbid the page everything that it does not need. */
 interface ConsolePage {
   readonly html: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-/**
- * Makes the console's page for one request. The file of the page is read at the first request, because most services are used by programs
- * only and never show the console.
- * @throws Error of reading the file, when the console was not built
- */
+/** Read at the first request: most services never show the console. @throws Error when the console was not built */
 async function makeConsolePage (): Promise<ConsolePage> {
   page ??= readFile(join(CONSOLE_FOLDER, 'index.html'), 'utf8').catch((error: unknown) => {
     page = undefined
@@ -40,7 +32,7 @@ async function makeConsolePage (): Promise<ConsolePage> {
   return { html: (await page).replace(PLACE_OF_NONCE, nonce), headers: headersWith(nonce) }
 }
 
-/** The headers of the page. The nonce allows the style element that the text editor adds to the page: https://www.w3.org/TR/CSP3/#security-nonces */
+/** The nonce allows the style element of the text editor: https://www.w3.org/TR/CSP3/#security-nonces */
 function headersWith (nonce: string): ConsolePage['headers'] {
   return {
     'content-type': 'text/html; charset=utf-8',
@@ -52,17 +44,12 @@ function headersWith (nonce: string): ConsolePage['headers'] {
   }
 }
 
-/** The nearest folder above a path that has a `package.json`. */
 function packageFolder (path: string): string {
   const folder = dirname(path)
   return existsSync(join(folder, 'package.json')) || folder === path ? folder : packageFolder(folder)
 }
 
-/**
- * The routes of the console: one page for every address below `/console/`, with its scripts and styles, whose names contain a hash of their
- * content. `GET /` redirects browsers to the console, and so does `/examples/term.html`, the address of an earlier page for trying skills.
- * The page calls the API as any client does, with a token of its user.
- */
+/** One page for every address below `/console/`; it calls the API as any client does, with its user's token. */
 export function consoleRoutes (app: App): void {
   app.register(serveFiles, {
     root: join(CONSOLE_FOLDER, 'assets'),
@@ -80,8 +67,7 @@ export function consoleRoutes (app: App): void {
   app.get('/', options, (request, reply) => wantsPage(request) ? reply.redirect('/console/') : refuse(request))
   app.get('/console', options, (_request, reply) => reply.redirect('/console/'))
   app.get('/console/*', options, showPage)
-  // The part after `#` in the old address names a session. Browsers keep that part when they follow the redirect:
-  // https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
+  // Browsers keep the old address's `#session`: https://www.rfc-editor.org/rfc/rfc9110#section-10.2.2
   app.get('/examples/term.html', options, (_request, reply) => reply.redirect('/console/sessions/new?of=skills/', 308))
 }
 
@@ -90,7 +76,6 @@ async function showPage (request: FastifyRequest, reply: FastifyReply): Promise<
   return await reply.headers(page.headers).send(page.html)
 }
 
-/** Whether a client accepts HTML, as browsers do. Other programs get 404 at `/`. */
 function wantsPage ({ headers: { accept } }: FastifyRequest): boolean {
   return accept?.includes('text/html') === true
 }

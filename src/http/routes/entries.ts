@@ -35,7 +35,6 @@ const kinds: ReadonlyArray<{ used: Used, missing: ErrorCode, params: typeof Prom
   { used: 'prompts', missing: 'PROMPT_NOT_FOUND', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
 ]
 
-/** The routes that list the prompts which use an entry: a shared variable, a tool or a prompt. */
 export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
   for (const { used, missing, params, operationId, summary } of kinds) {
     app.get(`/api/${used}/:id/used-by`, {
@@ -49,19 +48,18 @@ export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers })
   }
 }
 
-/** The names that the API uses for one kind of entries, such as prompts or tools. */
 export interface KindRoute {
   readonly kind: Kind
-  /** The path segment of the kind: `prompts` in `/api/prompts/{id}`. */
+  /** `prompts` in `/api/prompts/{id}`. */
   readonly path: string
-  /** The path segment after the id, such as `tests` in `/api/prompts/{id}/tests`; `undefined` when the path ends with the id. */
+  /** `tests` in `/api/prompts/{id}/tests`. */
   readonly below?: string
-  /** The name of the kind in the ids of the API's operations: `Prompt` in `getPrompt`. */
+  /** `Prompt` in `getPrompt`. */
   readonly name: string
   readonly body: TSchema
-  /** The field of a lint request's body that holds the entry to check; left out for kinds that cannot be linted. */
+  /** The field of a lint request's body; left out for kinds that cannot be linted. */
   readonly lintedAs?: string
-  /** The entry that the API's description shows as an example of what a client can publish. No file in the repository's folder `examples/` has this id. */
+  /** No file in `examples/` has this id. */
   readonly example: { readonly id: string, readonly value: object, /** The body as plain text, for kinds that may be published so. */ readonly text?: string }
   readonly about: string
 }
@@ -70,7 +68,7 @@ const registration = (file: string) => Type.Object({}, { additionalProperties: t
 
 const TEMPLATE = 'Say hello to {{variables.name}}.'
 
-/** The API's names for every kind of entries, in the order in which the API's description lists the kinds. */
+/** In the order of the API's description. */
 export const KIND_ROUTES: readonly KindRoute[] = [
   {
     kind: extensionKind,
@@ -144,7 +142,6 @@ export const KIND_ROUTES: readonly KindRoute[] = [
   }
 ]
 
-/** The noun of a kind with its article, as sentences have it: `an agent`. */
 export function withArticle ({ noun }: Pick<Kind, 'noun'>): string {
   return `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`
 }
@@ -163,7 +160,7 @@ const Reply = Type.Object({
   diagnostics: Type.Array(Type.Ref('Diagnostic'))
 }, { additionalProperties: true, description: 'The definition as it is registered, with what was noticed' })
 
-/** The routes that list and read definitions (agents, skills, plan profiles). Other kinds among `kindRoutes` get no routes here. */
+/** Other kinds among `kindRoutes` get no routes here. */
 export function definitionRoutes (app: App, registry: Registry, kindRoutes: readonly KindRoute[]): void {
   for (const route of kindRoutes) {
     if (isDefinitionKind(route.kind)) definitionRoute(app, registry, route.kind, route)
@@ -210,7 +207,6 @@ const CHECKED = 'It is checked as `POST /api/lint` and loading do; with an error
   'When the reply comes, this process serves it; other replicas follow.'
 const CONDITIONS = '`If-Match` with the ETag of a GET or PUT refuses to overwrite what somebody else has changed since; without it, what is there is replaced.'
 
-/** The routes that store and remove entries, for publishers without access to the store. */
 export function publishingRoutes (app: App, kindRoutes: readonly KindRoute[], publisher: Publisher): void {
   app.register(async scope => {
     readEntryBodies(scope)
@@ -298,14 +294,12 @@ function deleteRoute (app: App, { kind, path, below, name, example }: KindRoute,
   })
 }
 
-/** Gives the pattern of the URL of one entry, such as `/api/prompts/:id` or, with `below`, `/api/prompts/:id/tests`. */
 function addressOf (path: string, below: string | undefined): string {
   return `/api/${path}/:id${below === undefined ? '' : `/${below}`}`
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The JSON text of the body for the store: a JSON body exactly as it came, a text body as a JSON string. */
     entryText: string
   }
 }

@@ -12,16 +12,12 @@ import { EnvironId, ListQuery, listReply } from '../schemas.ts'
 
 const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag, stored: ListedStored })
 
-/**
- * The most values that are read at a time to compute the entity tags of a listing of shared variables. Each batch is dropped from memory once
- * its tags are computed.
- */
+/** Values read at a time for the tags of a listing; each batch is dropped from memory before the next. */
 const BATCH = 100
 
-/** The longest time that the store may take to read values, in ms. */
+/** In ms. */
 const PATIENCE = 10_000
 
-/** The routes that list and read shared variables. */
 export function environRoutes (app: App, { registry, readEnviron }: { registry: Registry, readEnviron: ReadEnviron }): void {
   const { environs } = registry
   app.get('/api/environs', {
@@ -42,14 +38,14 @@ export function environRoutes (app: App, { registry, readEnviron }: { registry: 
     const { generation, caller, params: { id } } = request
     const value = await readEnviron({ generation, caller, id })
     const name = toPath(id)
-    // If there are names such as `a.b`, the value of `a` comes from several keys of the store, and so has no entity tag.
+    // With names such as `a.b`, the value of `a` comes from several keys of the store, and has no entity tag.
     if (!visibleEnvirons(environs, caller).hasBelow(name)) reply.header('etag', entityTag(contentHash(value)))
-    // Fastify would send a string without quotes; here every value is sent as JSON.
+    // Fastify would send a string without quotes.
     return reply.type('application/json; charset=utf-8').send(stringifyJson(value))
   })
 }
 
-/** Computes the entity tags of the shared variables that are stored under a key of their own. @throws STORE_UNAVAILABLE */
+/** @throws STORE_UNAVAILABLE */
 async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGone: () => boolean): Promise<ReadonlyMap<string, string>> {
   const tags = new Map<string, string>()
   const slices = createSlices()

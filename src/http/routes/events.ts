@@ -16,25 +16,20 @@ import { keyToPath, kindPrefix } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import { holdStream, sendEvents } from '../send-reply.ts'
 
-/** The time for which changes are collected before they are reported together, in ms. */
+/** In ms. */
 const PAUSE = 100
 
-/**
- * The most changed shared variables that are collected for one report to the listeners. Further ones are left out, since a client would not
- * refresh more rows of a list one by one.
- */
+/** More are left out: a client would not refresh so many rows one by one. */
 const MAX_KEYS = 10_000
 
-/** One report to the listeners of a `ChangeFeed`: what has changed in the registry (all loaded entries) since the report before. */
 interface Changes {
   readonly before: Generation
   readonly after: Generation
   readonly entries: readonly Change[]
-  /** The keys of entries whose problems have changed: the entries became unusable or usable again, or have other diagnostics. */
   readonly problems: readonly string[]
 }
 
-/** Watches the registry (all loaded entries) for changes, once for all listeners together. While there are no listeners, it does nothing. */
+/** Watches the registry once for all listeners; without any it does nothing. */
 class ChangeFeed {
   readonly #registry: Registry
   readonly #listeners = new Set<(changes: Changes) => void>()
@@ -50,7 +45,7 @@ class ChangeFeed {
     this.#generation = registry.generation
   }
 
-  /** Calls the listener with all changes from now on. @returns a function that removes the listener */
+  /** @returns a function that removes the listener */
   follow (listener: (changes: Changes) => void): () => void {
     if (this.#listeners.size === 0) this.#begin()
     this.#listeners.add(listener)
@@ -85,7 +80,6 @@ class ChangeFeed {
 
   async #look (): Promise<void> {
     this.#timer = undefined
-    // The last comparison is still running: newer changes wait for the next comparison.
     if (this.#isLooking) return this.#plan()
     this.#isLooking = true
     const { prefix } = this.#registry.environs
@@ -105,7 +99,6 @@ class ChangeFeed {
   }
 }
 
-/** Gives a text for each entry that has problems, by the entry's key. The text changes whenever the entry's problems change. */
 function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, string> {
   return new Map(problems.map(({ key, servesLastGood, diagnostics }) => [
     key,
@@ -113,34 +106,27 @@ function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, strin
   ]))
 }
 
-/** The most streams of changes that may be open at a time, of all callers together: each change is looked at for each of them. */
+/** Of all callers together: each change is looked at for each stream. */
 const MAX_IN_ALL = 1000
 
-/** How often each stream gets a comment line, which only shows that the stream is alive, in ms. */
+/** In ms. */
 const HEARTBEAT = 15_000
 
-/**
- * The most bytes that a client may leave unread. When there are more, the service closes the stream; the client connects again and loads
- * its lists anew.
- */
+/** The most unread bytes; beyond them the stream is closed, and the client connects again and reloads its lists. */
 const MAX_UNREAD = 64 * 1024
 
-/** The most ids that one event names. When more entries have changed, the event says how many more, and clients load whole lists again. */
+/** Beyond so many the event only gives a count, and clients load whole lists again. */
 const MAX_IDS = 500
 
-/** The word in an event's `kinds` that says that the problems of some entries have changed. The other words are kinds, such as `prompts`. */
 const PROBLEMS = 'problems'
 
 interface Follower {
   readonly stream: PassThrough
-  /** Looks up the caller's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** With the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
 }
 
-/**
- * All open streams that tell clients which entries have changed. Their number is limited, and a stream ends when the token of its client no
- * longer allows it.
- */
+/** Their number is limited, and a stream ends when its client's token no longer allows it. */
 class EventStreams {
   readonly #registry: Registry
   readonly #keyPrefix: string
@@ -157,10 +143,7 @@ class EventStreams {
     this.#feed = new ChangeFeed(registry)
   }
 
-  /**
-   * Opens a stream for a client, which ends when the client's token loses the right to follow changes.
-   * @throws TOO_MANY_STREAMS
-   */
+  /** @throws TOO_MANY_STREAMS */
   open (callerNow: () => Caller): PassThrough {
     if (this.#followers.size >= MAX_IN_ALL) throw tooManyStreams(`all callers together may have ${MAX_IN_ALL} of changes`)
     const stream = new PassThrough()
@@ -178,7 +161,6 @@ class EventStreams {
     return stream
   }
 
-  /** Ends all streams, so that the service can stop. */
   close (): void {
     for (const { stream } of this.#followers) stream.end()
   }
@@ -198,7 +180,7 @@ class EventStreams {
     if (seen !== undefined) write(follower, eventText('changed', seen))
   }
 
-  /** The event that tells a caller of changes, with only the entries that are visible to that caller; `undefined` when no such entry has changed. */
+  /** Names only entries that this caller may see; `undefined` when no such entry has changed. */
   #seenBy (caller: Caller, { before, after, entries, problems }: Changes): JsonObject | undefined {
     const [old, now] = [visibleGeneration(before, caller), visibleGeneration(after, caller)]
     const { prompts, environs, runs } = caller
@@ -238,7 +220,6 @@ const Events = Type.String({
     '`error` {code, message}: the stream ends, since the token is gone or has lost its role. A comment every 15 s says that the stream is open'
 })
 
-/** The route that streams changes of entries as server-sent events, so that lists in a client can refresh. */
 export function eventRoutes (app: App, { registry, keyPrefix, rights }: Pick<Service, 'registry' | 'keyPrefix' | 'rights'>): void {
   const streams = new EventStreams(registry, keyPrefix, rights)
   app.addHook('preClose', async () => { streams.close() })

@@ -33,7 +33,6 @@ const ExtensionListQuery = Type.Object({
   type: Type.String({ default: 'prompt', maxLength: 100, description: 'Extension type; `all` for every type' })
 })
 
-/** The routes that list and read extensions. */
 export function extensionRoutes (app: App, registry: Registry): void {
   app.get('/api/extensions', {
     config: { role: 'read', headers: ['link'] },

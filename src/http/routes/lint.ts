@@ -9,12 +9,10 @@ import { type App } from '../app.ts'
 import { type KindRoute, withArticle } from './entries.ts'
 import { oneOf, PlacedDiagnosticReply } from '../schemas.ts'
 
-/** A kind of entries that can be linted. `field` is the field of the request's body that holds such an entry. */
 type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
 
-/** The route that checks an entry without storing it, and gives its diagnostics. */
 export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCandidate }: { lintCandidate: LintCandidate }): void {
   const linted = kindRoutes.flatMap(({ kind, body, lintedAs }) => lintedAs === undefined ? [] : [{ kind, body, field: lintedAs }])
   app.post('/api/lint', {
@@ -40,19 +38,17 @@ function bodyOf (linted: readonly Linted[]) {
   }, {
     additionalProperties: false,
     oneOf: [...linted.map(({ field }) => field), 'template'].map(name => ({ required: [name] })),
-    // `syntax` is allowed only with `template`: a whole prompt names the syntax itself.
+    // A whole prompt names its syntax itself.
     dependentRequired: { syntax: ['template'] },
     examples: [{ template: 'Say hello to {{variables.name}}.' }]
   })
 }
 
-/** Describes a field of the lint request: `A skill as in jsonschema/skill.json: an object, or the text of a SKILL.md`. */
 function candidateInWords (kind: Kind, { description = '' }: { readonly description?: string }): string {
   const words = `${withArticle(kind)} ${description.slice(0, 1).toLowerCase()}${description.slice(1)}`
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
 
-/** Reads from the body which entry is to be checked. @param whole the kind of the entry; `undefined` for a bare template */
 function readCandidate (body: JsonObject, whole: Linted | undefined): LintRequest {
   const { template, syntax } = body
   const id = body['id'] as string | undefined
@@ -64,6 +60,6 @@ function readCandidate (body: JsonObject, whole: Linted | undefined): LintReques
     }
   }
   const value = body[whole.field] as Json
-  // An agent, a skill or a plan profile that is a text is stored unquoted, like a file; a prompt that is a text is stored as a JSON string.
+  // A text of an agent, skill or plan profile is stored unquoted, like a file; that of a prompt as a JSON string.
   return { kind: whole.kind.key, id, text: typeof value === 'string' && isDefinitionKind(whole.kind) ? value : stringifyJson(value) }
 }

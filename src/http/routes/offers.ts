@@ -12,11 +12,10 @@ import { oneOf } from '../schemas.ts'
 
 const Source = oneOf(['project', 'remote'], { description: 'Where it stands: in the project of the target, or in the home of its user there' })
 
-/** The longest text in a list of skills, in UTF-16 units, and the most parameters of one skill there. */
+/** In UTF-16 units; and the most parameters of one skill. */
 const MAX_TEXT = 1024
 const MAX_PARAMS = 50
 
-/** The schema of a skill in a list. */
 const SkillRow = Type.Object({
   id: Type.String({ description: '`skillId` of a start' }),
   name: Type.String(),
@@ -27,18 +26,15 @@ const SkillRow = Type.Object({
   target: Type.String()
 })
 
-/** The schema of the skills that were found as files on a target (a machine), rather than registered. */
 const SkillsOfTarget = Type.Object({
   skills: Type.Array(SkillRow),
   problems: Type.Array(Type.Object({ target: Type.String(), path: Type.Optional(Type.String()), source: Type.Optional(Source), reason: Type.String() }), { description: 'What is not offered, and why' })
 })
 
-/** Describes the skills found on a target, and the problems of those that cannot be used. */
 function describeForeign ({ skills, problems }: ForeignSkillList): Static<typeof SkillsOfTarget> {
   return { skills: skills.map(describeOne), problems: [...problems] }
 }
 
-/** Lists all skills as clients of skills expect them: the registered skills, and those found on a target (a machine). */
 export function catalogueOf (generation: Generation, foreign: ForeignSkillList): JsonObject {
   const all = definitionsOf(generation, skillKind).values()
   const registered = Array.from(all, skill => ({ ...wordsOf(skill), id: skill.id, path: skill.id, source: 'project' }))
@@ -51,7 +47,7 @@ function describeOne ({ target, place: { name, path, source }, skill }: ForeignS
 }
 
 function wordsOf ({ name, description, options }: SkillDefinition) {
-  // A skill in a file of a project was never checked against a schema, so its size is bounded here.
+  // A skill in a project's file was never checked against a schema, so its size is bounded here.
   const params = options.params.slice(0, MAX_PARAMS).map(param => ({ ...param, ...bounded(param) }))
   return { ...bounded({ name, description }), params }
 }
@@ -83,10 +79,7 @@ const WorkspaceReply = Type.Object({
 
 const TargetName = Type.Object({ name: Type.String({ maxLength: 200, description: 'Of a target', examples: ['shop'] }) })
 
-/**
- * The routes that list the targets (machines) and workspaces (folders) that a caller may choose for a session. No path of this machine is
- * shown.
- */
+/** No path of this machine is shown. */
 export function offerRoutes (app: App, offers: Offers): void {
   app.get('/api/targets', {
     config: { role: 'run' },
@@ -104,7 +97,6 @@ export function offerRoutes (app: App, offers: Offers): void {
   }, ({ caller }) => offers.workspaces(caller).map(describeWorkspace))
 }
 
-/** Describes a target (a machine on which sessions run commands), with more details for callers with the role `approve`. */
 function describeTarget (target: Target, { roles }: Caller): Static<typeof TargetReply> {
   const of = { name: target.name, type: target.type, auto: target.mayRunUnasked, skills: hasSkills(target), terminal: target.mayOpenTerminal === true }
   if (target.type === 'local') return { ...of, workspace: target.workspace.name, sandbox: target.sandbox, network: target.hasNetwork }

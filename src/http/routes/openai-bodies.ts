@@ -10,7 +10,6 @@ import { passedOn } from '../validation.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
 
-/** The schema of OpenAI's request for a chat completion, which may name a registered prompt in place of messages. */
 export const CompletionBody = Type.Object({
   model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt; `prompt:{id}@production` and `prompt:{id}@7` for what a label means and for a version' }),
   messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: 1000 })),
@@ -25,16 +24,11 @@ export const CompletionBody = Type.Object({
   fallbacks: nullable(Type.Array(Type.String({ minLength: 1 }), { maxItems: 20 }), { description: 'Models to ask when the first one fails' })
 }, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
 
-/** The schema of OpenAI's request for embeddings. */
 export const EmbeddingsBody = Type.Object({ model: nullable(Type.String()) }, {
   additionalProperties: true,
   examples: [{ model: 'text-embedding-3-small', input: 'Hello' }]
 })
 
-/**
- * The registered prompt that a chat completion request names, with its version and variables, and the other fields of the request, which go
- * to the model.
- */
 export interface PromptCall {
   readonly id: string
   readonly version: number | undefined
@@ -46,14 +40,10 @@ export interface PromptCall {
 
 const PROMPT_MODEL = 'prompt:'
 
-/** The members of a request for a prompt that do not go to the model as they are. */
 const OWN: ReadonlySet<string> = new Set(['prompt', 'variables', 'messages'])
 const OWN_AND_MODEL: ReadonlySet<string> = new Set([...OWN, 'model'])
 
-/**
- * Reads which prompt a completion request names; `undefined` when it names none and goes to the model unchanged.
- * @throws REQUEST_INVALID when the request names two prompts
- */
+/** `undefined` when the request goes to the model unchanged. @throws REQUEST_INVALID when it names two prompts */
 export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall | undefined {
   const { prompt, variables, model: given, messages } = body
   const model = given ?? ''
@@ -67,7 +57,7 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
     revision: prompt?.revision ?? undefined,
     variables: (prompt?.variables ?? variables ?? {}) as JsonObject,
     conversation: (messages ?? []) as readonly JsonObject[],
-    // If the request names a model as well as a prompt, this model replaces the prompt's own one, as every field of the request does.
+    // A model beside a prompt replaces the prompt's own, as every field of the request does.
     fields: passedOn(body, named === undefined && model !== '' ? OWN : OWN_AND_MODEL)
   }
 }
@@ -75,12 +65,7 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
 const NO_REFERENCES = 'is an item_reference, and no responses are stored: send the item itself; ' +
   '@ai-sdk/openai does so with providerOptions: { openai: { store: false } }'
 
-/**
- * Turns the input of a request of the Responses API into the messages of a chat.
- * @param isPrompts whether the request names a registered prompt: then only the roles `user` and `assistant` are allowed, since the prompt
- * has the instructions
- * @throws REQUEST_INVALID for input that a chat completion cannot express
- */
+/** @param isPrompts allows only `user` and `assistant`, since the prompt has the instructions @throws REQUEST_INVALID */
 function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObject[] {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
   const messages: JsonObject[] = []
@@ -90,12 +75,12 @@ function messagesFrom (input: Json, isPrompts: boolean): readonly JsonObject[] {
     else if (type === 'function_call') addCall(messages, item)
     else if (type === 'function_call_output') messages.push(resultOf(item, index))
     else if (type === 'item_reference') throw invalid(`input.${index}`, NO_REFERENCES)
-    // Items of reasoning are left out: they are encrypted, and only the API that encrypted them can use them.
+    // Reasoning is encrypted, and only the API that encrypted it can use it.
     else if (type !== 'reasoning') {
       throw invalid(`input.${index}.type`, `must be "message", "function_call" or "function_call_output", not ${JSON.stringify(type)}`)
     }
   }
-  // The items stand in the order of the stream that gave them, in which a text may stand between a call and what came of it.
+  // The items stand in the order of a stream, in which a text may come between a call and its result.
   return strictMessages(messages)
 }
 
@@ -111,11 +96,11 @@ function messageOf ({ role = 'user', content = '' }: JsonObject, index: number, 
   if (typeof content === 'string' || role !== 'user') return { role, content: plainText(content, `${place}.content`) }
   const parts = partsOf(content, `${place}.content`)
   const [first] = parts
-  // A single text is sent as a plain string, since some APIs do not take a list of parts.
+  // Some APIs do not take a list of parts.
   return { role, content: parts.length === 1 && first?.['type'] === 'text' ? first['text'] as Json : parts }
 }
 
-/** Adds a function call. All calls of one turn of the model go into one message of the assistant, which may have a text, too. */
+/** All calls of one turn of the model go into one assistant message, which may have a text, too. */
 function addCall (messages: JsonObject[], { call_id: id = '', name = '', arguments: text = '' }: JsonObject): void {
   const call = { id, type: 'function', function: { name, arguments: text } }
   const last = messages.at(-1)
@@ -140,7 +125,6 @@ function partOf (part: JsonObject, place: string): JsonObject {
   throw invalid(place, 'must be an input_text, an input_image with image_url, an input_file with file_data or file_id, or an input_audio')
 }
 
-/** Gives the content of an item as one text: the content itself if it is a text, else the joined texts of its parts. */
 function plainText (content: Json, place: string): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) throw invalid(place, 'must be a text or a list of parts')
@@ -155,15 +139,11 @@ function isText ({ type, text }: JsonObject): boolean {
   return typeof text === 'string' && (type === 'input_text' || type === 'output_text' || type === 'text')
 }
 
-/** Makes the error for a wrong field. @param field the path of the field in the body */
 function invalid (field: string, expected: string): Error {
   return requestInvalid(`body: ${field} ${expected}`, { part: 'body', field })
 }
 
-/**
- * Fields that ask for features which the service does not have. Each has the values that are allowed all the same, since they do not ask for
- * the feature.
- */
+/** Fields for features that the service does not have; their harmless values do not ask for the feature. */
 const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[], words: string]> = [
   ['store', [false], 'must be false or left out: no response is stored'],
   ['previous_response_id', [], 'must be left out: no response is stored; send the conversation in input'],
@@ -174,18 +154,13 @@ const REFUSED: ReadonlyArray<readonly [field: string, harmless: readonly Json[],
   ['top_logprobs', [0], 'must be left out: POST /v1/chat/completions has log probabilities']
 ]
 
-/** Fields that are not copied into the chat completion request: this file translates or refuses them, or they mean nothing there. */
+/** Not copied into the chat completion: translated or refused here, or without meaning there. */
 const TAKEN: ReadonlySet<string> = new Set([
   ...REFUSED.map(([field]) => field),
   'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'max_output_tokens', 'include', 'metadata', 'stream_options'
 ])
 
-/**
- * Turns a request of the Responses API into one of chat completions, which may name a registered prompt. Fields that both APIs share stay
- * unchanged; a field of null counts as left out.
- * @throws REQUEST_INVALID for requests that need stored responses or OpenAI's own tools, and for input that a chat completion cannot
- * express
- */
+/** A field of null counts as left out. @throws REQUEST_INVALID for what needs stored responses, OpenAI's own tools, or other input */
 export function completionRequest (body: JsonObject): JsonObject {
   const given = withoutNulls(body)
   for (const [field, harmless, words] of REFUSED) if (Object.hasOwn(given, field) && !harmless.includes(given[field] as Json)) throw invalid(field, words)
@@ -206,12 +181,12 @@ export function completionRequest (body: JsonObject): JsonObject {
     ...(limit === undefined ? {} : { max_completion_tokens: limit }),
     ...formatOf(given['text']),
     ...(isJsonObject(given['reasoning']) && typeof given['reasoning']['effort'] === 'string' ? { reasoning_effort: given['reasoning']['effort'] } : {}),
-    // A response always has its usage, so the stream of the chat must have it too.
+    // A response always has its usage, so the chat's stream must have it, too.
     ...(stream === true ? { stream_options: { include_usage: true } } : {})
   }
 }
 
-/** Replaces each variable that has the form of a text part of a message, as OpenAI allows, by the text of that part. */
+/** OpenAI allows a variable in the form of a message's text part. */
 function withPlainVariables (prompt: JsonObject): JsonObject {
   const { variables } = prompt
   if (!isJsonObject(variables)) return prompt
@@ -252,28 +227,24 @@ function formatOf (text: Json | undefined): JsonObject {
   }
 }
 
-/** What is known of a response of the Responses API as soon as the response begins. */
 export interface ResponseHead {
   readonly id: string
   /** The time of creation, in seconds since 1970. */
   readonly createdAt: number
   readonly model: string
-  /** The body of the request. */
   readonly body: JsonObject
 }
 
-/** Makes a random id in OpenAI's form. @param prefix `resp`, `msg` or `fc` */
 export function newId (prefix: string): string {
   return `${prefix}_${randomBytes(16).toString('hex')}`
 }
 
-/** Collects what is known of a new response as soon as it begins. @param completion a whole chat completion, or its first chunk */
+/** @param completion a whole chat completion, or its first chunk */
 export function headOf (completion: JsonObject, body: JsonObject): ResponseHead {
   const model = [completion['model'], body['model']].find(each => typeof each === 'string') ?? ''
   return { id: newId('resp'), createdAt: Math.floor(Date.now() / 1000), model, body }
 }
 
-/** Turns a whole chat completion into a response of the Responses API. */
 export function responseFrom ({ value, usage }: CountedReply, body: JsonObject): JsonObject {
   const { text, refusal, calls, finishReason, cut } = readReply(value, body)
   const parts = [...(text === '' ? [] : [textPart(text)]), ...(refusal === '' ? [] : [refusalPart(refusal)])]
@@ -284,7 +255,6 @@ export function responseFrom ({ value, usage }: CountedReply, body: JsonObject):
   ], usageOf(value['usage'], usage))
 }
 
-/** The response once the model has finished. @param reason the `finish_reason` of the chat completion */
 export function finished (head: ResponseHead, reason: string | undefined, output: readonly JsonObject[], usage: JsonObject | null): JsonObject {
   const end = isCut(reason)
     ? { status: 'incomplete', incomplete_details: { reason: reason === 'content_filter' ? reason : 'max_output_tokens' } }
@@ -292,7 +262,6 @@ export function finished (head: ResponseHead, reason: string | undefined, output
   return { ...describe(head), ...end, output, usage }
 }
 
-/** The response before the model has written anything. */
 export function begun (head: ResponseHead): JsonObject {
   return { ...describe(head), status: 'in_progress', incomplete_details: null, output: [], usage: null }
 }
@@ -333,7 +302,6 @@ export function messageItem (id: string, content: readonly JsonObject[], status:
   return { type: 'message', id, status, role: 'assistant', content }
 }
 
-/** A function call in a response. */
 interface FunctionCall {
   readonly id: string
   /** The caller sends the result of the call under this id. */
@@ -346,11 +314,7 @@ export function callItem ({ id, callId, name, arguments: text }: FunctionCall, s
   return { type: 'function_call', id, status, call_id: callId, name, arguments: text }
 }
 
-/**
- * The token usage of a response; null when it is unknown.
- * @param usage the `usage` of the chat completion
- * @param counted the service's own count, for a completion without `usage`
- */
+/** Null when unknown. @param counted the service's own count, for a completion without `usage` */
 export function usageOf (usage: Json | undefined, counted?: { readonly inputTokens: number, readonly outputTokens: number }): JsonObject | null {
   const given = isJsonObject(usage) ? usage : undefined
   if (given === undefined && counted === undefined) return null

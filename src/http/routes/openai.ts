@@ -24,19 +24,12 @@ import {
 } from './openai-bodies.ts'
 import { chooseToRender, seekPrompt, setToolDefaults } from '../prompt-request.ts'
 
-/** A message of the response that the model is still writing. */
 interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
 
-/**
- * A function call of the response that the model is still writing. All calls stay open until the response ends, because the model may write
- * a piece of one call, then a piece of another.
- */
+/** All calls stay open until the end: the model may write pieces of several calls in turn. */
 interface OpenCall { readonly id: string, readonly place: number, readonly callId: string, written: number }
 
-/**
- * Translates the chunks of a chat completion into the events of a streamed response of OpenAI's Responses API. Each method gives the events
- * to send now.
- */
+/** Translates chat completion chunks into events of OpenAI's Responses API; each method gives the events to send now. */
 class ResponseEvents {
   readonly #body: JsonObject
   readonly #output: JsonObject[] = []
@@ -45,7 +38,6 @@ class ResponseEvents {
   #head: ResponseHead | undefined
   #message: OpenMessage | undefined
   #sequence = 0
-  /** The text that was told so far. */
   #said = ''
 
   /** Begins the events of one response. @param body the request, parts of which a response repeats */
@@ -62,7 +54,6 @@ class ResponseEvents {
     if (hasCall) yield * this.#writeCalls(this.#reader.openCalls())
   }
 
-  /** Gives the events that end a response which the model has finished. */
   * end (): Generator<Buffer, void> {
     const head = yield * this.#begin({})
     const { text, calls, cut, finishReason, usage } = this.#reader.answer()
@@ -80,7 +71,7 @@ class ResponseEvents {
     yield this.#event(`response.${String(response['status'])}`, { response })
   }
 
-  /** The event that ends a failed response. OpenAI's clients raise it as an error. */
+  /** OpenAI's clients raise it as an error. */
   fail (message: string, code: Json): Buffer {
     return this.#event('error', { code, message, param: null, error: { type: 'upstream_error', code, message, param: null } })
   }
@@ -114,7 +105,6 @@ class ResponseEvents {
       : this.#event('response.refusal.delta', added)
   }
 
-  /** Opens the items of calls whose names are known, and tells the pieces of their arguments that are new. */
   * #writeCalls (calls: readonly OpenedCall[], isOver = false): Generator<Buffer, void> {
     for (const [index, { id, name, arguments: given }] of calls.entries()) {
       let open = this.#calls[index]
@@ -178,7 +168,6 @@ const { prompt, variables, fallbacks } = CompletionBody.properties
 
 const items = (options: object) => nullable(Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 1000 }), options)
 
-/** The schema of a request of OpenAI's Responses API, which may name a registered prompt. */
 const ResponsesBody = Type.Object({
   model: CompletionBody.properties.model,
   input: Type.Optional(Type.Union([Type.String(), Type.Array(Type.Object({}, { additionalProperties: true }), { maxItems: 1000 }), Type.Null()], { description: 'A text, or messages, calls of functions and what they gave' })),
@@ -194,7 +183,6 @@ const ResponsesBody = Type.Object({
   fallbacks
 }, { additionalProperties: true, examples: [{ model: 'prompt:greet', variables: { name: 'Ada' } }] })
 
-/** The schema of a reply of the Responses API, whole or as a stream. */
 const responsesReply = {
   description: 'A response or, with `stream: true`, its events',
   content: {
@@ -211,13 +199,12 @@ const responsesReply = {
   }
 }
 
-/** The functions and settings that the routes of OpenAI's API need. */
 export interface FrontDoorOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels
   readonly registry: Registry
-  /** The model for embeddings requests that name none; empty for the provider's default. */
+  /** For requests that name none; empty for the provider's default. */
   readonly embeddingModel: string
 }
 
@@ -229,10 +216,9 @@ const ModelParameters = Type.Object({ model: Type.String({ minLength: 1, maxLeng
 
 const EmbeddingsReply = Type.Object({ data: Type.Array(Type.Unknown()) }, { additionalProperties: true, description: 'The upstream\'s reply, as it came' })
 
-/** The `created` time of every listed model, in seconds since 1970: clients expect one, and providers do not tell it. */
+/** In seconds since 1970: clients expect a `created` time, and providers do not tell it. */
 const STARTED = Math.floor(Date.now() / 1000)
 
-/** The functions that send a model's answer: as a chat completion, or translated for OpenAI's Responses API. */
 interface AnswerForm {
   readonly sendReply: typeof sendReply
   readonly sendStream: typeof sendStream
@@ -242,7 +228,7 @@ const OWN: ReadonlySet<string> = new Set(['prompt'])
 
 const CHAT: AnswerForm = { sendReply, sendStream }
 
-/** The routes below `/v1`, which have the form of OpenAI's API, so that its clients can use prompts and models unchanged. */
+/** In the form of OpenAI's API, so that its clients can use prompts and models unchanged. */
 export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
@@ -303,7 +289,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
   }
 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
-    // The field `prompt` is this service's own, and null here; a model's API may refuse a field that it does not know.
+    // `prompt` is this service's own, and null here; a model's API may refuse a field that it does not know.
     const { fields, fallbacks } = splitFields(passedOn(body, OWN))
     const call = callOf(request, reply, fallbacks)
     if (body.stream === true) return form.sendStream(reply, await models.ask({ kind: 'stream', request: fields, call }))
@@ -346,16 +332,12 @@ function asModel ({ id, provider }: ModelDescription): Static<typeof Model> {
   return { id, object: 'model', created: STARTED, owned_by: provider }
 }
 
-/** Describes a model call that belongs to no registered prompt, so that the tokens that the call uses are counted for its caller. */
+/** Belongs to no prompt; its tokens are counted for its caller. */
 function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, fallbacks?: readonly string[]): CountedCall {
   return { caller, prompt: '', requestId: id, activity, signal: abortWhenGone(reply), fallbacks }
 }
 
-/**
- * Translates the stream of a chat completion into the stream of OpenAI's Responses API. Each chunk is translated as soon as it comes;
- * comments in the stream are passed on unchanged.
- * @param body the request
- */
+/** Chunk by chunk; comments in the stream are passed on unchanged. */
 function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
   return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }
 }
@@ -375,7 +357,7 @@ async function * translated (events: Readable, response: ResponseEvents): AsyncG
 function * translate ({ bytes, data }: ServerSentEvent, response: ResponseEvents): Generator<Buffer, void> {
   if (data === undefined) return yield bytes
   if (data.trim() === '[DONE]') return yield * response.end()
-  // The parser cannot fail here: the code that reads the model's API has checked the form of every event.
+  // Cannot fail: the reader of the model's API has checked every event.
   const chunk = JSON.parse(data) as Json
   if (!isJsonObject(chunk)) return
   const error = errorIn(chunk)

@@ -17,12 +17,9 @@ import type { App } from '../app.ts'
 import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, nullable, oneOf, READS_SESSION } from '../schemas.ts'
 import { SessionId, SessionStatus, visitorOf } from './sessions.ts'
 
-/**
- * The schema of the name of a workspace (a folder whose files plans may change), as the operator's file has it. A name cannot be a path.
- */
+/** A name cannot be a path. */
 const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Name of a workspace in the operator\'s file', examples: ['shop'] })
 
-/** The body that gives the goal of a plan. */
 const Goal = Type.Object({
   goal: Type.Optional(
     Type.String({ minLength: 1, maxLength: 100_000, description: 'What is wanted; `plan:` or `apply:` in front chooses the mode. May be left out with `fix`' })
@@ -35,23 +32,19 @@ const Goal = Type.Object({
   report: Type.Optional(Type.String({ maxLength: 500_000, description: 'Output of a failed check, a log: the files of its tracebacks are read first' }))
 }, { additionalProperties: false, examples: [{ goal: 'plan: исправь тест', workspace: 'shop' }] })
 
-/** The body by which the user agrees to the diff that a plan has shown. */
 const Agreement = Type.Object({
   digest: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: '`confirm.digest` of the diff that was shown; without it the one that waits' }))
 }, { additionalProperties: false })
 
-/** The body of the request that commits a plan's change with git: the message of that commit. */
 const CommitMessage = Type.Object({
   message: Type.Optional(Type.String({ maxLength: 4000, description: 'The summary of the change without it' }))
 }, { additionalProperties: false })
 
-/** The body that selects which files of a plan's change are undone or redone. */
 const Paths = Type.Object({
   paths: Type.Optional(Type.Array(Type.String({ maxLength: 240 }), { minItems: 1, maxItems: 10_000, description: 'Of the change; all of them without it' })),
   dryRun: Type.Optional(Type.Boolean({ description: 'Only tells what it would come to now: `files` and `conflicts`; nothing is written' }))
 })
 
-/** The query parameters that select one page of the files that a plan changes, or the text of one of these files before or after the change. */
 const PreviewQuery = Type.Object({
   after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),
@@ -69,7 +62,6 @@ const patchOf = (example: object) => Type.Object({}, { additionalProperties: tru
 
 const OfWorkspace = Type.Object({ workspace: WorkspaceName })
 
-/** The routes of the memory about users and projects, which models read when they make plans. */
 export function memoryRoutes (app: App, memories: Memories): void {
   app.get('/api/memory/user', {
     config: { role: 'run', fails: ['MEMORY_UNUSABLE'] },
@@ -96,7 +88,6 @@ const Change = Type.Object({ kind: Type.String({ description: 'CREATE_FILE, CREA
 
 const CONFLICT = oneOf(['changed', 'gone', 'there', 'filled'])
 
-/** The schema of a plan (changes of files that a model proposes) in replies: its result (`PlanResult`), with the state of its session. */
 const PlanReply = Type.Object({
   id: Type.String({ description: 'Of the session' }),
   status: SessionStatus,
@@ -136,14 +127,12 @@ const PlanReply = Type.Object({
   }))
 })
 
-/** The schema of the reply to an undo or redo with `dryRun`, which says what would happen and writes nothing. */
 const DryTurnReply = Type.Object({
   dryRun: Type.Literal(true),
   files: Type.Array(Change, { description: 'What would be as it was before, or as it was made' }),
   conflicts: Type.Array(Type.Object({ path: Type.String(), reason: CONFLICT }), { description: 'What would be left alone, since somebody else has been there' })
 })
 
-/** The schema of one page of the files that a plan proposes to change or has changed. */
 const PreviewReply = Type.Object({
   files: Type.Array(Type.Object({
     kind: Change.properties.kind,
@@ -159,7 +148,6 @@ const PreviewReply = Type.Object({
   confirm: PlanReply.properties.confirm
 })
 
-/** The schema of a changed file's text, as the file is before or after the plan's change. */
 const PreviewText = Type.Object({
   path: Type.String(),
   side: oneOf(['before', 'after']),
@@ -170,7 +158,7 @@ const PreviewText = Type.Object({
   isOutdated: Type.Optional(Type.Boolean({ description: 'The file has changed since it was shown, and nobody has that text any more' }))
 })
 
-/** Describes a plan. A caller who may only confirm the plan does not see what the model has read or what the session remembers. */
+/** A caller who may only confirm the plan does not see what the model has read or the session remembers. */
 function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof PlanReply> {
   const { id, status, engine: { view: { stateName } } } = session
   const { ok, summary, actions, applied, undone, ...result } = resultOf(session, PLAN)
@@ -196,15 +184,12 @@ function describeMemory ({ recent_files: files, recent_errors: errors, ...memory
   return { ...memory, recent_files: [...files], recent_errors: [...errors] }
 }
 
-/** Describes one page of the files that a plan changes, with the confirmation that the plan waits for. */
 function describePreview (session: Session, { files, more }: Page) {
   return { files: [...files], more, ...confirmOf(session) }
 }
 
-/** The most paths of changed or deleted files that one reply lists. */
 const MAX_LISTED = 500
 
-/** What a person has to confirm before a plan goes on: a diff, deletions or a commit; empty if the plan waits for no confirmation. */
 function confirmOf (session: Session): { readonly confirm?: Waiting } {
   const { held } = resultOf(session, PLAN)
   if (held !== undefined) {
@@ -226,28 +211,21 @@ function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<Waitin
   return { [name]: all.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) }
 }
 
-/** A copy of an object without the members whose value is undefined. */
 function withDefined<T extends object> (members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
 }
 
-/** The schemas of the replies of routes that continue a plan: 202 while the plan still runs. */
 const goesOn = { 200: PlanReply, 202: PlanReply }
 
 const WAITS = 'Waits up to 30 s for the plan to wait again, with `Prefer: respond-async` not at all; then 202, ' +
   'and `GET /api/sessions/{id}/events` has the rest. ' +
   '`Idempotency-Key` makes a request that is sent again count once.'
 
-/** The events of a plan, for the description of the API; docs/plans.md has the fields of each. */
 const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, ' +
   '`approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
 
-/** The routes of plans: a model proposes changes of files, which can be applied, undone and redone. */
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
-  /**
-   * Answers when the plan waits for the user again or has ended, at the latest after 30 s.
-   * @param code the status of the reply; 202 is sent instead while the plan still runs
-   */
+  /** Answers after 30 s at the latest. @param code 202 is sent instead while the plan still runs */
   async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200) {
     const progress = await enter(visitorOf(request, reply))
     reply.code(progress.isOpen ? 202 : code)
@@ -355,6 +333,6 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions or the commit of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
-  // If the plan has changed since the person saw it, the request confirms nothing: the plan waits again, so that the person sees its new state.
+  // If the plan has changed since the person saw it, the request confirms nothing, and the plan waits again.
   }, (request, reply) => answer(request, reply, visitor => door.approve(plans, visitor, request.params.id, { digest: request.body.digest, isStrict: true })))
 }

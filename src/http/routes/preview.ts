@@ -53,7 +53,6 @@ const PreviewReply = Type.Object({
   bundle: Type.Optional(BundleSchema)
 })
 
-/** The route that renders a prompt from the request without storing it, for an author who is writing it. */
 export function previewRoutes (app: App, { previewPrompt }: { readonly previewPrompt: PreviewPrompt }): void {
   app.post('/api/prompts/:id/preview', {
     config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'LINT_BUSY'] },

@@ -53,7 +53,6 @@ export interface PromptTestRoutesOptions {
   readonly choosePrompt: ChoosePrompt
 }
 
-/** The routes of prompt tests: listing them and running them. */
 export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt }: PromptTestRoutesOptions): void {
   app.get('/api/tests', {
     config: { role: 'read', headers: ['link'] },
@@ -116,7 +115,7 @@ export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt
   })
 }
 
-/** Reads one test case from a body. @throws REQUEST_INVALID */
+/** @throws REQUEST_INVALID */
 function readCase (value: Json): TestCase {
   try {
     return parseTests([value])[0] as TestCase
@@ -126,7 +125,7 @@ function readCase (value: Json): TestCase {
   }
 }
 
-/** Refuses a test case that asks a model unless the caller has the role `chat`. @throws ROLE_MISSING */
+/** @throws ROLE_MISSING */
 function requireChat ({ run, assertions }: TestCase, { name, roles }: Caller): void {
   const asksModel = run === 'chat' || assertions.some(({ kind }) => kind === 'llm-rubric')
   if (asksModel && !roles.has('chat')) throw roleMissing(name, 'chat', [...roles])

@@ -31,7 +31,6 @@ const reference = {
   ...place
 }
 
-/** The schema of a prompt's needs: the variables, shared variables, tools and partials that its templates read. */
 export const Needs = Type.Object({
   variables: Type.Array(Type.Object({
     path,
@@ -55,9 +54,6 @@ export const Needs = Type.Object({
 
 const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
 
-/**
- * The route that tells what a prompt needs to be rendered: variables, shared variables, tools, and partials (prompts that it includes).
- */
 export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read', fails: CHOOSES_PROMPT, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
@@ -101,10 +97,9 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
-/** The author that is shown for a change which another program made directly in the store: the store does not keep names of authors. */
+/** For changes made directly in the store, which keeps no authors. */
 const STORE = 'store'
 
-/** The routes that list and read prompts. */
 export function promptRoutes (app: App, { registry, choosePrompt }: { registry: Registry, choosePrompt: ChoosePrompt }): void {
   const { environs } = registry
   app.get('/api/prompts', {

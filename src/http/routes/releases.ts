@@ -53,7 +53,6 @@ const LabelBody = Type.Object({
 const removed = { 204: Type.Null({ description: 'Removed' }) }
 const CONDITIONS = '`If-Match` with the ETag of `GET /api/prompts/{id}/versions` refuses to move what somebody else has moved since.'
 
-/** The routes of a prompt's versions, and of the labels that point to versions. */
 export function releaseRoutes (app: App, releases: Releases): void {
   app.get('/api/prompts/:id/versions', {
     config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'RELEASES_UNREADABLE'], headers: ['etag'] },

@@ -17,7 +17,6 @@ import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION } from '../schema
 import { abortWhenGone, holdStream, sendEvents } from '../send-reply.ts'
 import { EventStream, eventStream, parseEventId } from '../event-stream.ts'
 
-/** The schema of an approval that waits for a person, as every reply shows it. */
 export const ApprovalView = Type.Object({
   id: Type.String(),
   session: Type.String({ description: 'The answer goes there' }),
@@ -36,7 +35,6 @@ export const ApprovalView = Type.Object({
   lastOutput: Type.Optional(Type.String({ description: 'The end of what the last command printed' }))
 })
 
-/** The schema of a person's decision about an approval. */
 export const Decision = Type.Object({
   decision: oneOf(['approve', 'reject']),
   by: Type.String({ description: 'Name of a token' }),
@@ -45,7 +43,6 @@ export const Decision = Type.Object({
   reason: Type.Optional(Type.String())
 })
 
-/** Describes an approval (an action that waits for a person's decision) for a reply. */
 export const viewApproval = describeApproval
 
 export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {
@@ -56,7 +53,6 @@ const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', '
 
 export const SessionStatus = oneOf([...STATUSES], { description: 'What it is doing; the last four are ends' })
 
-/** The schema of a session in lists. */
 export const SessionSummary = Type.Object({
   id: Type.String(),
   definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
@@ -81,7 +77,6 @@ export const SessionReply = Type.Object({
   forkOf: Type.Optional(Type.Object({ session: Type.String(), seq: Type.Integer() }))
 })
 
-/** The schema of a page of the messages of a session. */
 const MessagesReply = Type.Object({
   messages: Type.Array(Type.Object({
     seq: Type.Integer({ description: 'With `n` the place of the event that it is made of' }),
@@ -98,7 +93,6 @@ const MessagesReply = Type.Object({
   hasEarlier: Type.Optional(Type.Boolean({ description: 'With `last`: whether more was said before these' }))
 })
 
-/** The fields of a session that its summary needs. */
 type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below & { readonly reason?: string }
 
 export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting, reason }: Summarised) {
@@ -117,7 +111,6 @@ export function summariseSession ({ id, definition, status, owner, createdAt, up
   }
 }
 
-/** The schema of a session with its child sessions. */
 const SessionTree = Type.Object({
   ...SessionSummary.properties,
   children: Type.Array(Type.Unknown({ description: 'Each as this, with children of its own' }))
@@ -140,7 +133,6 @@ export function describeSession (session: Session) {
   }
 }
 
-/** The schema of the uses of a session: how often it has asked models, called tools and run commands. */
 const UsesReply = Type.Object({
   definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
   revision: Type.String({ description: 'Of the definition that it began with' }),
@@ -154,7 +146,6 @@ const UsesReply = Type.Object({
   }))
 })
 
-/** Describes what a session has used. @param generation the entries (as they are now) that the caller may see */
 function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly Use[]) {
   const end = definition.indexOf('/')
   const current = definitions.get(definition.slice(0, end))?.get(definition.slice(end + 1))?.hash
@@ -176,12 +167,9 @@ const SessionQuery = Type.Object({
 
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
-/**
- * The most transitions (recorded steps of a session) that one audit lists, and the size of the buffer through which an audit is sent, in bytes.
- */
+/** The most transitions in one audit, and the buffer it is sent through, in bytes. */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
-/** The schema of the audit of a session: a list of its transitions (recorded steps), whose JSON is sent as a stream. */
 const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))
 
 const Messages = Type.Object({
@@ -202,7 +190,6 @@ const Input = Type.Object({
   action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
 })
 
-/** The routes for sessions of every kind: dialogues with agents, runs of skills, plans and terminals. */
 export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick<Service, 'sessions' | 'sessionStarts' | 'door'>): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
@@ -263,7 +250,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     schema: { tags: ['Sessions'], operationId: 'auditSession', summary: 'All that a session was told, and what it began', params: SessionId, querystring: AuditQuery, response: { 200: Audit } }
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
-    // The audit is sent as a stream, since it can be too long to be held in memory as a whole.
+    // A stream, since an audit can be too long for memory.
     return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }))
   })
 
@@ -302,7 +289,6 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 
-/** Gives the JSON of a session's audit in pieces: one piece for each transition (entry of the session's log). */
 async function * auditText (transitions: AsyncGenerator<Transition>, limit: number): AsyncGenerator<string> {
   let count = 0
   yield '['
@@ -313,7 +299,7 @@ async function * auditText (transitions: AsyncGenerator<Transition>, limit: numb
   yield ']'
 }
 
-/** Whether a request prefers server-sent events to JSON, by its `Accept` header. A request that takes both equally gets JSON. */
+/** A request that takes both equally gets JSON. */
 export function wantsEvents (accept = ''): boolean {
   const qualities = new Map(accept.toLowerCase().split(',').map(each => {
     const [type = '', ...parameters] = each.split(';').map(part => part.trim())
@@ -323,19 +309,14 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-/** A call that starts or continues a session, such as a message to it, and the function that describes its result for the reply. */
 interface Visit {
   readonly enter: (visitor: Visitor) => Promise<Progress>
   readonly describe: (progress: Progress) => JsonObject
-  /** Whether the call starts a session: then the reply has the status 201 and the session's address. */
+  /** Then the reply has the status 201 and the session's address. */
   readonly isStart?: boolean
 }
 
-/**
- * Answers a request that starts or continues a session. The reply is sent when the session waits for the user again or has ended, at the
- * latest after 30 s. A request that prefers events gets the session's events as they come; the last event is `turn`, with the JSON that other
- * requests get.
- */
+/** Replies when the session waits or has ended, after 30 s at the latest; as events, `turn` with the same JSON comes last. */
 export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
   const isFollowing = wantsEvents(request.headers.accept)
@@ -349,7 +330,6 @@ export async function answerVisit (door: SessionDoor, request: FastifyRequest, r
   return await sendEvents(reply, events)
 }
 
-/** The schema of the reply of a call that starts or continues a session: JSON, or a stream of events. */
 export function turnReply (schema: TSchema): MediaReply {
   return {
     description: 'What the turn came to; with `Accept: text/event-stream` its events, as they come',
@@ -357,11 +337,7 @@ export function turnReply (schema: TSchema): MediaReply {
   }
 }
 
-/**
- * Describes the sender of a request for the functions that drive sessions: the caller, the request, and how long the sender waits. With
- * `Prefer: respond-async` (RFC 7240) the sender follows the session's events, and does not wait.
- * @param patience how long the sender waits for a reply, in ms; see `Visitor`
- */
+/** With `Prefer: respond-async` (RFC 7240) the sender follows events, and does not wait. @param patience in ms */
 export function visitorOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): Visitor {
   const { 'idempotency-key': key, prefer } = headers
   const isAsync = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test([prefer ?? ''].flat().join(','))

@@ -15,13 +15,10 @@ import { DECIDES, DRIVES_SESSION, nullable, oneOf, READS_SESSION, RUNS_SKILL, ST
 import { skillReply, skillTurn, successWith } from '../error-replies.ts'
 import { ApprovalView, viewApproval, visitorOf } from './sessions.ts'
 
-/** The largest size of a skill's messages in one reply, in UTF-16 units of their JSON; older messages are left out. */
+/** In UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
 
-/**
- * The schema of the model's last reply, as `parseSkillResponse` reads it. After a command that was interrupted or not run, it is the
- * question that the service itself asks about that command.
- */
+/** After an interrupted or unrun command it is the service's own question about that command. */
 const AiResponse = Type.Object({
   type: oneOf(['CMD', 'ASK', 'MESSAGE', 'DONE']),
   content: Type.String({ description: 'With its tag' }),
@@ -36,7 +33,6 @@ const AiResponse = Type.Object({
 
 const State = oneOf(['idle', 'waiting_cmd', 'waiting_user', 'done', 'cancelled', 'failed', 'expired'])
 
-/** The schema of a skill's state after a call that continues it. */
 const SkillTurnData = Type.Object({
   aiResponse: nullable(AiResponse, { description: 'What the model said last, or what is asked about a command that was interrupted, or not run; null before that' }),
   state: State,
@@ -45,7 +41,6 @@ const SkillTurnData = Type.Object({
   approval: Type.Union([ApprovalView, Type.Null()], { description: 'The command that waits for a person' })
 })
 
-/** The schema of a skill's state after a command was approved. */
 const SkillApprovedData = Type.Object({
   ...SkillTurnData.properties,
   aiResponse: nullable(AiResponse, { description: 'For whoever owns the session alone' }),
@@ -53,7 +48,6 @@ const SkillApprovedData = Type.Object({
   lastOutput: Type.Optional(Type.String({ description: 'The last lines that the last command printed, for whoever does not own the session' }))
 })
 
-/** The schema of a skill's state after its start. */
 const SkillStartData = Type.Object({
   skillSessionId: Type.String(),
   skillName: Type.String(),
@@ -61,7 +55,6 @@ const SkillStartData = Type.Object({
   ...SkillTurnData.properties
 })
 
-/** The schema of the full description of a skill's session, with the messages of its model. */
 const SkillData = Type.Object({
   terminalSessionId: Type.String({ description: 'Where it was started: a terminal, a target, or `manual`' }),
   serverId: Type.Union([Type.String(), Type.Null()], { description: 'The target on which its commands run; null where its user runs them' }),
@@ -85,24 +78,17 @@ const SkillData = Type.Object({
   text: Type.String({ description: 'What it ended with' })
 })
 
-/** The schema of the output of a skill's last command. */
 const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
 type Message = Static<typeof SkillData>['messages'][number]
 
-/**
- * The state of a skill as its clients see it: the state of the skill's engine or, for a session that was cancelled, has failed or has
- * expired, the status of the session.
- */
+/** The engine's state or, for a session that was cancelled, failed or expired, the session's status. */
 function stateOf ({ status, engine }: Session): Static<typeof State> {
   if (status === 'cancelled' || status === 'expired' || status === 'failed') return status
   return engine.view.stateName as Static<typeof State>
 }
 
-/**
- * Describes a skill after a call. A caller who may only decide approvals sees the approval and the last command's output, and
- * nothing that the model has read or said.
- */
+/** Who may only decide approvals sees the approval and the last output, nothing that the model has read or said. */
 export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
   const { reply, step, lastOutput } = resultOf(session, SKILL)
   const [state, approval] = [stateOf(session), approvalIn(session)]
@@ -156,13 +142,12 @@ function describeOutput (session: Session): Static<typeof SkillOutputData> {
   return { lastOutput, state: stateOf(session), step }
 }
 
-/** The approval that a skill waits for; a skill asks for one command at a time. */
+/** A skill asks for one command at a time. */
 function approvalIn (session: Session): Static<typeof ApprovalView> | null {
   const [waiting] = approvalsIn(session)
   return waiting === undefined ? null : viewApproval(waiting)
 }
 
-/** The text with which a skill has ended; empty until then. */
 function textOf (session: Session): string {
   return session.status === 'cancelled' ? 'Cancelled by user' : resultOf(session, SKILL).text
 }
@@ -177,11 +162,10 @@ const SHOWN = {
   digest: Type.Optional(text(100, '`approval.digest` of what was shown'))
 }
 
-/** The longest text that a user may send to a skill, and the longest output of a command that a user may report, in characters. */
+/** In characters: a user's text, and a reported command's output. */
 const MAX_TEXT = 100_000
 const MAX_OUTPUT = 1_000_000
 
-/** The body of the request that starts a skill. */
 const StartBody = Type.Object({
   terminalSessionId: Type.Optional(text(200, 'Where commands run: a terminal of yours, or a target of the operator\'s file; `manual` leaves them to you')),
   skillId: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'As `GET /api/skills` has it; needed without `skillPath`' })),
@@ -194,7 +178,6 @@ const StartBody = Type.Object({
   maxSteps: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'No more than the skill itself has' }))
 }, { examples: [{ terminalSessionId: 'manual', skillId: 'git-quick-commit' }] })
 
-/** The body with the result of a command that the user has run by hand. */
 const ResultBody = Type.Object({
   stdout: nullable(Type.String({ maxLength: MAX_OUTPUT })),
   stderr: nullable(Type.String({ maxLength: MAX_OUTPUT })),
@@ -212,7 +195,6 @@ const Cancelled = Type.Object({ message: Type.String() })
 
 type Enter = (visitor: Visitor) => Promise<Progress>
 
-/** Makes the error message for a call that does not fit what the skill waits for. @param state the state of the skill */
 type NotNow = (state: string) => string
 
 const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
@@ -221,15 +203,13 @@ const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
   continue: state => `Skill is in state '${state}', not 'idle'`
 }
 
-/** The meaning of status 500 below /api/skills, for the description of the API. */
 const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could not be asked, said nothing that can be read, or its budget is used up.'
 
-/** The schemas of the replies of routes that continue a skill. */
 const goesOn = skillTurn(SkillTurnData)
 
-/** The routes that run skills. Their paths and replies are those that existing clients of skills expect, and so differ from the rest of the API. */
+/** Paths and replies are those that existing clients of skills expect, and so differ from the rest of the API. */
 export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
-  /** Answers when the skill waits for the user again or has ended, at the latest after 30 s. @throws SKILL_FAILED */
+  /** Answers when the skill waits or has ended, after 30 s at the latest. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
     const progress = await enter(visitorOf(request, reply))
     const { session, isOpen, isOwn } = progress
@@ -238,11 +218,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     return successWith(describe(progress))
   }
 
-  /**
-   * Waits for the end of `work`, a call that a skill accepts only in one state; for example, an answer of the user is accepted only while the
-   * skill waits for one.
-   * @throws SKILL_NOT_WAITING when the skill is in another state
-   */
+  /** `work` is accepted in one state only. @throws SKILL_NOT_WAITING in another one */
   async function whileWaiting (visitor: Visitor, id: string, notNow: NotNow, work: Promise<Progress>): Promise<Progress> {
     try {
       return await work

@@ -30,7 +30,7 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
   kinds: Type.Object(Object.fromEntries(kinds.map(({ name }) => [name, KindStatus])))
 }, { description: 'Counts and revisions are left out for who may not know of all that is registered: where tokens are asked for, a token with the role `read` and without patterns may' })
 
-/** The routes of liveness and readiness. Liveness does not depend on the store: a restart would not bring the store back. */
+/** Liveness does not depend on the store: a restart would not bring the store back. */
 export function healthRoutes (app: App, { registry, rotation, sessions }: {
   registry: Registry,
   rotation: Rotation,
@@ -61,9 +61,7 @@ function describeSessions (problem: string | undefined, waits: readonly string[]
   return { available: problem === undefined, ...(details === undefined ? {} : { details }) }
 }
 
-/**
- * Describes readiness. @param hasContents whether the description has the numbers and hashes of entries, which not every caller may see
- */
+/** @param hasContents whether it has numbers and hashes of entries, which not every caller may see */
 function describeReadiness (registry: Registry, hasContents: boolean) {
   const { generation, environs, kinds } = registry
   const { loaded, problem, verifiedAt, store, held, heldNodes, labelsProblem } = registry.status()
@@ -95,7 +93,6 @@ const EntryStatus = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply, { description: 'The first 50' })
 })
 
-/** The routes that report problems of registered entries and make the service read its store again. */
 export function statusRoutes (app: App, { registry, reload, listNotices }: {
   registry: Registry,
   reload: () => Promise<void>,
@@ -120,14 +117,9 @@ export function statusRoutes (app: App, { registry, reload, listNotices }: {
   })
 }
 
-/** Gives all metrics in Prometheus' text format. */
 export type ReadMetrics = () => Promise<string>
 
-/**
- * The route of the metrics for Prometheus. Metrics name prompts, tools and models and show how much they are used, so the route requires the
- * role `read`, with which a caller can list prompts and tools. A token that gives access only to some prompts does not see the metrics of the
- * others. Prometheus can send a token (`authorization` in its scrape configuration).
- */
+/** Needs `read`: metrics show names and uses. A token for some prompts does not see those of the others. */
 export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMetrics }): void {
   app.get('/metrics', {
     logLevel: 'warn',
@@ -144,7 +136,6 @@ export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMet
   })
 }
 
-/** The text of the metrics without the lines of prompts that are hidden from the caller. */
 function visibleLines (text: string, { prompts: patterns }: Caller): string {
   if (patterns === undefined) return text
   return text.split('\n').filter(line => {

@@ -24,14 +24,13 @@ const Terminal = Type.Object({
   createdAt: Type.String({ format: 'date-time' })
 })
 
-/** The errors of the route that opens a terminal. */
 const OPENS: readonly ErrorCode[] = [
   'TARGET_NOT_FOUND', 'TERMINAL_UNSUPPORTED', 'TOO_MANY_TERMINALS', 'TERMINAL_FAILED', 'TOO_MANY_SESSIONS', 'SESSIONS_UNAVAILABLE'
 ]
 
 const Page = Type.Object({ terminals: Type.Array(Terminal) })
 
-/** The routes that open, list and end terminals, shells that people type into; keys and output go over `/ws`. */
+/** Keys and output go over `/ws`. */
 export function terminalRoutes (app: App, { terminals }: Pick<Service, 'terminals'>): void {
   app.post('/api/terminals', {
     config: { role: 'terminal', fails: OPENS },

@@ -65,11 +65,9 @@ const CallReply = Type.Object({
 export interface ToolRouteOptions {
   readonly registry: Registry
   readonly tryTool: TryTool
-  /** Gives the state of preparation (such as connecting to an MCP server) of each registered tool, by the id of the registration. */
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
 }
 
-/** The routes that list tools, show their state, and call a tool by hand. */
 export function toolRoutes (app: App, { registry, tryTool, toolStates }: ToolRouteOptions): void {
   app.get('/api/tools', {
     config: { role: 'read', headers: ['link'] },
@@ -87,7 +85,7 @@ export function toolRoutes (app: App, { registry, tryTool, toolStates }: ToolRou
   }, (request, reply) => {
     const { id, definition, diagnostics, callable, isRegistered } = findTool(request.generation, request.params.id)
     const preparation = callable?.state() ?? toolStates().get(id)
-    // A tool that an MCP server offers has no key of its own in the store, and so no entity tag.
+    // A tool of an MCP server has no key of its own in the store, and so no entity tag.
     if (isRegistered) reply.header('etag', entityTag(contentHash(definition.registration)))
     const registration = withoutCredentials(definition.registration, definition.headers)
     return {

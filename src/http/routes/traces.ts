@@ -39,7 +39,6 @@ const GoldenReply = Type.Object({
   result: Values
 }, { description: 'As in jsonschema/golden-trace.json' })
 
-/** The routes of traces: records of what plans have read, asked and changed, for finding faults. */
 export function traceRoutes (app: App, traces: Traces): void {
   app.get('/api/traces', {
     config: { role: 'run' },

@@ -13,32 +13,23 @@ import { entityTag, readPrecondition, rowsOf, selectIds } from '../resource.ts'
 import { ErrorReply, ListQuery } from '../schemas.ts'
 import { WishQuery } from '../prompt-request.ts'
 
-/**
- * The keywords of JSON Schema whose value is one schema; the next two lists have those with a list of schemas, and with schemas by name.
- */
 const SCHEMA: ReadonlySet<string> = new Set([
   'items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'
 ])
 const SCHEMAS: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 
-/** The keywords of JSON Schema whose value contains no schema, and is copied unchanged. */
 const PLAIN: ReadonlySet<string> = new Set([
   'type', 'enum', 'const', 'title', 'description', 'default', 'examples', 'format', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum',
   'multipleOf', 'minItems', 'maxItems', 'uniqueItems', 'minProperties', 'maxProperties', 'required', 'dependentRequired', 'minContains', 'maxContains', 'readOnly', 'writeOnly', 'deprecated'
 ])
 
-/** Keywords of JSON Schema 2020-12 that draft-07 does not know: in a draft-07 schema they mean nothing, and are dropped. */
+/** Without meaning in a draft-07 schema, and so dropped. */
 const NEWER: ReadonlySet<string> = new Set([
   'prefixItems', '$defs', 'dependentSchemas', 'unevaluatedItems', 'unevaluatedProperties', 'dependentRequired', 'minContains', 'maxContains', 'deprecated'
 ])
 
-/**
- * Rewrites a registered schema for an OpenAPI 3.1 document: in draft 2020-12, with known keywords only, and with references
- * that point into the document. Constraints that cannot be expressed are left out, so the result accepts all that the schema
- * accepts, and maybe more.
- * @param place the place of the schema in the document, such as `#/components/schemas/greet`
- */
+/** For OpenAPI 3.1; constraints that it cannot express are left out, so the result accepts all that the schema does, or more. */
 function portableSchema (schema: JsonObject, place: string): JsonObject {
   const isOld = /draft-0[67]/.test(typeof schema['$schema'] === 'string' ? schema['$schema'] : '')
   return convert(schema) as JsonObject
@@ -58,7 +49,7 @@ function portableSchema (schema: JsonObject, place: string): JsonObject {
   }
 
   function convertKeyword (keyword: string, value: Json): Json | undefined {
-    // A value that contains the key `$ref` is dropped: tools that search a whole document for references would take that key for a reference.
+    // Tools that search a document for references would take a key `$ref` in a value for one.
     if (PLAIN.has(keyword)) return typeof value === 'object' && stringifyJson(value).includes('"$ref"') ? undefined : value
     if (keyword === '$ref') return typeof value === 'string' && leadsToSchema(schema, value) ? place + value.slice(1) : undefined
     if (SCHEMA.has(keyword) && !Array.isArray(value)) return convert(value)
@@ -68,7 +59,6 @@ function portableSchema (schema: JsonObject, place: string): JsonObject {
   }
 }
 
-/** Whether a reference is a JSON pointer (not an anchor) to a schema that is still there after the rewriting. */
 function leadsToSchema (root: JsonObject, reference: string): boolean {
   if (reference !== '#' && !reference.startsWith('#/')) return false
   const segments = reference === '#' ? [] : reference.slice(2).split('/').map(unescape)
@@ -88,7 +78,7 @@ function memberOf (value: Json, name: string): Json | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }
 
-/** Decodes a segment of a JSON pointer in a URL fragment: https://www.rfc-editor.org/rfc/rfc6901#section-6 */
+/** https://www.rfc-editor.org/rfc/rfc6901#section-6 */
 function unescape (segment: string): string {
   try {
     return decodeURIComponent(segment).replaceAll('~1', '/').replaceAll('~0', '~')
@@ -97,15 +87,12 @@ function unescape (segment: string): string {
   }
 }
 
-/** The largest size of one document that describes prompts, in UTF-16 units; further prompts come in the next document. */
+/** In UTF-16 units; further prompts come in the next document. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
-/**
- * One page of prompts as an OpenAPI document, from which clients can generate typed calls. It contains as many of the given prompts as fit.
- */
 interface PromptsDocument {
   readonly text: string
-  /** The number of prompts in the document: at least one, if any were given. */
+  /** At least one, if any were given. */
   readonly count: number
 }
 
@@ -124,7 +111,6 @@ const MESSAGES = {
   }
 }
 
-/** The schemas of the fields of a chat request beside `variables`. */
 const CHAT_FIELDS = {
   model: { type: 'string' },
   messages: MESSAGES,
@@ -139,11 +125,7 @@ const SHARED_SCHEMAS = {
   ChatCompletion: completionOf({ type: ['string', 'null'] })
 }
 
-/**
- * Describes prompts as an OpenAPI 3.1 document. Each prompt has two operations, one that renders it and one that asks the model with it,
- * with the types of its own variables and answer. The work is done in slices, between which other requests are served.
- * @param prompts sorted, each with the id by which requests name it
- */
+/** In slices, between which other requests are served. @param prompts sorted */
 async function describePrompts (
   prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>,
   generation: Generation,
@@ -178,9 +160,7 @@ async function describePrompts (
   return { text: stringifyJson(document), count }
 }
 
-/**
- * Gives each prompt a name that is valid for a function, for code generators. If two ids become the same name, the later one gets a number.
- */
+/** Valid as function names, for code generators; equal names get a number. */
 class OperationNames {
   readonly #taken = new Set<string>()
 
@@ -257,7 +237,6 @@ function json (schema: JsonObject): JsonObject {
   return { 'application/json': { schema } }
 }
 
-/** The schema of a chat completion. @param content the schema of the text that the model writes */
 function completionOf (content: JsonObject): JsonObject {
   const message = { type: 'object', properties: { role: { type: 'string' }, content } }
   const choice = { type: 'object', properties: { message, finish_reason: { type: ['string', 'null'] } } }
@@ -267,11 +246,7 @@ function completionOf (content: JsonObject): JsonObject {
   }
 }
 
-/**
- * Makes the schema of a prompt's `variables`: its declared parameters, of which those with a default are optional; for a prompt that
- * declares none, the names that its templates read.
- * @param place the place of the schema in the OpenAPI document
- */
+/** Undeclared: the names that templates read. Parameters with a default are optional. */
 function variablesSchema (prompt: Prompt, { everyPrompt }: Generation, environs: EnvironNames, place: string): JsonObject {
   const { parameters } = prompt.entry
   if (parameters !== undefined) {
@@ -298,7 +273,6 @@ const DocumentQuery = Type.Object({ prefix, after, label, limit: Type.Integer({ 
 
 const DocumentReply = Type.Unknown({ description: 'An OpenAPI document' })
 
-/** The route that describes the caller's prompts as an OpenAPI document, from which tools generate typed clients. */
 export function typedRoutes (app: App, { environs }: { readonly environs: VisibleEnvirons }): void {
   app.get('/api/openapi/prompts.json', {
     config: { role: 'read', headers: ['etag', 'link'] },
@@ -320,8 +294,7 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
     const page = ids.slice(0, query.limit).map(id => [id, prompts.get(id) as Prompt] as const)
     const { text, count } = await describePrompts(page, generation, visibleEnvirons(environs, caller))
     rowsOf(request, reply, count, ids, id => id)
-    // The tag is a hash of the text, not the revision of the registry: names of shared variables change the text, too, and do not change
-    // the revision.
+    // Not the registry's revision: names of shared variables change the text, and not the revision.
     const tag = contentHash(text)
     reply.header('etag', entityTag(tag))
     const { noneMatches } = readPrecondition(request.headers)
@@ -330,10 +303,7 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
   })
 }
 
-/**
- * The prompts in which this label points to a version, each as that version. If the label is divided among several versions, the version with
- * most of the requests is taken.
- */
+/** Of a label divided among several versions, the one with most of the requests. */
 function servedUnder ({ prompts, releases }: Generation, label: string): ReadonlyMap<string, Prompt> {
   if (label === LATEST) return prompts
   const served = new Map<string, Prompt>()

@@ -5,21 +5,18 @@ import websocket from '@fastify/websocket'
 import type { WebSocket } from 'ws'
 import type { App } from '../app.ts'
 
-/** The largest WebSocket frame that a client may send, in bytes. */
+/** In bytes. */
 const MAX_FRAME = 256 * 1024
 
-/** How long a client may take to close its socket when the service stops, in ms. */
+/** In ms. */
 const GOODBYE = 1000
 
-/**
- * Lets routes be WebSockets. This must be called before all hooks that may refuse a request are added. When such a hook answers a request for
- * an upgrade, the plugin closes the connection, which Node itself leaves open.
- */
+/** Before all hooks that may refuse: only then the plugin closes a refused upgrade's connection, which Node leaves open. */
 export async function acceptSockets (app: App): Promise<void> {
   await app.register(websocket, {
     options: { server: routeOtherUpgrades(app.server), maxPayload: MAX_FRAME, handleProtocols: offered => offered.has(PROTOCOL) ? PROTOCOL : false },
     errorHandler (error, socket, request) {
-      // The frame was too large or invalid, or the client has gone. The library `ws` closes the socket with the right code.
+      // The library `ws` closes the socket with the right code.
       request.log.debug({ err: error }, 'a socket was closed')
       socket.close()
     },
@@ -30,18 +27,13 @@ export async function acceptSockets (app: App): Promise<void> {
   })
 }
 
-/** Closes the socket of a client, also when the client does not answer: a server that closes waits for every connection. */
+/** Also without the client's answer: a closing server waits for every connection. */
 function leave (client: WebSocket): void {
   client.close(1001, 'the service is going away')
   setTimeout(() => { client.terminate() }, GOODBYE).unref()
 }
 
-/**
- * Separates requests for a WebSocket from requests for other upgrades. The emitter that is returned gets only the requests for a WebSocket.
- * Any other request is served as if it had asked for no upgrade, which HTTP allows (RFC 9110, 7.8): Java's client asks every server to
- * upgrade to h2c, also with a POST. Without this function Node would not read the body of such a request, since something listens to
- * upgrades.
- */
+/** Other upgrades are served as if not asked for (RFC 9110, 7.8): Java's client asks for h2c, and Node would not read its body. */
 function routeOtherUpgrades (server: Server): Server {
   const websockets = new EventEmitter()
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
@@ -51,7 +43,7 @@ function routeOtherUpgrades (server: Server): Server {
   return websockets as Server
 }
 
-/** Makes the server read a request a second time: the head is written again without the header `upgrade`, and put back in front of the body. */
+/** The head is written again without `upgrade`, in front of the body. */
 function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHeaders }: IncomingMessage, socket: Socket, head: Buffer): void {
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -62,18 +54,12 @@ function serveAgain (server: Server, { method = '', url = '', httpVersion, rawHe
   server.emit('connection', socket)
 }
 
-/**
- * The WebSocket subprotocol of this service. A client that offers any subprotocol, such as one with its token, must offer this one, too.
- */
+/** A client that offers any subprotocol, such as one with its token, must offer this one, too. */
 const PROTOCOL = 'ai-prompt-shell.v1'
 
-/** The only path at which a WebSocket can be opened. */
 export const SOCKET_PATH = '/ws'
 
-/**
- * The token that a client offers as a subprotocol `bearer.…`; `undefined` if it offers none. A page in a browser can set no other header of
- * a WebSocket request.
- */
+/** From the subprotocol `bearer.…`: a browser's page can set no other header of a WebSocket request. */
 export function subprotocolToken (headers: IncomingHttpHeaders): string | undefined {
   const offered = headers['sec-websocket-protocol']?.split(',').map(each => each.trim()) ?? []
   return offered.find(each => each.startsWith('bearer.'))?.slice('bearer.'.length)

@@ -7,9 +7,7 @@ import { EXECUTIONS } from '../../registry/kinds/skill-definition.ts'
 import { checkOf } from '../validation.ts'
 import { nullable, oneOf } from '../schemas.ts'
 
-/*
- * The frames (WebSocket messages) that clients send. Like the body of a request, a frame holds what its schema names, and nothing else.
- */
+// Like a request's body, a frame holds what its schema names, and nothing else.
 
 const text = Type.String()
 const optional = nullable(text)
@@ -17,7 +15,7 @@ const source = nullable(oneOf(['project', 'remote']))
 
 const side = Type.Integer({ minimum: 1, maximum: MAX_SIDE })
 
-/** The approval that the client was shown. If another one waits when the frame arrives, the frame is refused. */
+/** If another approval waits than the client was shown, the frame is refused. */
 const shown = { approvalId: Type.Optional(text), digest: Type.Optional(text) }
 
 const SCHEMAS = {
@@ -48,23 +46,21 @@ const SCHEMAS = {
   skill_cancel: frame({}),
   skills_list: frame({ target: optional }),
   skill_get_content: frame({ name: optional, path: optional, source, target: optional }),
-  // Clients of the protocol say where the skill shall stand; here every skill is registered.
+  // Clients say where the skill shall stand; here every skill is registered.
   skill_create: frame({ name: optional, path: optional, source, content: optional })
 }
 
 type FrameType = keyof typeof SCHEMAS
 
-/** A frame of one type, or of one of several types, that fits its schema. */
 export type FrameOf<Type extends FrameType> = { readonly [Each in Type]: { readonly type: Each } & Static<typeof SCHEMAS[Each]> }[Type]
 
 export type Frame = FrameOf<FrameType>
 
-/** The schemas of all frames that clients send, by type. */
 export const FRAMES: Readonly<Record<string, TSchema>> = SCHEMAS
 
 const CHECKS = new Map(Object.entries(FRAMES).map(([type, schema]) => [type, checkOf('frame', schema)]))
 
-/** Checks a frame against the schema of its type. @param frame empty for a message that was no JSON object @throws REQUEST_INVALID */
+/** @param frame empty for a message that was no JSON object @throws REQUEST_INVALID */
 export function readFrame (frame: JsonObject): Frame {
   const { type } = frame
   const check = typeof type === 'string' ? CHECKS.get(type) : undefined

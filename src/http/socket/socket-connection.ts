@@ -8,49 +8,36 @@ import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringi
 import type { Generation } from '../../registry/generation.ts'
 import { FREE_UNREAD, holdUnread } from '../send-reply.ts'
 
-/** How often the service pings a client, in ms. A client that has not answered by the next ping is disconnected. */
+/** In ms; a client without an answer by the next ping is disconnected. */
 const HEARTBEAT = 30_000
 
-/**
- * The most unread bytes of one client. A client with more is disconnected; it connects again and continues with the event after the last one
- * that it received.
- */
+/** Unread bytes; a client with more is cut off, and continues after the last event it received. */
 const MAX_BEHIND = 1024 * 1024
 
-/** The WebSocket code with which a socket is closed when its client's token has been revoked, and the HTTP status that means the same. */
+/** For a revoked token: the WebSocket code, and the HTTP status that means the same. */
 export const [TOKEN_GONE, UNAUTHORIZED] = [4401, 401]
 
-/**
- * The most requests of one client that wait to be handled, and the most characters in its waiting frames that are no requests (typed keys,
- * sizes of a terminal). A client with more is disconnected.
- */
+/** A client is cut off above so many waiting requests, or so many characters of typed keys. */
 const MAX_WAITING = 100
 const MAX_WAITING_LENGTH = 1024 * 1024
 
-/** Handles the frames (WebSocket messages) of one client, one after the other. */
 export interface FrameHandler {
-  /** Handles one frame. @throws ServiceError, whose code and message are sent to the client */
+  /** @throws ServiceError, whose code and message are sent to the client */
   take (frame: JsonObject): Promise<void>
-  /** The frame that tells the client of an error. */
   errorOf (error: ServiceError, frame: JsonObject | undefined): JsonObject
-  /** Whether a frame is for the terminal: a typed key, or a change of its size. */
   isKeys (frame: JsonObject): boolean
-  /** Whether the client has a terminal open. Without one, such a frame counts as a request, as all others do. */
+  /** Without an open terminal, such a frame counts as a request. */
   takesKeys (): boolean
   close (): void
 }
 
-/** The options of a connection. */
 export interface ConnectionOptions {
   readonly client: Client
   readonly rates: Rates
   readonly log: FastifyBaseLogger
 }
 
-/**
- * The WebSocket of one client. Its JSON frames are handled one after the other. Each counts as a request against the caller's limit, except
- * what is typed into an open terminal, and changes of its size.
- */
+/** Frames are handled one after the other, each as a request against the caller's limit, except keys for an open terminal. */
 export class SocketConnection {
   readonly #socket: WebSocket
   readonly #options: ConnectionOptions
@@ -58,7 +45,6 @@ export class SocketConnection {
   #waitingLength = 0
   #turn = Promise.resolve()
   #isAlive = true
-  /** Gives back the room that was reserved for this client's unread bytes with `holdUnread`. */
   #release = (): void => {}
 
   constructor (socket: WebSocket, options: ConnectionOptions) {
@@ -84,17 +70,14 @@ export class SocketConnection {
     this.#socket.send(stringifyJson(frame))
   }
 
-  /** The number of bytes that wait to be sent, because the client has not read earlier ones yet. */
   get unread (): number {
     return this.#socket.bufferedAmount
   }
 
-  /** Closes the connection of a client that does not read, without waiting for the client. */
   cut (): void {
     this.#socket.terminate()
   }
 
-  /** Whether the service can send the client more: the unread bytes of this client, and those of all clients together, are within their limits. */
   #hasRoom (): boolean {
     const { bufferedAmount: unread } = this.#socket
     this.#release()
@@ -129,7 +112,6 @@ export class SocketConnection {
   }
 
   async #take (frame: JsonObject | undefined, isKeys: boolean, handler: FrameHandler): Promise<void> {
-    // The client has left while the frame waited: nobody wants an answer any more.
     if (this.#socket.readyState !== this.#socket.OPEN) return
     try {
       if (!isKeys || !handler.takesKeys()) this.#count()
@@ -139,10 +121,7 @@ export class SocketConnection {
     }
   }
 
-  /**
-   * Sends the client a frame about an error. If the error says that the client's token is unknown, the socket is closed instead.
-   * @param frameOf makes the frame
-   */
+  /** Closes the socket instead if the client's token is unknown. */
   fail (error: unknown, frameOf: (error: ServiceError) => JsonObject): void {
     const known = error instanceof ServiceError ? error : undefined
     if (known?.statusCode === UNAUTHORIZED) return this.close(TOKEN_GONE, known.message)
@@ -159,7 +138,6 @@ export class SocketConnection {
   }
 }
 
-/** Parses a frame; `undefined` when it is not an object. */
 function readFrame (text: string | undefined): JsonObject | undefined {
   if (text === undefined) return undefined
   try {
@@ -171,20 +149,15 @@ function readFrame (text: string | undefined): JsonObject | undefined {
   }
 }
 
-/**
- * The client at the other end of a WebSocket. Its rights are looked up at each use, since its token may lose rights or be removed while the
- * socket is open.
- */
+/** Rights are looked up at each use: the token may lose them while the socket is open. */
 export interface Client {
-  /** Looks up the client's token again, and gives the caller with the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
   caller (): Caller
-  /** The entries (the current snapshot) that the client may see now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
+  /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
   generation (): Generation
-  /** The id of the request that opened the socket. */
   readonly requestId: string
 }
 
-/** Makes the client of a WebSocket from the request that opened it. @param registry gives the current snapshot of entries */
 export function clientOf (request: FastifyRequest, registry: { readonly generation: Generation }): Client {
   return {
     caller: () => request.callerNow(),

@@ -19,31 +19,25 @@ import { catalogueOf } from '../routes/offers.ts'
 import type { Client, SocketConnection } from './socket-connection.ts'
 import type { Frame, FrameOf } from './frames.ts'
 
-/** The parts of the service that skills over a WebSocket need. */
 export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
 export interface SocketSkillOptions {
   readonly connection: SocketConnection
   readonly client: Client
   readonly services: SkillServices
-  /**
-   * Follows a session until the client has left, beginning behind the transition (recorded step) with the number `after`.
-   * @throws SESSION_NOT_FOUND
-   */
+  /** Begins behind the transition `after`, ends when the client has left. @throws SESSION_NOT_FOUND */
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
-  /** Aborts when the client is gone. */
   readonly signal: AbortSignal
-  /** Called when the client can no longer follow a session although the session has not ended. */
+  /** The client can no longer follow, although the session has not ended. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
   /** The id of the terminal that the client has open, if any. */
   readonly terminal: () => string | undefined
 }
 
-/** Runs skills for one client over its WebSocket, one skill at a time. */
+/** For one client over its WebSocket, one skill at a time. */
 export class SocketSkill {
   readonly #options: SocketSkillOptions
   #session: string | undefined
-  /** The id of the approval that the client was shown last; `undefined` when none was shown, or the last one was decided. */
   #shown: string | undefined
 
   constructor (options: SocketSkillOptions) {
@@ -79,10 +73,7 @@ export class SocketSkill {
     return this.#options.services.sessionKinds.skills
   }
 
-  /**
-   * Describes the client as the sender of a frame. With `patience: 0` a call returns without waiting for its result, since the client follows
-   * the session's events anyway.
-   */
+  /** `patience: 0`: the client follows the session's events anyway. */
   get #visitor (): Visitor {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
@@ -129,10 +120,7 @@ export class SocketSkill {
     for (const { type, data } of notices) if (type === 'approval') this.#shown = data['decision'] === undefined ? data['id'] as string : undefined
   }
 
-  /**
-   * Handles a text that the client has typed. The text `skill:cancel` ends the skill. The text `skill:skip` skips an approval: the one that
-   * the frame names or, if the frame names none, the approval that the client was shown last. Any other text goes to the skill.
-   */
+  /** `skill:cancel` ends the skill; `skill:skip` skips the approval named or shown last; any other text goes to the skill. */
   async #hear ({ text, approvalId, digest }: FrameOf<'skill_user_input'>): Promise<void> {
     const word = text.trim().toLowerCase()
     if (word === 'skill:cancel') return await this.#cancel()
@@ -141,7 +129,6 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
-  /** Gives the skill the result of a command that the client has run itself, in place of the service. */
   async #report ({ stdout, stderr, exitCode }: FrameOf<'skill_command_result'>): Promise<void> {
     const { services: { terminals } } = this.#options
     const { terminal } = resultOf(await this.#door.getUsable(this.#skills, this.#caller, this.#current()), SKILL)
@@ -150,12 +137,11 @@ export class SocketSkill {
     await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: result } })
   }
 
-  /** Skips the proposed command. The owner of a session may do that; only an approver may let a command run. */
+  /** A session's owner may skip; only an approver may let a command run. */
   async #skip ({ approvalId, digest }: Shown): Promise<void> {
     await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, { approvalId, digest })
   }
 
-  /** Approves the command that the client was shown, or another command in its place. */
   async #approve ({ approvalId, digest, command }: FrameOf<'skill_approve'>): Promise<void> {
     await this.#door.approve(this.#skills, this.#visitor, this.#current(), { approvalId, digest, command })
   }
@@ -164,7 +150,7 @@ export class SocketSkill {
     await this.#door.cancel(this.#skills, this.#caller, this.#current())
   }
 
-  /** The id of the skill's session. @throws SESSION_BUSY when no skill was invoked over this socket */
+  /** @throws SESSION_BUSY when no skill was invoked over this socket */
   #current (): string {
     if (this.#session === undefined) throw sessionBusy('', 'idle', 'no skill is being carried out; send skill_invoke')
     return this.#session
@@ -212,22 +198,19 @@ export class SocketSkill {
   }
 }
 
-/** The name or path that a frame has; an empty one is none. */
 function named (text: string | null | undefined): string | undefined {
   return text === null || text === '' ? undefined : text
 }
 
-/** The error for a frame without the skill that is meant. */
 function unnamed (): Error {
   return requestInvalid('frame needs "name" or "path"', { part: 'frame' })
 }
 
-/** The target (a machine) whose skills are meant; `undefined` if there is none, or `manual`, which stands for commands that the user runs. */
+/** `undefined` also for `manual`: commands that the user runs. */
 function placeOf (target: string | null | undefined): string | undefined {
   return target === null || target === MANUAL ? undefined : target
 }
 
-/** Finds the id of a registered skill. @param name the skill's id or its name */
 function idOfName (generation: Generation, name: string): string | undefined {
   const skills = definitionsOf(generation, skillKind)
   const path = toPath(name)
@@ -236,22 +219,18 @@ function idOfName (generation: Generation, name: string): string | undefined {
 
 type Frames = (data: JsonObject, transition: Transition) => JsonObject[]
 
-/**
- * The frames (WebSocket messages) that a client of skills gets for each type of notice (something that a session tells its users). A type
- * that is missing here gives no frame.
- */
+/** A type of notice that is missing here gives no frame. */
 const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],
   message: ({ text = '', isFinal = false }) => [{ type: isFinal === true ? 'skill_complete' : 'skill_info', text }],
   command: ({ phase, command = '', step = 0, reason = '' }, { held, begun, denied }) => {
     if (phase === 'denied') return [{ type: 'skill_command', command, step, denied: reason }, { type: 'skill_info', text: reason }]
-    // For a command that waits for approval, the notice `approval` makes the frame, since it has everything that the person has to see.
+    // The notice `approval` makes the frame: it has all that the person has to see.
     if (phase !== 'proposed' || held.length > 0 || denied.length > 0) return []
     return [{ type: 'skill_command', command, step, ...(begun.some(({ kind }) => kind === 'wait') ? { manual: true } : {}) }]
   },
   approval: (data, { notices }) => {
-    // The person who approved has replaced the command by another one.
     if (data['decision'] === 'approve' && data['command'] !== undefined) return [{ type: 'skill_command', command: data['command'], edited: true }]
     if (data['kind'] !== 'exec') return []
     const { effect: _effect, kind: _kind, id = '', ...shown } = data
@@ -262,15 +241,13 @@ const FRAMES: Partial<Record<Notice['type'], Frames>> = {
   done: ({ status = '' }) => [...status === 'cancelled' ? [{ type: 'skill_complete', text: 'Cancelled by user' }] : [], { type: 'skill_end', status }]
 }
 
-/** Turns the transitions (recorded steps) of a skill's session, and what its commands print, into WebSocket messages for clients of skills. */
 export const skillFrames = {
   of (transition: Transition): JsonObject[] {
     return transition.notices.flatMap(({ type, data }) => FRAMES[type]?.(data, transition) ?? [])
   },
-  /** Makes the frames for live output: what a command prints while it runs, or the news that the command has to wait. */
   live ({ type, text = '' }: JsonObject): JsonObject[] {
     if (type === 'command.output') return [{ type: 'skill_output', chunk: text }]
-    // The command cannot begin yet: somebody has typed in its terminal, and the command waits until that line is empty.
+    // Somebody has typed in the command's terminal: it waits until that line is empty.
     return type === 'terminal.waiting' ? [{ type: 'skill_info', text, isWaiting: true }] : []
   }
 }

@@ -19,15 +19,13 @@ import { type Client, clientOf, type FrameHandler, SocketConnection, TOKEN_GONE,
 import { type Frame, type FrameOf, readFrame } from './frames.ts'
 import { type SkillServices, SocketSkill } from './socket-skill.ts'
 
-/** The rate at which one client may type into a terminal, in bytes a second. After a pause the client may send the bytes of one second at once. */
+/** In bytes a second; after a pause, those of one second at once. */
 const KEYS_A_SECOND = 64 * 1024
 
-/** Slows down a client that types into a terminal faster than the allowed rate. */
 class KeyRate {
   #left = KEYS_A_SECOND
   #since = performance.now()
 
-  /** Waits until the client is allowed to type this number of bytes more. */
   async take (bytes: number): Promise<void> {
     const now = performance.now()
     this.#left = Math.min(KEYS_A_SECOND, this.#left + (now - this.#since) / 1000 * KEYS_A_SECOND) - bytes
@@ -36,10 +34,10 @@ class KeyRate {
   }
 }
 
-/** The most bytes of typed keys in one frame (WebSocket message). */
+/** Bytes of keys in one frame. */
 const MAX_KEYS = 64 * 1024
 
-/** The types of frames (WebSocket messages) that do not count towards the limit on the caller's requests in each minute, if a terminal takes them. */
+/** Not counted towards the caller's limit on requests, if a terminal takes them. */
 const KEYS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
 interface SocketTerminalOptions {
@@ -48,7 +46,6 @@ interface SocketTerminalOptions {
   readonly terminals: TerminalDoor
 }
 
-/** Connects one client to a terminal (a shell on a target), one terminal at a time. */
 class SocketTerminal {
   readonly #options: SocketTerminalOptions
   readonly #rate = new KeyRate()
@@ -58,7 +55,6 @@ class SocketTerminal {
     this.#options = options
   }
 
-  /** The id of the terminal that the client has open; `undefined` if it has none open. */
   get id (): string | undefined {
     return this.#open?.id
   }
@@ -67,7 +63,7 @@ class SocketTerminal {
     return KEYS.has(type)
   }
 
-  /** Handles a frame that concerns terminals. @returns false for any other frame @throws ServiceError */
+  /** @returns false for a frame of something else @throws ServiceError */
   async take (frame: Frame): Promise<boolean> {
     switch (frame.type) {
       case 'terminal_open': await this.#openOn(frame); break
@@ -80,7 +76,7 @@ class SocketTerminal {
     return true
   }
 
-  /** Disconnects the client, which has left, from its terminal; the shell of the terminal stays open. */
+  /** The terminal's shell stays open. */
   close (): void {
     this.#open?.leave()
     this.#open = undefined
@@ -130,10 +126,7 @@ class SocketTerminal {
     seat.take()
   }
 
-  /**
-   * Runs a step that may fail because the client has lost the right to use the terminal. Such an error is dropped, since the client gets a
-   * frame that ends the terminal anyway. Only the error that the client's token is unknown is thrown; it ends the whole socket.
-   */
+  /** Drops the error of a lost right: the client gets a frame that ends the terminal. An unknown token ends the whole socket. */
   #unlessGone (work: () => void): void {
     try {
       work()
@@ -146,14 +139,14 @@ class SocketTerminal {
     if (this.#open !== undefined) throw requestInvalid('expected one terminal at a time over a socket; open another socket', { part: 'frame' })
   }
 
-  /** The terminal that the client has open. @throws REQUEST_INVALID when the client has none open */
+  /** @throws REQUEST_INVALID when the client has none open */
   #current (): OpenTerminal {
     if (this.#open === undefined) throw requestInvalid('there is no terminal; send terminal_open or terminal_attach', { part: 'frame' })
     return this.#open
   }
 }
 
-/** The most open sockets, of all callers together and of one caller. */
+/** Of all callers together, and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
 export type SocketOptions = SocketServices & {
@@ -162,13 +155,9 @@ export type SocketOptions = SocketServices & {
   readonly registry: { readonly generation: Generation }
 }
 
-/**
- * The route `/ws`: sessions and terminals over a WebSocket. @param origins further origins whose pages may connect, beside the service's
- * own
- */
+/** @param origins may connect beside the service's own */
 export function socketRoutes (app: App, services: SocketOptions, origins: readonly string[]): void {
   const allowed = { origins: new Set(origins) }
-  /** The open connections, each with the name of its caller. */
   const open = new Map<SocketConnection, string>()
 
   function checkRoom (name: string): void {
@@ -181,7 +170,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
     config: { role: 'run', orRole: 'terminal' },
     onRequest (request, _reply, done) {
       try {
-        // Browsers let any page open a WebSocket to any host, whatever CORS says, so the service itself must check the origin.
+        // Browsers let any page open a WebSocket to any host, whatever CORS says.
         checkOrigin(request.headers, allowed)
         checkRoom(request.caller.name)
         done()
@@ -202,13 +191,12 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
   })
 }
 
-/** The reason to close a client's socket: its token is unknown by now. A token that has lost its roles keeps the socket, and is refused each frame. */
+/** A token that has lost its roles keeps the socket, and is refused each frame. */
 function whyGone (client: Client): ServiceError | undefined {
   const refusal = refusalBy(() => client.caller())
   return refusal?.statusCode === UNAUTHORIZED ? refusal : undefined
 }
 
-/** The most sessions that one socket follows at a time. */
 const MAX_FOLLOWED = 100
 
 /** The parts of the service that handlers of frames need. */
@@ -221,10 +209,6 @@ interface SocketFramesOptions {
   readonly services: SocketServices
 }
 
-/**
- * Makes the handler of one client's frames (WebSocket messages). Some frames drive a terminal, some drive a skill. With `subscribe` the client
- * begins to follow a session of any kind, with `unsubscribe` it stops.
- */
 function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
   const followed = new Map<string, AbortController>()
@@ -233,7 +217,7 @@ function openSocketFrames ({ connection, client, log, services }: SocketFramesOp
   const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
   const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
 
-  /** Refuses a caller without the role `run`, since the socket may also be opened with the role `terminal` alone. @throws ROLE_MISSING */
+  /** The socket may also be opened with the role `terminal` alone. @throws ROLE_MISSING */
   function requireRun (): void {
     const { name, roles } = client.caller()
     if (!roles.has('run')) throw roleMissing(name, 'run', [...roles])
@@ -248,10 +232,6 @@ function openSocketFrames ({ connection, client, log, services }: SocketFramesOp
     void pump(events, id, leaving.signal).finally(() => { if (followed.get(id) === leaving) followed.delete(id) })
   }
 
-  /**
-   * Stops following a session. To follow it again, the client sends a new `subscribe`, which names the transition (recorded step) behind
-   * which to begin.
-   */
   function unsubscribe ({ sessionId: id }: FrameOf<'unsubscribe'>): void {
     followed.get(id)?.abort()
     followed.delete(id)
@@ -268,10 +248,7 @@ function openSocketFrames ({ connection, client, log, services }: SocketFramesOp
     }
   }
 
-  /**
-   * Tells the client that it can no longer follow a session: the client has lost the right to do so, or the service could not read the
-   * session. In the second case the socket is closed, too.
-   */
+  /** The right was lost, or the session could not be read: then the socket is closed, too. */
   function onLost (error: unknown, type: 'error' | 'skill_error'): void {
     if (error instanceof ServiceError && error.statusCode < 500) return connection.fail(error, frameOf(type))
     log.warn({ err: error }, 'a session could not be followed')
@@ -298,11 +275,7 @@ function openSocketFrames ({ connection, client, log, services }: SocketFramesOp
   }
 }
 
-/**
- * Makes the frame that tells the client of an error. If the client decided about an approval and another one waits now, the frame describes the
- * one that waits. Otherwise the frame has the detail `at` of the error, if there is one: the address of the process that has the terminal, or
- * the time at which the approval was decided.
- */
+/** Describes the approval that waits now if another was decided; else has the error's detail `at`: a process's address, or a time. */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {
     const { code, message, details } = error

@@ -15,20 +15,16 @@ import type { CountedModels, CountedReply } from './models.ts'
 import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type ChatRequest, type OfferedTools, type PreparationOptions, prepareChat, type PreparedChat } from './prepare-chat.ts'
 
-/** The parts of the service that a chat needs. */
 export interface ChatOptions extends PreparationOptions {
   readonly models: CountedModels
   readonly toolLoop: ToolLoop
 }
 
-/**
- * Runs chats: renders a prompt with variables, and asks a model for the answer to it. Both methods throw the errors of a render and of a model,
- * and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS.
- */
+/** Throws the errors of a render and of a model, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS. */
 export interface ChatWithPrompt {
-  /** Gives the whole answer. @throws ANSWER_INVALID too, for an answer that does not fit the prompt's schema */
+  /** @throws ANSWER_INVALID too */
   complete (request: ChatRequest): Promise<CountedReply>
-  /** Gives the answer while it is being written. A failure after the first event becomes an error event at the end. */
+  /** A failure after the first event becomes an error event at the end. */
   stream (request: ChatRequest): Promise<ChatStream>
 }
 
@@ -54,10 +50,7 @@ export function createPromptChat (options: ChatOptions): ChatWithPrompt {
   }
 }
 
-/**
- * Checks a whole answer. Where the model wrote prose or a fence around its JSON, the caller gets the JSON alone.
- * @throws ANSWER_INVALID
- */
+/** Prose or a fence that the model wrote around its JSON is removed. @throws ANSWER_INVALID */
 function checkedReply (reply: CountedReply, promptId: string, answer: AnswerSchema): CountedReply {
   const reader = new AnswerReader()
   reader.add(reply.value)
@@ -74,10 +67,7 @@ function checkedReply (reply: CountedReply, promptId: string, answer: AnswerSche
   return { ...reply, value: plain, body: Buffer.from(stringifyJson(plain)) }
 }
 
-/**
- * Passes a model's stream on, and checks the answer at its end. An answer that does not have the form that the prompt declares ends with an
- * error event instead of `[DONE]`, since the parts already sent cannot be taken back.
- */
+/** A wrong answer ends with an error event instead of `[DONE]`, since the parts already sent cannot be taken back. */
 function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {
   return chatStream(checked(stream, promptId, answer, signal), signal)
 }
@@ -91,14 +81,10 @@ async function * checked (stream: FrameStream, promptId: string, answer: AnswerS
   }
 }
 
-/** The loop in which a model calls tools until it has an answer. */
 interface ToolLoop {
-  /**
-   * Asks the model, and calls the tools that it asks for, until the model asks for no tool. @returns the model's last reply as it came
-   * @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model
-   */
+  /** Gives the model's last reply as it came. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
-  /** Streams all turns; see `streamTurns`. An error before the first event is thrown. */
+  /** An error before the first event is thrown. */
   stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
 }
 
@@ -128,13 +114,9 @@ export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop
 
 type OpenTurn = (request: JsonObject) => Promise<FrameStream>
 
-/**
- * Streams a chat in which the model calls tools as one answer: the text of every turn as it is written, a comment (`: tool id outcome …`,
- * which clients ignore) for every call that was made, and the last turn in full. Calls of registered tools, and the ends of the turns in
- * which they are made, are left out, so that the client sees one answer with one `[DONE]`.
- */
+/** All turns as one answer with one `[DONE]`: registered tools' calls become comments (`: tool id outcome …`), which clients ignore. */
 async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
-  // The first turn is opened before the stream begins, so that its failure is an ordinary error rather than an event.
+  // Opened before the stream begins, so that a failure is an ordinary error rather than an event.
   const request = turns.request()
   return chatStream(allTurns({ request, stream: await open(request) }, turns, open, chat), chat.call.signal)
 }
@@ -170,33 +152,23 @@ function comment ({ tool, outcome, durationMs }: ToolStep): Buffer {
   return Buffer.from(`: tool ${tool.replace(/\s/g, ' ')} ${outcome} ${Math.round(durationMs)} ms\n\n`)
 }
 
-/**
- * Reads the stream of one turn of a model, and decides which frames (events) the client may get already. From the first piece of a tool
- * call on, frames are held back until it is known whether the tool is a registered one, since clients never see calls of registered tools.
- * `[DONE]` is held back until it is known that this is the last turn.
- */
+/** Holds frames back from the first piece of a tool call on: clients never see registered tools' calls, nor an early `[DONE]`. */
 class TurnReader {
   readonly #role: RoleOnce
   readonly #reader: AnswerReader
   #held: Frame[] = []
   #isHolding = false
-  /** Whether the stream has ended with `[DONE]`, rather than being cut. */
   isDone = false
 
-  /** Makes the reader of one turn's stream. @param role removes the `role` from the streams of all turns but the first @param request of the turn */
   constructor (role: RoleOnce, request: JsonObject) {
     this.#role = role
     this.#reader = new AnswerReader(request)
   }
 
-  /**
-   * Takes the next frame (event) of the stream.
-   * @returns the bytes to send to the client now; `undefined` if there are none
-   * @throws UpstreamError when the messages become too large to be held in memory
-   */
+  /** @throws UpstreamError when the messages become too large to be held in memory */
   read (frame: Frame): Buffer | undefined {
     if (frame.kind === 'done') this.isDone = this.#isHolding = true
-    // An error event of the model's API goes to the client. The frames that are held back never reach the client then.
+    // The frames that are held back never reach the client then.
     else if (frame.kind === 'error') return frame.bytes
     else if (frame.kind === 'chunk' && this.#reader.add(frame.chunk).hasCall) this.#isHolding = true
     if (!this.#isHolding) return this.#role.pass(frame)
@@ -204,7 +176,6 @@ class TurnReader {
     return undefined
   }
 
-  /** What the model has answered in the turn. */
   answer (): Answer {
     return this.#reader.answer()
   }
@@ -215,14 +186,10 @@ class TurnReader {
   }
 }
 
-/**
- * Lets the `role` of a streamed answer pass only once. Every turn of a model begins with a role, but OpenAI's client for Python joins all
- * texts that it is sent, and would make `assistantassistant` of two turns. An event from which the role is removed keeps only its data.
- */
+/** Lets `role` pass once: OpenAI's client for Python joins the roles of all turns to `assistantassistant`. */
 export class RoleOnce {
   #hasPassed = false
 
-  /** The bytes that the client gets for a frame: those of the frame or, if its `role` has to be removed, those of a new one. */
   pass (frame: Frame): Buffer {
     if (frame.kind !== 'chunk' || !rolesIn(frame.chunk)) return frame.bytes
     if (this.#hasPassed) return withoutRoles(frame)
@@ -239,7 +206,7 @@ function hasRole (choice: Json): boolean {
   return isJsonObject(choice) && isJsonObject(choice['delta']) && Object.hasOwn(choice['delta'], 'role')
 }
 
-/** Removes the roles from a chunk (a piece of a streamed answer). The chunk's text is parsed again, so that numbers keep digits that a double would lose. */
+/** The chunk's text is parsed again, so that numbers keep digits that a double would lose. */
 function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer }): Buffer {
   const chunk = parseChunk(data)
   if (chunk === undefined) return bytes
@@ -247,7 +214,7 @@ function withoutRoles ({ bytes, data }: ChunkFrame & { readonly bytes: Buffer })
   return Buffer.from(`data: ${stringifyJson({ ...chunk, choices: (choices as Json[]).map(withoutRole) })}\n\n`)
 }
 
-/** Parses a chunk, keeping all digits of numbers; `undefined` for a chunk that could not be written as JSON again, such as one with a number out of range. */
+/** `undefined` for a chunk that could not be written as JSON again, such as one with a number out of range. */
 function parseChunk (data: string): JsonObject | undefined {
   try {
     return parseJson(data) as JsonObject
@@ -263,13 +230,12 @@ function withoutRole (choice: Json): Json {
   return { ...choice, delta }
 }
 
-/** The most tool calls that a model makes in one chat, over all turns; a render has the same limit. */
+/** Over all turns; a render has the same limit. */
 const MAX_CALLS = 100
 
-/** The most that all turns of one chat add to its messages, in bytes of their JSON. */
+/** In bytes of JSON, over all turns. */
 const MAX_ADDED_BYTES = 8 * 1024 * 1024
 
-/** The conversation of a chat whose model calls tools, turn by turn. */
 class Turns {
   readonly #chat: PreparedChat
   readonly #offered: OfferedTools
@@ -286,10 +252,7 @@ class Turns {
     this.#messages = chat.body.messages
   }
 
-  /**
-   * The next request to the model. In the last turn the model is not allowed to call tools, so it has to answer with what it knows. A caller who
-   * requires a call has it in the first turn; required in each, the model could never answer.
-   */
+  /** The last turn allows no calls, so it must answer; a required call is required in the first alone, or no turn could answer. */
   request (): JsonObject {
     this.#turn++
     const asked = { ...this.#chat.body, messages: this.#messages }
@@ -298,15 +261,12 @@ class Turns {
     return this.#turn === 1 || choice === 'none' || choice === 'auto' ? asked : { ...asked, tool_choice: 'auto' }
   }
 
-  /**
-   * Gives those tool calls of the model's message that the service has to answer. Calls of functions that nobody has declared are among them.
-   * The list is empty if the message also calls a function that the request declares, or has a call without a name: then the caller has to answer.
-   */
+  /** Calls of undeclared functions are the service's; with a call of the request's function, or without a name, all are the caller's. */
   callsIn ({ calls }: Answer): readonly AskedCall[] {
     return calls.every(({ name }) => name !== '' && !this.#offered.others.has(name)) ? calls : []
   }
 
-  /** Makes the tool calls of an answer, and adds the answer and the results to the conversation. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
+  /** @throws TOOL_FAILED, TOOL_LOOP_ENDLESS */
   async answer (answer: Answer, onStep: (step: ToolStep) => void): Promise<void> {
     const { promptId, call } = this.#chat
     const { maxTurns, byName } = this.#offered
@@ -338,18 +298,11 @@ class Turns {
   }
 }
 
-/** The first segment of the paths in violations, such as `answer.score`. It stands for the model's whole answer. */
 const ROOT = 'answer'
 
-/** The most violations of the schema that the description of one wrong answer lists. */
 const MAX_TOLD = 10
 
-/**
- * Checks the answers of a model against the JSON schema that the prompt declares for them. An answer that calls tools, or in which the model refuses,
- * is not checked. An answer that was cut never fits, since what is missing may be what matters.
- * @returns the JSON texts of the answers; `undefined` for those that are not checked
- * @throws ANSWER_INVALID with every violation
- */
+/** Answers that call tools or refuse are not checked (`undefined`); a cut one never fits: what lacks may matter. @throws ANSWER_INVALID */
 function checkAnswers (promptId: string, { compiled }: AnswerSchema, answers: readonly Answer[]): Array<string | undefined> {
   const checked = answers.map(answer => isNoAnswer(answer) ? undefined : check(compiled, answer))
   const violations = checked.flatMap(each => each?.violations ?? [])
@@ -357,10 +310,7 @@ function checkAnswers (promptId: string, { compiled }: AnswerSchema, answers: re
   return checked.map(each => each?.text)
 }
 
-/**
- * Reads an answer as JSON, and checks it against a schema.
- * @returns the value, or the problem with it; neither of them for an answer that calls tools or refuses
- */
+/** Gives neither a value nor a problem for an answer that calls tools or refuses. */
 export function valueIn (compiled: AnswerSchema['compiled'], answer: Answer): { value: Json } | { problem: string } | Record<never, never> {
   if (isNoAnswer(answer)) return {}
   const { value, violations } = check(compiled, answer)
@@ -381,21 +331,17 @@ function check (compiled: AnswerSchema['compiled'], { text, cut, finishReason }:
   return 'reason' in found ? wrong(`is not JSON: ${found.reason}`) : { ...found, violations: compiled.validate(found.value, ROOT) }
 }
 
-/** The answer of a model as a stream of events, while it is being written. */
 export interface ChatStream {
   /** Server-sent events, up to `[DONE]` or one error event; destroy it when the client leaves. */
   readonly events: Readable
 }
 
-/**
- * Makes a stream of server-sent events. An expected failure (of the service or of the model's API) becomes an error event at the end, since the
- * client has seen a part of the answer by then. When the caller has left, the stream just ends.
- */
+/** An expected failure becomes an error event at the end, since the client has seen a part of the answer by then. */
 function chatStream (events: AsyncIterable<Buffer>, signal: CallerSignal): ChatStream {
   return { events: Readable.from(withErrorEvent(events, signal), { objectMode: false }) }
 }
 
-/** The frames (events) of a model's stream, one by one. They end without an error when the caller has left. */
+/** They end without an error when the caller has left. */
 export async function * readFrames ({ frames }: FrameStream, signal: CallerSignal): AsyncGenerator<Frame, void> {
   try {
     for await (const list of frames) yield * list

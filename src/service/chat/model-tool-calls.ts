@@ -11,39 +11,29 @@ import { type ToolCaller } from '../../tool/tool-caller.ts'
 import { type ToolErrorCode } from '../../tool/tool-error.ts'
 import { type CountedCall } from './models.ts'
 
-/** The longest arguments of a tool call that a `ToolStep` shows, in UTF-16 units. Longer arguments are left out. */
+/** In UTF-16 units; longer arguments are left out. */
 const MAX_SHOWN_ARGUMENTS = 16 * 1024
 
-/** One call of a tool that a model has made, after it is over. */
 export interface ToolStep {
-  /** The number of the model's turn in which it asked for the call, from 1. */
   readonly turn: number
-  /** The tool's id. */
   readonly tool: string
-  /** The arguments as the model gave them: a JSON object, else their text; left out when they are long. */
+  /** A JSON object, else the model's text; left out when long. */
   readonly arguments?: JsonObject | string
   readonly outcome: ToolOutcome['outcome']
   readonly durationMs: number
-  /** The code of the error, if the call failed. */
   readonly error?: ToolErrorCode
 }
 
-/** The settings for the tool calls that a model asks for in one turn, and the functions that get the result of each call. */
 export interface TurnOptions {
   readonly turn: number
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']
   readonly onStep: (step: ToolStep) => void
-  /** Called with the message that answers a call as soon as the call is over. An error that it throws ends the turn. */
+  /** Called as soon as the call is over; an error that it throws ends the turn. */
   readonly onAnswer: (message: JsonObject) => void
 }
 
-/**
- * Makes all tool calls that a model asks for in one turn. They run at the same time, each with the limits of its tool. A failed call gives a
- * message, too, so that the model can go on without its result.
- * @returns the messages with the results for the model, in the order of the calls
- * @throws TOOL_FAILED when a call fails and the tool's registration says that this ends the chat
- */
+/** A failed call gives a message, too; results are in the order of the calls. @throws TOOL_FAILED where the registration says so */
 export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {
   const { turn, call, callTool, onStep, onAnswer } = options
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
@@ -71,7 +61,7 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
   })))
 }
 
-/** Runs several pieces of work at the same time, and gives their results. When one fails, the others are aborted. */
+/** When one fails, the others are aborted. */
 async function together<T> (limit: AbortSignal, begin: (signal: AbortSignal) => ReadonlyArray<Promise<T>>): Promise<T[]> {
   const over = new AbortController()
   try {

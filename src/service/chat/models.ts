@@ -9,41 +9,33 @@ import {
   type OperationKind, withOptions
 } from '../../llm/model-client.ts'
 
-/** The tokens that one call of a model has used. */
 export interface TokenUsage {
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Whether the provider sent no usage, so that the service has estimated the tokens. */
   readonly isEstimate: boolean
 }
 
-/** What all calls of one model with one prompt have used since the service was started. */
 interface UsageTotals {
   /** `''` for calls that came without a prompt. */
   readonly prompt: string
   readonly model: string
   readonly calls: number
-  /** How many of the calls have tokens that are estimates. */
   readonly estimatedCalls: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** How many of the tokens, input and output together, are estimates. */
   readonly estimatedTokens: number
 }
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/**
- * The most pairs of a prompt and a model that are counted one by one, and the longest name of a model, in characters: callers may name any
- * model, so both are bounded.
- */
+/** Callers may name any model, so the pairs of prompt and model, and the names (in characters), are bounded. */
 const MAX_PAIRS = 5000
 const MAX_MODEL_NAME = 200
 
-/** The name under which all pairs of a prompt and a model beyond the first MAX_PAIRS are counted together. */
+/** All pairs beyond the first MAX_PAIRS. */
 const OTHERS = '(others)'
 
-/** Counts the calls of models and their tokens, for each pair of a prompt and a model. */
+/** Counts calls and tokens for each pair of a prompt and a model. */
 export class UsageCounter {
   readonly #totals = new Map<string, Writable<UsageTotals>>()
 
@@ -54,7 +46,6 @@ export class UsageCounter {
     else this.#add(OTHERS, OTHERS, OTHERS, usage)
   }
 
-  /** The counts of all pairs of a prompt and a model, in the order in which they were first used. */
   read (): readonly UsageTotals[] {
     return Array.from(this.#totals.values(), totals => ({ ...totals }))
   }
@@ -74,7 +65,7 @@ export class UsageCounter {
   }
 }
 
-/** Reads how many tokens a call has used, as a provider has sent it in OpenAI's form; `undefined` for a value that has not that form. */
+/** `undefined` for a value that is not of OpenAI's form. */
 export function readUsage (usage: Json | undefined): TokenUsage | undefined {
   if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
   const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject
@@ -85,25 +76,21 @@ function isCount (value: Json | undefined): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** One call of a model, with the caller and the prompt to which its tokens are charged. */
 export interface CountedCall extends CallOptions {
   readonly caller: Caller
-  /** The id of the prompt; `''` when the caller wrote the messages without a prompt. */
+  /** `''` when the caller wrote the messages without a prompt. */
   readonly prompt: string
 }
 
-/** A whole reply, and the tokens that it has used. */
 export interface CountedReply extends ModelReply {
   readonly usage: TokenUsage
 }
 
-/** The results of calls whose tokens are counted, by kind of call; see `Answers`. */
 interface CountedAnswers extends Answers {
   readonly chat: CountedReply
   readonly embeddings: CountedReply
 }
 
-/** Called with the tokens that a model call has used, once they are known, to charge them to the caller. */
 type OnUsage = (caller: Caller, usage: TokenUsage) => void
 
 /** The models that the service can ask. The tokens of every call are counted here, whichever part of the service makes it. */
@@ -118,25 +105,24 @@ export class CountedModels {
     frames: operation => this.#askStream(operation)
   }
 
-  /** Wraps the client of the models. @param models `undefined` when none is configured: every call then throws LLM_NOT_CONFIGURED */
+  /** Without `models`, every call throws LLM_NOT_CONFIGURED. */
   constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
     this.#models = models
     this.#counter = counter
     this.#onUsage = onUsage
   }
 
-  /** The client that asks the models. @throws LLM_NOT_CONFIGURED */
+  /** @throws LLM_NOT_CONFIGURED */
   requireConfigured (): ModelClient {
     if (this.#models === undefined) throw modelNotConfigured()
     return this.#models
   }
 
-  /** Asks a model, and counts the tokens of the call. Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
+  /** Throws as `Ask` does, and LLM_NOT_CONFIGURED. */
   ask<Kind extends OperationKind> (operation: Operation<Kind, CountedCall>): Promise<CountedAnswers[Kind]> {
     return this.#byKind[operation.kind](operation)
   }
 
-  /** The models and aliases that the configuration names; an empty list if no model is configured. */
   list (): readonly ModelDescription[] {
     return this.#models?.models() ?? []
   }
@@ -157,10 +143,7 @@ export class CountedModels {
     return stream
   }
 
-  /**
-   * Asks a model. If the call fails after a provider has accepted it, its input tokens are counted, too. They are counted only once, even if the
-   * service has tried the call several times.
-   */
+  /** The input tokens of a call that fails after a provider accepted it are counted too, once for all its tries. */
   async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
     const models = this.requireConfigured()
     const tally = beginTally()
@@ -178,12 +161,12 @@ export class CountedModels {
   }
 }
 
-/** The tokens that a whole reply has used. They are estimated if the provider has sent no usage. */
+/** Estimated if the provider has sent no usage. */
 export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
-/** The tokens that a stream has used, also a stream that the client left or that was cut off. They are estimated if the provider has sent no usage. */
+/** Also of a stream that was left or cut off; estimated if the provider has sent no usage. */
 export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }
@@ -196,7 +179,7 @@ function nameOf (request: ModelRequest): string {
   return typeof request['model'] === 'string' ? request['model'] : '(default)'
 }
 
-/** The size of the texts that the model has written in a reply, in bytes as UTF-8. The same texts are counted as for a stream. */
+/** In bytes of UTF-8, of the same texts that are counted for a stream. */
 function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {
@@ -205,16 +188,11 @@ function bytesOfReply ({ choices }: JsonObject): number {
   }, 0)
 }
 
-/** How many tokens a message takes beside its text: for its role and its delimiters. */
 const TOKENS_PER_MESSAGE = 4
 
 const BYTES_PER_TOKEN = 4
 
-/**
- * Estimates the input tokens of a request: a quarter of the bytes of its texts as UTF-8, and four for each message. Every model has a
- * tokenizer of its own. The estimate is about right for English text and code, and a little low for Chinese text. Images and sound are
- * not counted.
- */
+/** About right for English and code, a little low for Chinese, without images and sound: every model has its own tokenizer. */
 export function estimateInputTokens (request: JsonObject): number {
   const { messages = [], input = '', tools = [] } = request
   const list = Array.isArray(messages) ? messages as readonly Json[] : []
@@ -223,7 +201,6 @@ export function estimateInputTokens (request: JsonObject): number {
   return texts + inputTokens(input) + declared
 }
 
-/** The tokens of the input of an embeddings request: texts, or lists of numbers, which are texts that the caller has turned into tokens already. */
 function inputTokens (input: Json): number {
   const numbers = Array.isArray(input) ? input.flat().filter(each => typeof each === 'number').length : 0
   return numbers + tokensOf(contentBytes(input))
@@ -234,20 +211,14 @@ function messageBytes (message: JsonObject): number {
   return textBytes(message) + (calls === null ? 0 : Buffer.byteLength(stringifyJson(calls)))
 }
 
-/** About how many tokens a text of so many bytes is. */
 function tokensOf (bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
-/** The two calls of a model's API (chat, embeddings) for programs that use the service without HTTP. An error is returned rather than thrown. */
+/** For programs that use the service without HTTP; an error is returned rather than thrown. */
 export interface LlmFunctions {
-  /**
-   * Asks for a chat completion. The payload must have `messages`; `model` may be left out.
-   * @param verbose logs the payload before the call, and the response after it
-   * @returns the completion as the API gives it, or `{ error }` with the reason
-   */
+  /** Needs `messages`; `verbose` logs the payload and the response. @returns the API's completion, or `{ error }` with the reason */
   post_chat_completions (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
-  /** Asks for embeddings. The payload must have `input`; otherwise this is like `post_chat_completions`. */
   post_embeddings (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
 }
 
@@ -255,15 +226,13 @@ export interface LlmFunctionsOptions {
   readonly models: CountedModels
   readonly log: Log
   readonly caller: Caller
-  /** The model that is put into a payload that names none; `''` leaves the payload without a model. */
   readonly defaultModel: string
   readonly defaultEmbeddingModel: string
 }
 
-/** Makes the two functions that ask a model. They go through the same retries, limits and choice of provider as all model calls of the service. */
 export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: LlmFunctionsOptions): LlmFunctions {
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
-    // A payload without the required member is refused before a model is asked. The caller's payload is never changed.
+    // The caller's payload is never changed.
     if (!isJsonObject(payload) || !Object.hasOwn(payload, required)) return { error: `expected "${required}" in the payload` }
     const request = withDefaultModel(payload, model)
     if (verbose) log.debug({ payload: request }, `llm ${kind}: payload`)
@@ -283,7 +252,7 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
   }
 }
 
-/** Adds a model to a request that names none. @param model the model's name; `''` adds none, so that the client of the models chooses its default */
+/** With `''` for `model`, the client of the models chooses its default. */
 export function withDefaultModel (request: JsonObject, model: string): JsonObject {
   const { model: asked = null } = Object.hasOwn(request, 'model') ? request : {}
   return asked !== null || model === '' ? request : { ...request, model }

@@ -5,11 +5,9 @@ import { answerQuestions } from '../../runtime/answer-questions.ts'
 import { goLanguage } from '../../template/go/go-language.ts'
 import { handlebarsLanguage } from '../../template/handlebars/handlebars-language.ts'
 
-// The process that parses candidates (prompts, tools and other entries to be checked) starts with this file; see candidate-parser.ts.
 const context = { languages: [handlebarsLanguage, goLanguage], definitionKinds: KINDS.filter(isDefinitionKind) }
 
-// The first parse of a process compiles the schemas of entries, which takes longer than parsing most candidates. Here it happens before the process
-// says that it is ready, so that the time limit of no candidate includes it.
+// The first parse compiles the entry schemas, which takes long; done before ready, so no candidate's time limit includes it.
 await parseCandidate({ kind: 'templates', id: 'first', text: '{"userPrompt":"{{variables.a}}","parameters":[{"name":"a","type":"string"}]}' }, context)
 
 answerQuestions((candidate: Candidate) => parseCandidate(candidate, context))

@@ -13,23 +13,18 @@ import { missingEnviron } from '../find-entries.ts'
 import { findPrompt } from '../render-prompt.ts'
 import { findTool } from '../try-tool.ts'
 
-/** A label of a prompt, such as `production`, whose versions use a certain tool, prompt or shared variable. */
 interface ReleasedUser {
-  /** The id of the prompt and the label: `review.short@production`. */
+  /** Prompt and label: `review.short@production`. */
   readonly id: string
   readonly direct: boolean
   readonly through: readonly string[]
-  /** Those of the label's versions that use the tool, prompt or shared variable. */
   readonly versions: readonly number[]
 }
 
-/** The members of a prompt, or of a partial (an included prompt), that are searched for uses. */
 type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
-/** Tells whether a prompt's own text uses a certain prompt, tool or shared variable. Uses in its partials (included prompts) do not count. */
 type Uses = (text: Text, links: readonly Link[]) => boolean
 
-/** Goes through the labels of all prompts. Gives those with a version that uses a certain prompt, tool or shared variable, itself or in an included prompt. */
 async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
   const slices = createSlices()
   const found: ReleasedUser[] = []
@@ -43,19 +38,18 @@ async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, us
   return found
 }
 
-/** Makes the test whether a prompt's text uses a tool. @param isServer whether `id` names a server of tools: then each tool that the server offers counts */
+/** For a server of tools, each tool that it offers counts. */
 function usesTool (id: string, isServer: boolean): Uses {
   const isMeant = (tool: string) => tool === id || (isServer && tool.startsWith(`${id}.`))
   return ({ entry, loopTools = [] }, links) => links.some(link => link.kind === 'tool' && isMeant(link.id)) ||
     (entry.chat.toolLoop?.tools !== undefined && loopTools.some(tool => isMeant(tool.id)))
 }
 
-/** Makes the test whether a text includes a prompt as a partial, in any version. */
 function usesPrompt (id: string): Uses {
   return (_text, links) => links.some(link => link.kind === 'partial' && idOf(link) === id)
 }
 
-/** Makes the test whether a prompt's text reads a shared variable, a member of the variable's value, or a value that contains the variable. */
+/** A member of the variable's value, or a value that contains the variable, counts too. */
 function usesEnviron (id: string): Uses {
   const wanted = id.split('.')
   return text => [...everyPath(text)].some(({ need }) => overlaps(need.path.split('.'), wanted))
@@ -77,7 +71,6 @@ function userOf ({ id, labels }: Release, label: string, uses: Uses): ReleasedUs
   return versions.length === 0 ? undefined : { id: `${id}@${label}`, direct, through: [...through].sort(), versions }
 }
 
-/** The text of a prompt's version, then the texts of the partials (included prompts), as far as MAX_LOOKED_AT allows. */
 function textsOf (prompt: Prompt): readonly Text[] {
   const texts = new Map<Prompt['entry'], Text>([[prompt.entry, prompt]])
   for (const text of texts.values()) {
@@ -91,25 +84,20 @@ function idOf (link: LinkedPartial): string {
   return isPromptPartial(link) ? link.prompt.entry.id : link.id
 }
 
-/** The most partials (included prompts) that one result names, and the most that are searched to find these. */
+/** The most partials that one result names, and the most that are searched to find these. */
 const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
-/** A prompt, or a label of a prompt (`review.short@production`), that uses the entry in question: a shared variable, a tool or another prompt. */
+/** A prompt, or a label of one (`review.short@production`), that uses the entry in question. */
 export interface User {
   readonly id: string
-  /** Whether the prompt's own text uses the wanted variable, tool or prompt, rather than only the text of a partial (an included prompt). */
   readonly direct: boolean
-  /** The ids of the partials (prompts that are included, directly or not) whose own text uses the wanted variable, tool or prompt. */
   readonly through: readonly string[]
-  /** For a label: those of its versions that use the wanted variable, tool or prompt. */
   readonly versions?: readonly number[]
 }
 
-/** The kinds of entries for which `FindUsers` finds the prompts that use them. */
 export type Used = 'environs' | 'tools' | 'prompts'
 
-/** A request for one page of the prompts that use an entry. */
 export interface UsersRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -121,7 +109,6 @@ export interface UsersRequest {
 
 export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
 
-/** Makes the function that finds the prompts, and the labels, that use a shared variable, a tool or a prompt. They are sorted by id. */
 export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   return async function findUsers ({ generation, caller, used, id, after, limit }) {
     const environs = visibleEnvirons(everyEnviron, caller)
@@ -140,7 +127,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   }
 }
 
-/** The ids of the prompts whose own text uses a shared variable, a prompt or a tool. @throws a 404 if it is not registered, STORE_UNAVAILABLE */
+/** @throws a 404 if it is not registered, STORE_UNAVAILABLE */
 function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
     const module = firstSegment(id)
@@ -152,14 +139,12 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }
 
-/** Makes the test whether a prompt's text uses the shared variable, the prompt or the tool with this id. */
 function usesOf (generation: Generation, used: Used, id: string): Uses {
   if (used === 'environs') return usesEnviron(id)
   if (used === 'prompts') return usesPrompt(id)
   return usesTool(id, generation.tools.get(id)?.callable === undefined)
 }
 
-/** The prompts in `direct`, and all prompts that include one of them, directly or not. */
 async function withIncluders (direct: ReadonlySet<string>, { prompts }: UsageIndex): Promise<ReadonlySet<string>> {
   const slices = createSlices()
   const all = new Set(direct)

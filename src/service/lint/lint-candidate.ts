@@ -15,31 +15,27 @@ import { toPath } from '../../store/store.ts'
 import { requireLoaded } from '../find-entries.ts'
 import { callableTools, type Pinned, type VersionReader } from '../version-reader.ts'
 
-/** The id of a prompt that was sent to be checked without an id. No key in the store can have it. */
+/** No key in the store can have this id. */
 const UNNAMED = '(unnamed)'
 
-/** The most diagnostics that one reply lists: an entry can be wrong in more places than anybody reads. */
 const MAX_DIAGNOSTICS = 200
 
-/** An entry (a prompt, a tool, an agent …) that is to be checked before it is registered, as the text that would be stored. */
 export interface LintRequest {
   readonly kind: Candidate['kind']
   readonly text: string
-  /** The id that the entry would have. A prompt's template may name partials of its own module (the first part of the id) without that part. */
+  /** A template may name partials of its own module (the first segment) without it. */
   readonly id?: string | undefined
 }
 
-/** Checks an entry without registering it, and gives its diagnostics. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
+/** Checks an entry without registering it. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
-/** The parts of the service that the linter needs to check a prompt, a tool or another entry. */
 export interface LinterOptions {
   readonly parser: CandidateParser
   readonly environs: VisibleEnvirons
   readonly versions: Pick<VersionReader, 'pinned'>
 }
 
-/** Makes the function that lints an entry: it gives the diagnostics that the registry would have for the entry, but does not register the entry. */
 export function createLinter ({ parser, environs: all, versions }: LinterOptions): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
     // Before the store was read every tool and partial would be reported as unknown.
@@ -56,7 +52,7 @@ export function createLinter ({ parser, environs: all, versions }: LinterOptions
     const diagnostics: Diagnostic[] = [...parsed.diagnostics]
     if (parsed.extension !== undefined) diagnostics.push(...missingDependences(parsed.extension, offering(generation)))
     diagnostics.push(...findToolProblems(parsed.toolUses ?? [], generation))
-    // A missing tool is only a warning for an extension, so that an extension and the tools that it needs may be published in any order.
+    // Only a warning, so that an extension and the tools that it needs may be published in any order.
     for (const { kind: brought, id: of, toolUses } of parsed.broughtUses ?? []) {
       diagnostics.push(...asWarnings(findToolProblems(toolUses, generation)).map(diagnostic => ofContributed(brought, of, diagnostic)))
     }
@@ -73,10 +69,7 @@ function * chained (...maps: ReadonlyArray<ReadonlyMap<string, unknown>>): Gener
   for (const map of maps) yield * map.keys()
 }
 
-/**
- * Links prompts that are checked but not stored: finds the partials (included prompts) and tools that their templates name. A partial is
- * searched among the checked prompts, then among registered prompts, then in `pinned`: the versions that templates name by number or label.
- */
+/** Partials are searched among the checked prompts, then registered ones, then `pinned`: versions named by number or label. */
 export async function linkCandidates (
   generation: Generation,
   entries: ReadonlyArray<Prompt['entry']>,
@@ -95,10 +88,7 @@ export async function linkCandidates (
   return prompts
 }
 
-/**
- * Finds the partials (included prompts) that the caller's token may not see, and makes an error for each. The token must allow the name as the
- * template writes it: a short name, without its module (the first part of the id), can later mean another prompt, which the caller must not see.
- */
+/** The token must allow the name as written: a short name can later mean another prompt, which the caller must not see. */
 function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generation, { prompts: patterns }: Caller): Diagnostic[] {
   if (patterns === undefined) return []
   const isWithin = (name: string) => {
@@ -120,12 +110,10 @@ function beyondPatterns ({ id, entry, texts }: Prompt, { everyPrompt }: Generati
     })))
 }
 
-/** The id in a reference to a prompt, without the `@` and the version or label that follow it. */
 function withoutPin (name: string, prompts: Generation['everyPrompt']): string {
   return prompts.has(name) ? name : readReference(name)?.id ?? name
 }
 
-/** Gives those diagnostics of an extension's prompt that were not reported already when the extension was parsed. */
 function beyondParse ({ id, entry }: Prompt, found: readonly Diagnostic[]): Diagnostic[] {
   return found.filter(diagnostic => !entry.diagnostics.includes(diagnostic)).map(diagnostic => ofContributed(PROMPTS, id, diagnostic))
 }
@@ -134,22 +122,18 @@ function offering ({ extensions }: Generation): ExtensionDefinition[] {
   return [...extensions.values()].map(({ definition }) => definition).filter(isOffered)
 }
 
-/** The longest time that one candidate (a prompt, tool or other entry to be checked) is parsed, in ms. */
+/** In ms. */
 const PARSE_MILLISECONDS = 5000
 
 const MAX_WAITING = 8
 
 export interface CandidateParser {
-  /** Parses a candidate: an entry that is to be checked. @throws LINT_BUSY when too many candidates wait already */
+  /** @throws LINT_BUSY when too many candidates wait already */
   parse (candidate: Candidate): Promise<ParsedCandidate>
   close (): Promise<void>
 }
 
-/**
- * Makes a parser of candidates (entries to be checked). Candidates come from strangers, and parsing them may take forever, so it happens in
- * a process of its own, which can be killed. It parses one at a time.
- * @param timeout for one candidate, in ms
- */
+/** Candidates come from strangers and may take forever to parse, so a killable process does it, one at a time. Timeout in ms. */
 export function createCandidateParser (timeout = PARSE_MILLISECONDS): CandidateParser {
   const parser = createParserProcess<Candidate, ParsedCandidate>({ entry: 'candidate-process', beside: import.meta.url, timeout })
   let isClosed = false

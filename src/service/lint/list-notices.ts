@@ -13,14 +13,11 @@ import { type Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { keyToPath, kindPrefix } from '../../store/store.ts'
 
-/** The most diagnostics that one notice lists. */
 const MAX_DIAGNOSTICS = 50
 
-/** A notice: an entry (a prompt, a tool …) for which there are diagnostics (problems that its publisher should know), with the list of these. */
 export interface Notice {
-  /** The place of the notice in the listing: `entries/` and the `key`, or a kind and the `id`, such as `prompts/review.short`. */
+  /** `entries/` and the key, or a kind and the id, such as `prompts/review.short`. */
   readonly cursor: string
-  /** The key in the store, for a notice about the value that is stored there. Such a notice has no `id`. */
   readonly key?: string
   readonly id?: string
   readonly state: string
@@ -29,7 +26,6 @@ export interface Notice {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/** A request for a page of those notices (entries with diagnostics) that a caller is allowed to see. */
 export interface NoticesRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -40,15 +36,11 @@ export interface NoticesRequest {
 
 export type ListNotices = (request: NoticesRequest) => Promise<readonly Notice[]>
 
-/** An entry that may have diagnostics, with the function that finds them. */
 interface Subject extends Omit<Notice, 'diagnostics'> {
   find (): readonly Diagnostic[]
 }
 
-/**
- * Makes the listing of all entries that have diagnostics. The work is done in slices, between which other requests are served, as checking
- * all prompts takes long.
- */
+/** Works in slices, between which other requests are served, as checking all prompts takes long. */
 export function createNoticeList (registry: Registry, keyPrefix: string): ListNotices {
   return async function listNotices ({ generation, caller, after, limit }) {
     const slices = createSlices()
@@ -65,10 +57,9 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
   }
 }
 
-/** A part of the listing, in the order of its cursors, which begin with the section's name and a slash. */
 type Section = readonly [name: string, subjects: Iterable<Subject>]
 
-/** The subjects behind a cursor, in the order of the listing. The sections stand in an order of their own, so that cursors are compared within one. */
+/** The sections stand in an order of their own, so that cursors are compared within one. */
 function * subjectsAfter (after: string, sections: readonly Section[]): Generator<Subject> {
   const begun = sections.findIndex(([name]) => after.startsWith(`${name}/`))
   for (const [index, [, subjects]] of sections.entries()) {
@@ -79,13 +70,12 @@ function * subjectsAfter (after: string, sections: readonly Section[]): Generato
   }
 }
 
-/** The sections of the listing: first what is not served as it is stored, then what is served. */
 function sectionsOf (generation: Generation, caller: Caller, registry: Registry, keyPrefix: string, callersOf: CallersOf): readonly Section[] {
   const { extensions, prompts, everyPrompt, releases, tools } = generation
   const environs = visibleEnvirons(registry.environs, caller)
   const promptPrefix = kindPrefix(keyPrefix, promptKind.key)
   const latestOf = (key: string) => key.startsWith(promptPrefix) ? releases.get(keyToPath(key, promptPrefix))?.latest : undefined
-  // A shared variable `a.b` hides the value of `a` if that value is no object (VALUE_SHADOWED). A caller who sees no variable below `a` is not told of this.
+  // `a.b` hides a value of `a` that is no object (VALUE_SHADOWED): untold to a caller who sees no variable below `a`.
   const isKept = ({ key, diagnostics }: EntryProblem) =>
     diagnostics[0]?.code === 'VALUE_SHADOWED' && !environs.hasBelow(keyToPath(key, registry.environs.prefix))
   const visible = registry.problems().filter(problem => isVisibleKey(problem.key, { keyPrefix, kinds: registry.kinds }, generation, caller) && !isKept(problem))
@@ -110,10 +100,7 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem, version:
   return { cursor: `entries/${key}`, key, state, version: servesLastGood ? version : undefined, find: () => diagnostics }
 }
 
-/**
- * Gives the labels that stand for a version which cannot run, for example because its tool is not registered any more. The releases are looked at
- * only when a page reaches this section.
- */
+/** Labels of versions that cannot run; the releases are looked at only when a page reaches this section. */
 function * ofReleases (releases: Iterable<Release>): Generator<Subject> {
   const subjects: Subject[] = []
   for (const { id: prompt, labels } of releases) {
@@ -140,7 +127,7 @@ function * each<T> (things: ReadonlyMap<string, T>, subjectOf: (thing: T) => Sub
 
 const orders = new WeakMap<ReadonlyMap<string, unknown>, readonly unknown[]>()
 
-/** The entries of a map in the order of their ids. The order is kept for the next call, since sorting many entries takes milliseconds. */
+/** The order is kept for the next call, since sorting many entries takes milliseconds. */
 function sorted<T> (things: ReadonlyMap<string, T>): readonly T[] {
   const known = orders.get(things) ?? [...things.keys()].sort().map(id => things.get(id))
   orders.set(things, known)

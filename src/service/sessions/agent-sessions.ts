@@ -16,17 +16,14 @@ import type { Start } from '../../session/model.ts'
 import { findDefinition } from '../find-entries.ts'
 import type { SessionKind } from './session-kind.ts'
 
-/** A request to start a dialogue with an agent. */
 export interface AgentRequest {
-  /** The id of the agent, with `.` or `:` between its parts. */
   readonly id: string
-  /** The input that the dialogue starts with. @default an empty object */
+  /** @default an empty object */
   readonly input?: JsonObject
 }
 
 const MINUTE = 60_000
 
-/** Makes the kind of sessions that are dialogues with agents. @param config has the language of agents that set none */
 export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGUAGE'>): SessionKind<AgentRequest> {
   return {
     name: 'agents',
@@ -39,7 +36,6 @@ export function agentSessions ({ DEFAULT_LANGUAGE }: Pick<Config, 'DEFAULT_LANGU
   }
 }
 
-/** Makes the recorded start of a dialogue: all settings of the agent and of the definitions that it can reach. */
 export function startDialogue (
   { id, revision, agent }: { readonly id: string, readonly revision: string, readonly agent: DialogueSetting },
   { tools, definitions, ask }: Reach,
@@ -56,27 +52,19 @@ export function startDialogue (
   }
 }
 
-/** The most definitions (agents, skills, plan profiles) that one session can reach, and the most bytes that they take together in the session's log. */
+/** In one session, and their bytes together in its log. */
 const [MOST, MOST_BYTES] = [16, 512 * 1024]
 
-/** The most definitions that are counted: the error for too many reachable definitions names no larger number. */
 const COUNTED = 1000
 
-/** The functions that an agent offers its model, and all definitions (agents, skills, plan profiles) that it can start or hand over to. */
 interface Reach {
   readonly tools: readonly OfferedFunction[]
-  /** The definitions that the agent can start or hand over to, directly or through others; left out when there are none. */
   readonly definitions?: ResolvedDefinitions
-  /** The ids of tools, and the names of definitions such as `agents/helper`, of which each call needs a person's approval. */
+  /** Ids of tools, and names such as `agents/helper`, whose calls each need a person's approval. */
   readonly ask: readonly string[]
 }
 
-/**
- * Finds all definitions that an agent can call or hand over to, directly or through others, as they are now. The model is not offered a
- * definition that the caller may not see, nor a tool that cannot be called.
- * @param generation the snapshot of entries, without what is hidden from the caller
- * @throws DEFINITIONS_TOO_MANY
- */
+/** Nothing that the caller may not see, nor an unusable tool, is offered; also follows other definitions. @throws DEFINITIONS_TOO_MANY */
 function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAGE: language }: Pick<Config, 'DEFAULT_LANGUAGE'>): Reach {
   const found = new Map<string, Found>()
   const waiting = [agent]
@@ -103,11 +91,7 @@ function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAG
   return { tools: offer(agent), ...(found.size === 0 ? {} : { definitions }), ask: askOf(agent, definitions) }
 }
 
-/**
- * Of the definitions that are recorded in a session, gives those that the definition `key` can start or hand over to, directly or through others.
- * `key` itself is in the result only if a cycle leads back to it.
- * @param key the name of the definition from which the search begins, as `agents/helper`
- */
+/** `key`, as `agents/helper`, is in the result only if a cycle leads back to it. */
 export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
   const reached = new Set<string>()
   const waiting = [key]
@@ -123,14 +107,13 @@ export function withinReach (definitions: ResolvedDefinitions, key: string): Res
   return Object.fromEntries(Object.entries(definitions).filter(([name]) => reached.has(name)))
 }
 
-/** The tools and definitions of which each call needs a person's approval in a dialogue, also after a handoff to another agent. */
 export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): readonly string[] {
   const asked = new Set<string>()
   const seen = new Set<string>()
   const waiting = [agent]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { ask, tools, children = [], handoffs = [] } = next
-    // An agent's `ask` names functions as the model calls them. The session's effects (its actions) have the ids of tools and definitions.
+    // `ask` names functions as the model calls them, but effects have the ids of tools and definitions.
     for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
     for (const id of handoffs) {
@@ -154,7 +137,6 @@ function namedBy ({ children = [], handoffs = [] }: AgentSetting): string[] {
   return [...children.map(({ kind, id }) => `${kind}/${id}`), ...handoffs.map(id => `agents/${id}`)]
 }
 
-/** Finds a registered definition by its name. @param key the name, as `agents/helper` */
 function find (generation: Generation, key: string): Found | undefined {
   const [kind, id = ''] = key.split('/')
   if (kind === 'agents') {
@@ -195,10 +177,6 @@ function parametersOfSkill (params: Extract<Found, { kind: 'skills' }>['skill'][
   return Object.fromEntries(params.map(({ name, description, required }) => [name, { type: 'string', description, required }]))
 }
 
-/**
- * Makes the function by which a model hands the dialogue over to another agent; `undefined` for an agent that is not in the mode `tools`,
- * since another engine runs it.
- */
 function offeredTransfer (id: string, found: Found | undefined): OfferedTransfer | undefined {
   if (found?.kind !== 'agents' || found.agent.mode !== 'tools') return undefined
   const name = transferName(id)
@@ -217,7 +195,7 @@ function declared (name: string, description: string, parameters: Readonly<Recor
   return { type: 'function', function: { name, ...(description === '' ? {} : { description }), parameters: schema } }
 }
 
-/** Declares the tools of an agent to its model as functions. Tools that cannot be called now are left out. */
+/** Tools that cannot be called now are left out. */
 function declareTools ({ tools: registered }: Generation, tools: readonly AgentTool[]): OfferedTool[] {
   return tools.flatMap(({ name, tool, description }) => {
     const definition = registered.get(tool)?.callable?.definition
@@ -228,17 +206,14 @@ function declareTools ({ tools: registered }: Generation, tools: readonly AgentT
   })
 }
 
-/** The id of the built-in plan profile, which is used if no other is registered under it. */
 const DEFAULT_PROFILE = 'default'
 
-/** A plan profile (how plans are made and checked), with the id and the revision that a session records. */
 export interface FoundProfile {
   readonly id: string
   readonly profile: PlanProfile
   readonly revision: string
 }
 
-/** Finds a plan profile, registered or built in; `undefined` when there is none. @param id the dotted id */
 export function seekProfile (generation: Generation, id: string): FoundProfile | undefined {
   const registered = definitionsOf(generation, planKind).get(id)
   if (registered !== undefined) return { id, profile: registered.profile, revision: registered.hash }

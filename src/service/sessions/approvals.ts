@@ -11,63 +11,46 @@ import { isWanted, type Wanted } from './session-kind.ts'
 import { isApprover, isOwn, isSessionId } from './session-rights.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
-/** A person's decision about an approval (an action of a session that only a person may allow), without the person's name. */
 export type Answer = Omit<PersonsAnswer, 'by'>
 
-/** A decision that says what the person saw: by the id of the approval, or by the digest (hash) of what was shown. */
 export interface NamedAnswer extends Answer {
   readonly approvalId?: string | undefined
-  /**
-   * Whether the answer is refused if the first approval that waits now is not the one that the person saw. If false, an answer that is sent
-   * again after the decision is accepted, but counts only once.
-   */
+  /** Refuses unless the first that waits is the one seen; else an answer sent again after the decision is accepted, and counts once. */
   readonly isStrict?: boolean | undefined
 }
 
-/** A session after a person's decision, that decision, and what waits then for a decision that the person may make. */
 export interface Answered extends Waiting {
   readonly decided: Decided
 }
 
-/** A session, with its actions that wait for a person's decision. */
 export interface Waiting {
   readonly session: Session
   readonly held: readonly Approval[]
 }
 
-/** A page of the approvals that wait for a person's decision. */
 export interface ApprovalPage {
   readonly approvals: readonly Approval[]
   readonly next: string | undefined
 }
 
-/** Which approvals are to be listed. */
 export interface ApprovalQuery {
-  /** The most sessions whose approvals one page lists. */
   readonly limit: number
-  /** The cursor of this page: `next` of the page before. */
   readonly after?: string | undefined
-  /** Id of a session: only its own approvals are listed. */
   readonly session?: string | undefined
-  /** Id of a session: its approvals are listed, and those of its descendants (sessions that it has started, directly or not). */
   readonly root?: string | undefined
 }
 
-/**
- * The approvals of sessions: actions that a session performs only after a person has allowed them. The owner of a session may refuse an action.
- * Only a caller with the role `approve` may allow one; an owner needs this role, too.
- */
+/** An owner may refuse; only a caller with the role `approve` may allow, and an owner needs this role, too. */
 export class Approvals {
   readonly #running: RunningSessions
   readonly #owners: () => readonly string[]
 
-  /** Gives access to the approvals of all running sessions. @param owners gives the names of all callers who can own sessions */
   constructor (running: RunningSessions, owners: () => readonly string[]) {
     this.#running = running
     this.#owners = owners
   }
 
-  /** Lists the approvals that wait for a decision, of all sessions in which the caller is allowed to approve. @throws REQUEST_INVALID */
+  /** @throws REQUEST_INVALID */
   async list (caller: Caller, { session: only, root, ...page }: ApprovalQuery): Promise<ApprovalPage> {
     return await this.#running.use(async ({ store, runner }) => {
       const { heads, next } = root !== undefined
@@ -81,7 +64,7 @@ export class Approvals {
     })
   }
 
-  /** Finds an approval by its id, with the decision if there is one. @throws APPROVAL_NOT_FOUND */
+  /** @throws APPROVAL_NOT_FOUND */
   async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: Decided | undefined }> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
@@ -93,10 +76,7 @@ export class Approvals {
     })
   }
 
-  /**
-   * Decides about an approval that is named by its id. The same answer, sent again by the same person, counts once.
-   * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
-   */
+  /** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
   async decide (caller: Caller, approval: string, answer: Answer): Promise<Answered> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
@@ -104,7 +84,7 @@ export class Approvals {
     })
   }
 
-  /** Gives a session with its waiting approvals to a caller who may decide about them. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async waitingIn (caller: Caller, id: string): Promise<Waiting> {
     return await this.#running.use(({ runner }) => waitingFor(runner, caller, id))
   }
@@ -138,12 +118,11 @@ export class Approvals {
   }
 }
 
-/** The error for an answer to a session in which no approval waits. */
 export function nothingWaits ({ id, status }: Session): Error {
   return ENDED.has(status) ? sessionEnded(id, status) : sessionBusy(id, status, 'nothing waits for an approval')
 }
 
-/** Finds the session and the effect (the action) to which an approval belongs, for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
+/** Only for a caller who may decide about it. @throws APPROVAL_NOT_FOUND */
 async function askedIn (runner: SessionRunner, caller: Caller, approval: string): Promise<{ readonly session: Session, readonly effect: Effect }> {
   const place = parseApprovalId(approval)
   const session = place && await runner.load(place.session)
@@ -159,7 +138,6 @@ async function waitingFor (runner: SessionRunner, caller: Caller, id: string): P
   return { session, held: heldFor(runner, session, effect => mayDecide(caller, session, effect)) }
 }
 
-/** The approvals that wait in a session, as far as they are about effects that somebody may decide about. */
 function heldFor (runner: SessionRunner, session: Session, isTheirs: (effect: Effect) => boolean): readonly Approval[] {
   const theirs = new Set([...session.open.values()].filter(({ effect }) => isTheirs(effect)).map(({ effect }) => effect.id))
   return runner.approvals(session).filter(({ effect }) => theirs.has(effect))
@@ -169,10 +147,7 @@ function mayDecide (caller: Caller, session: Session, effect?: Effect): boolean 
   return isOwn(caller, session) || isApprover(caller, session, effect)
 }
 
-/**
- * Checks the caller's role and the answer, and records the decision.
- * @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED
- */
+/** @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
 async function decideAbout (runner: SessionRunner, caller: Caller, session: Session, effect: Effect, answer: Answer): Promise<Answered> {
   const { decision, digest, reason, command } = answer
   if (decision === 'approve') {
@@ -185,7 +160,7 @@ async function decideAbout (runner: SessionRunner, caller: Caller, session: Sess
   return { session: after, decided, held: heldFor(runner, after, mayShow) }
 }
 
-/** Refuses an edited command that is empty, or that no shell could run. @throws REQUEST_INVALID */
+/** No shell could run it. @throws REQUEST_INVALID */
 function refuseUnusable (command: string | undefined): void {
   if (command === undefined) return
   try {
@@ -196,33 +171,23 @@ function refuseUnusable (command: string | undefined): void {
   }
 }
 
-/** The most heads (summaries of sessions) that one query asks the store for. */
 const AT_ONCE = 500
 
-/** The last session of a page of approvals: its owner, and its place among the owner's waiting sessions, from 0. */
+/** The last session of a page; `rank` is its place among its owner's waiting sessions, from 0. */
 interface Place { readonly rank: number, readonly owner: string }
 
 /** Which page of the list of approvals is wanted. */
 interface PageWanted {
-  /** The most sessions on the page. */
   readonly limit: number
-  /** The cursor of this page: `next` of the page before. */
   readonly after?: string | undefined
 }
 
-/** A page of the sessions in which something waits for a person, and where the next page begins. */
 interface AskingPage {
   readonly heads: readonly Head[]
   readonly next: string | undefined
 }
 
-/**
- * Lists sessions that wait for a person, in rounds: the oldest session of each owner, then the second of each. So no owner with many
- * sessions hides those of others. Each page is computed anew: if something is decided in the meantime, later sessions move up.
- * @param owners the names of all tokens
- * @param isWanted whether the caller may know of a session
- * @throws REQUEST_INVALID for a cursor that no page has given
- */
+/** In rounds, one session of each owner, so that none hides others'; later ones move up between pages. @throws REQUEST_INVALID */
 async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageWanted): Promise<AskingPage> {
   const { limit, after } = page
   const last = parsePlace(after)
@@ -241,7 +206,7 @@ async function listAsking (store: SessionStore, owners: readonly string[], isWan
   return { heads, next: undefined }
 }
 
-/** The sessions of one owner that wait for approval. The oldest come first, since they expire first. */
+/** The oldest come first, since they expire first. */
 async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
@@ -252,7 +217,7 @@ async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   return heads.reverse()
 }
 
-/** Gives the session `root`, whether or not something waits there, then those of its descendants that wait for a person, the oldest first. */
+/** `root` comes first, whether or not something waits there; then the oldest. */
 async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
   if (!isSessionId(root)) return []
   const heads: Head[] = []

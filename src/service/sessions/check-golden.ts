@@ -7,10 +7,8 @@ import { DEFAULT_WHITELIST } from '../../files/path-rules.ts'
 import { compilePublishedSchema } from '../../tool/schema/schema.ts'
 import { type Golden } from './traces.ts'
 
-/** The file of the JSON schema for each version of a plan's answer. */
 const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }
 
-/** The version of a JSON schema for a plan's answers, and the hash that this schema has in this service now. @param version 1 or 2 */
 export function protocolOfNow (version: 1 | 2 = 1): Golden['protocol'] {
   const file = fileOf(version)
   return { schema_version: readPublishedSchema<{ readonly x_schema_version: number }>(file).x_schema_version, schema_hash: hashOfPublishedSchema(file) }
@@ -20,11 +18,7 @@ function fileOf (version: number): 'plan-response' | 'plan-response-2' {
   return SCHEMAS[version] ?? 'plan-response'
 }
 
-/**
- * Lists what is wrong with a golden trace (a recorded plan that serves as a test case): a wrong form, a schema that has changed without a
- * new version, or an answer that is judged differently now than when it was recorded. For traces of other versions of the schema only the form
- * is checked.
- */
+/** For traces of other versions of the schema only the form is checked. */
 export function checkGolden (value: Json, now?: Golden['protocol']): string[] {
   const violations = compilePublishedSchema('golden-trace').validate(value, 'golden')
   if (violations.length > 0) return [describeViolations(violations)]
@@ -44,7 +38,7 @@ function schemaOfAnswers (version: number): JsonObject {
   return schema
 }
 
-/** Judges the recorded answer of the model again, and says if the verdict differs. What happened after the answer, such as a failed check, does not count. */
+/** What happened after the answer, such as a failed check, does not count. */
 function replay ({ protocol, request: { mode, strict_json: isStrict }, result }: Golden): string | undefined {
   const { validated_json: json, validation_outcome: outcome, error_code: code } = result
   if (json === null) return outcome === 'error' ? undefined : 'there is no answer that could be good'

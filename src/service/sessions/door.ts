@@ -20,40 +20,34 @@ import { isOwn, ownSession, requireUsable } from './session-rights.ts'
 import type { RunningSessions } from './running-sessions.ts'
 import type { Follower, Sessions, SessionStarts } from './sessions.ts'
 
-/** The longest time that a request waits by default for the session to need input again, in ms. */
+/** In ms. */
 const PATIENCE = 30_000
 
-/** A caller who works with a session, by one request, one frame of a WebSocket, or one line at a terminal. */
 export interface Visitor {
   readonly caller: Caller
-  /** The id of the request, for logs and traces. */
   readonly requestId: string
-  /** The idempotency key of the request: a request that is sent again with the same key counts once. */
+  /** A request that is sent again with the same key counts once. */
   readonly key?: string | undefined
-  /** The signal that is aborted when the visitor goes away, for example closes the connection. */
   readonly signal: AbortSignal
-  /** The longest time that the visitor waits for the session to need input again, in ms; 0 for a visitor who follows the events instead. @default 30 s */
+  /** In ms; 0 for a visitor who follows the events instead. @default 30 s */
   readonly patience?: number | undefined
 }
 
-/** The state of a session after a visitor's call. */
 export interface Progress extends Settled {
-  /** The number of the session's last transition (recorded step) before the visitor's call. Transitions that the call has caused have higher numbers. */
+  /** The last transition before the call; those that the call has caused have higher numbers. */
   readonly after: number
-  /** Whether the visitor owns the session. An approver who does not own it sees only the approvals that wait. */
+  /** An approver who does not own the session sees only the approvals that wait. */
   readonly isOwn: boolean
 }
 
-/** Input of a user to a session: a text, or an action that this kind of session understands. */
 export interface UserInput {
   readonly text?: string | undefined
   readonly action?: Action | undefined
 }
 
-/** The approval that a visitor saw, by its id or by the digest (hash) of what was shown. */
 export type Shown = Pick<NamedAnswer, 'approvalId' | 'digest'>
 
-/** The approval that a visitor allows, and, if the visitor has edited it, the command to run in place of the one that was shown. */
+/** `command` replaces the one that was shown. */
 export type Allowed = Shown & Pick<NamedAnswer, 'command' | 'isStrict'>
 
 export interface DoorOptions {
@@ -63,10 +57,7 @@ export interface DoorOptions {
   readonly approvals: Approvals
 }
 
-/**
- * The operations on sessions (dialogues with agents, runs of skills, plans) for requests, WebSockets and terminals: start, input, approval,
- * refusal and end. Each of them checks what the visitor may do.
- */
+/** For requests, WebSockets and terminals; each operation checks what the visitor may do. */
 export class SessionDoor {
   readonly #options: DoorOptions
 
@@ -74,36 +65,26 @@ export class SessionDoor {
     this.#options = options
   }
 
-  /**
-   * Starts a session of this kind. The promise resolves when the session needs input or has ended, or when the visitor's patience is over.
-   * @throws what `start` of the kind throws; TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE
-   */
+  /** Until input is needed, the end, or `patience`. @throws those of the kind, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE */
   async start<R> (kind: SessionKind<R>, visitor: Visitor, generation: Generation, request: R): Promise<Progress> {
     const { caller, requestId, key } = visitor
     const { id } = await this.#options.starts.start(caller, session => kind.start(request, { caller, generation, session, requestId }), key)
     return await this.#settled(visitor, id, 0)
   }
 
-  /** Finds a session that the caller owns. @throws SESSION_NOT_FOUND */
+  /** Only the caller's own. @throws SESSION_NOT_FOUND */
   async get (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(({ runner }) => ownSession(runner, caller, id, wanted))
   }
 
-  /**
-   * Finds a session that the caller owns, and whose definition, target and workspace the caller's token still allows.
-   * @throws SESSION_NOT_FOUND, ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
-   */
+  /** The token must still allow it all. @throws SESSION_NOT_FOUND, ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND */
   async getUsable (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
     const session = await this.get(wanted, caller, id)
     requireUsable(caller, session.start, session)
     return session
   }
 
-  /**
-   * Sends a text or an action to a session that the visitor owns. The promise resolves when the session waits for input again or has ended, or when
-   * the visitor's patience is over. In a skill, the text `skill:skip` skips the proposed command, and `skill:cancel` ends the skill.
-   * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID
-   */
+  /** In a skill, `skill:skip` and `skill:cancel` are commands. @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID */
   async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
     const { caller, key = randomUUID() } = visitor
     const word = action === undefined ? typedWordIn(text) : undefined
@@ -143,7 +124,7 @@ export class SessionDoor {
     return await this.#settled(visitor, id, session.seq - 1)
   }
 
-  /** Ends a session that the caller owns. @throws SESSION_NOT_FOUND, SESSION_BUSY */
+  /** Only the caller's own. @throws SESSION_NOT_FOUND, SESSION_BUSY */
   async cancel (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(async ({ runner }) => {
       await ownSession(runner, caller, id, wanted)
@@ -151,11 +132,7 @@ export class SessionDoor {
     })
   }
 
-  /**
-   * Gives the events of a session since a visitor's call, and then each new event, until the session waits for somebody or has ended.
-   * @param who gives the visiting caller with the rights that the caller has now; called before each event
-   * @throws SESSION_NOT_FOUND, as soon as the visitor may not see the session any more
-   */
+  /** `who` is called before each event for the caller's present rights. @throws SESSION_NOT_FOUND as soon as they end */
   async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
     const { running, sessions } = this.#options
     const events = await sessions.follow(who, id, after, signal)
@@ -175,10 +152,8 @@ export class SessionDoor {
   }
 }
 
-/** A command to the service itself that the user of a skill can type in place of an answer: `skill:skip` or `skill:cancel`. */
 type TypedWord = 'skip' | 'cancel'
 
-/** Recognises a typed command in a text; `undefined` for an ordinary text. */
 function typedWordIn (text: string): TypedWord | undefined {
   switch (text.trim().toLowerCase()) {
     case 'skill:skip': return 'skip'
@@ -187,18 +162,17 @@ function typedWordIn (text: string): TypedWord | undefined {
   }
 }
 
-/** Whether typed commands such as `skill:skip` are recognised in a session: only in skills; elsewhere they are ordinary texts. */
 function takesTypedWords ({ start: { engine } }: Session): boolean {
   return isOf(engine, SKILL)
 }
 
-/** The largest input that is written into a session's log, in bytes. */
+/** In bytes. */
 const MAX_INPUT = 512 * 1024
 
-/** The most bytes that are kept of each output (stdout, stderr) of a command that the user ran by hand. Commands that the service runs have the same limit. */
+/** In bytes of each of stdout and stderr; the service's own commands have the same limit. */
 const KEPT = 64 * 1024
 
-/** Bounds an action before it is written into a session's log: outputs of commands are cut. @throws REQUEST_INVALID when the input is still too large */
+/** Cuts the outputs of commands before they are logged. @throws REQUEST_INVALID when the input is still too large */
 export function boundedInput (text: string, action: Action | undefined): Action | undefined {
   const bounded = action?.name === 'command_result' ? { ...action, data: clipOutput(action.data) } : action
   const size = Buffer.byteLength(text) + (bounded === undefined ? 0 : Buffer.byteLength(stringifyJson(bounded)))
@@ -218,30 +192,20 @@ function clipped (text: string): string {
   return clip.text()
 }
 
-/** The state of a session when a wait for it ends, with the lines that it has shown since a given transition. */
 interface Settled {
   readonly session: Session
-  /** Short lines that the session has shown to its user. */
   readonly stdout: readonly string[]
-  /** Whether the session still runs: the time for the wait is over, or people must answer the session's child sessions before it can go on. */
   readonly isOpen: boolean
-  /** The session's children that have not ended. */
   readonly children: ReadonlyArray<Head & Below>
 }
 
-/** The limits of a wait until a session needs input or has ended. */
 interface Patience {
-  /** The signal that ends the wait, for example when the client closes the connection. */
   readonly signal: AbortSignal
-  /** The longest wait, in ms. With 0 there is no wait, and the lines that the session has shown are not read. */
+  /** In ms; with 0 there is no wait, and the lines that the session has shown are not read. */
   readonly patience: number
 }
 
-/**
- * Waits until a session needs a person's answer or has ended. The function does not check whether the caller is allowed to see the session.
- * @param after number of the transition (recorded step) after which events are read
- * @throws SESSIONS_UNAVAILABLE
- */
+/** Does not check whether the caller may see the session. @throws SESSIONS_UNAVAILABLE */
 async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {
   return await running.use(async ({ store, runner }) => {
     if (patience === 0) return await settledAt(running, await sessionOf(runner, id), [])
@@ -253,7 +217,6 @@ async function settle (running: RunningSessions, id: string, after: number, { si
   })
 }
 
-/** Passes the events of a session on until the session waits for somebody or has ended, or until there are no more events. */
 export async function * untilSettled (events: AsyncGenerator<Followed>, running: RunningSessions, id: string): AsyncGenerator<Followed, Settled> {
   const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
   const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))
@@ -270,7 +233,7 @@ export async function * untilSettled (events: AsyncGenerator<Followed>, running:
   return await settledAt(running, await loadIt(), stdout)
 }
 
-/** Loads a session that is expected to exist. @throws SESSION_NOT_FOUND */
+/** @throws SESSION_NOT_FOUND */
 async function sessionOf (runner: Pick<SessionRunner, 'load'>, id: string): Promise<Session> {
   const session = await runner.load(id)
   if (session === undefined) throw sessionNotFound(id)

@@ -24,13 +24,11 @@ import { type AgentRequest, agentSessions, askOf, type FoundProfile, seekProfile
 import type { SessionKind } from './session-kind.ts'
 import { type SkillKindOptions, type SkillRequest, skillSessions } from './skill-sessions.ts'
 
-/** What is needed to start a child session (one that another session starts): its parent, the owner, and the effect that asks for it. */
 export interface ChildStarter {
-  /** The owner of the parent, with the rights that he has now. */
+  /** With the rights that he has now. */
   readonly caller: Caller
   readonly parent: Session
   readonly effect: ChildEffect
-  /** The id that the child will have. */
   readonly id: string
 }
 
@@ -72,7 +70,7 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
   }
 }
 
-/** The definitions that a session can start or hand over to, as recorded at its start. Only dialogues with agents have any. */
+/** Only dialogues with agents have any. */
 export function definitionsIn (start: Start): ResolvedDefinitions {
   return isOf(start.engine, LOOP) ? startedAs(start, LOOP).setting.definitions ?? {} : {}
 }
@@ -81,48 +79,38 @@ function within ({ steps, tokens, idle }: Budget, reserved: Spent): Budget {
   return { steps: Math.min(steps, reserved.steps), tokens: Math.min(tokens, reserved.tokens), idle }
 }
 
-/** All kinds of sessions that the service can start. */
 export interface SessionKinds {
   readonly agents: SessionKind<AgentRequest>
   readonly skills: SessionKind<SkillRequest>
   readonly plans: SessionKind<PlanRequest>
 }
 
-/** What the kinds of sessions need: parts of the service, the operator's file, and the configuration. */
 interface SessionKindsOptions extends SkillKindOptions {
   readonly operator: OperatorFile
   readonly config: Config
 }
 
-/** Makes the kinds of sessions: dialogues with agents, runs of skills, and plans. */
 export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
   return { agents: agentSessions(options.config), skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
 }
 
-/** A request to start a plan: a session in which a model proposes changes of files. */
 export interface PlanRequest {
-  /** The goal of the plan in words; not required if `fix` names a check. */
   readonly goal?: string | undefined
-  /** The name of a workspace (a project's folder) in the operator's file. */
   readonly workspace: string
-  /** The mode of the plan: only plan, or also apply. It takes precedence over a mode in the words of the goal. */
+  /** It takes precedence over a mode in the words of the goal. */
   readonly mode?: PlanMode | undefined
-  /** The id of the plan profile, with `.` or `:` between its parts. @default the profile that `PAPAYU_PROFILE` names */
+  /** With `.` or `:` between its parts. @default the profile that `PAPAYU_PROFILE` names */
   readonly profile?: string | undefined
-  /** The name of a check (a command of the workspace, such as its tests) that runs before anything is planned. If it fails, the goal is to make it pass. */
+  /** A check that runs before anything is planned; if it fails, the goal is to make it pass. */
   readonly fix?: string | undefined
-  /** Which changes wait for a person's consent. It counts only if it is stricter than the operator's file and the profile. */
+  /** It counts only if it is stricter than the operator's file and the profile. */
   readonly confirm?: PlanConfirm | undefined
-  /** A text to which the goal refers, such as the output of a failed test, or a log. */
   readonly report?: string | undefined
 }
 
 const BUDGET = { steps: 500, tokens: 2_000_000, idle: 24 * 60 * 60 * 1000 }
 
-/**
- * Makes the kind of sessions that are plans. Their start throws WORKSPACE_NOT_FOUND, too. @param operator the operator's file, which says
- * which workspaces each caller may use
- */
+/** Their start throws WORKSPACE_NOT_FOUND, too. */
 export function planSessions (operator: OperatorFile, config: Config): SessionKind<PlanRequest> {
   const disks = disksOf(config, operator)
   return {
@@ -154,7 +142,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
   }
 }
 
-/** Finds a registered plan profile (how plans are made and checked). @throws DEFINITION_NOT_FOUND */
+/** @throws DEFINITION_NOT_FOUND */
 function profileOf (generation: Generation, given: string): FoundProfile {
   const { id, profile, hash } = findDefinition(generation, planKind, given)
   return { id, profile, revision: hash }
@@ -166,7 +154,6 @@ function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspac
   throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
 }
 
-/** Two of a plan's settings that are neither in the profile nor in the workspace: the trace id, and the request's wish when a person must consent. */
 interface Asked {
   readonly traceId: string
   readonly asked: PlanConfirm | undefined
@@ -208,15 +195,12 @@ function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, 
   }
 }
 
-/** The strictest of several wishes about when a person must consent. `PLAN_CONFIRMS` begins with the strictest. */
+/** `PLAN_CONFIRMS` begins with the strictest. */
 function strictest (wanted: ReadonlyArray<PlanConfirm | undefined>): PlanConfirm {
   return PLAN_CONFIRMS.find(confirm => wanted.includes(confirm)) ?? 'diff'
 }
 
-/**
- * The limits of plans from the configuration. With version 2 of the answer's schema a model may ask for context twice as often, as it may
- * list folders first.
- */
+/** Version 2 of the schema may ask for context twice as often, as it may list folders first. */
 function limitsOf (config: Config, version: number): PlanLimits {
   return {
     ...DEFAULT_LIMITS,
@@ -228,7 +212,7 @@ function limitsOf (config: Config, version: number): PlanLimits {
   }
 }
 
-/** The limits of a plan: the profile's own where they are tighter. A profile cannot loosen the service's limits. */
+/** A profile cannot loosen the service's limits. */
 function tightened (limits: PlanLimits, own: PlanProfile['limits']): PlanLimits {
   return Object.fromEntries(PLAN_LIMITS.map(name => [name, Math.min(limits[name], own[name] ?? Infinity)])) as PlanLimits
 }

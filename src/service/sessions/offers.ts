@@ -9,7 +9,7 @@ import { placed } from '../../registry/diagnostic-table.ts'
 import { inWords, RejectedEntry } from '../../registry/diagnostic.ts'
 import { type SkillDefinition, skillKind } from '../../registry/kinds/skill-kind.ts'
 
-/** What a caller can choose for a session: the targets (machines), the workspaces (folders), and the skills that are files on targets. */
+/** What a caller can choose for a session: targets, workspaces, and skills that are files on targets. */
 export class Offers {
   readonly #operator: OperatorFile
   readonly #foreignSkills: Pick<ForeignSkills, 'find' | 'list'>
@@ -27,11 +27,7 @@ export class Offers {
     return [...operatorFor(this.#operator, caller).workspaces.values()]
   }
 
-  /**
-   * Lists the skills that are files on a target.
-   * @param name the target. Without it, the only target that has skills is taken; if there are several, the list is empty
-   * @throws TARGET_NOT_FOUND
-   */
+  /** Without `name`, the only target that has skills; an empty list if there are several. @throws TARGET_NOT_FOUND */
   async skills (caller: Caller, name?: string): Promise<ForeignSkillList> {
     const offered = operatorFor(this.#operator, caller)
     const target = placeOfSkills(offered, name)
@@ -40,12 +36,7 @@ export class Offers {
     throw unknownTarget(offered, name)
   }
 
-  /**
-   * Finds one skill that is a file on a target.
-   * @param wanted the folder of the skill, or the path of its file
-   * @returns `undefined` when there is no such skill
-   * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
-   */
+  /** `wanted` is the folder of the skill, or the path of its file. @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill */
   async skill (caller: Caller, target: string | undefined, source: SkillSource | undefined, wanted: string): Promise<SkillDefinition | undefined> {
     const place = placeOfSkills(operatorFor(this.#operator, caller), target)
     const from = source ?? (isForeignPath(wanted) ? sourceOfPath(wanted) : undefined)
@@ -53,39 +44,34 @@ export class Offers {
   }
 }
 
-/** The longest file that can be a skill, in bytes. */
+/** In bytes. */
 const MAX_SIZE = 256 * 1024
 
-/** The most skills of one target (a machine) that are read; further skills are left out. */
+/** Of one target; further skills are left out. */
 const MAX_SKILLS = 200
 
-/** The length of all skills of one target together, in UTF-16 units, after which no further skill is read. */
+/** Of one target, in UTF-16 units, after which no further skill is read. */
 const MAX_ALL = 4 * 1024 * 1024
 
-/** The longest time that the service waits for the answer of a target (a machine), in ms. */
+/** For the answer of a target, in ms. */
 const TIMEOUT = 5000
 
 const UNREADABLE = `it cannot be read: expected a file in UTF-8 of at most ${MAX_SIZE} bytes, and no link`
 
 const MISNAMED = 'expected a folder of its own, named with letters from A to Z, digits, _ and -, at most 64 of them'
 
-/** The most files that are read at a time. OpenSSH allows 10 sessions a connection, and commands need some of these sessions. */
+/** At a time: OpenSSH allows 10 sessions a connection, and commands need some of them. */
 const READS = 4
 
-/**
- * The options of skills that are files on a target. Such skills were written for the older protocol, in which the model answers in plain text.
- * `timeout` is the longest time that a command runs, in seconds.
- */
+/** They were written for the older protocol, in which the model answers in plain text. `timeout` is in seconds. */
 const AS_OF_OLD = { protocol: 'text', timeout: 30 } as const
 
-/** A skill that is a file on a target (a machine) rather than registered: in the target's project, or in the home of its user. */
 export interface ForeignSkill {
   readonly target: string
   readonly place: ForeignPlace
   readonly skill: SkillDefinition
 }
 
-/** A file, folder or whole target whose skills cannot be used, and the reason. */
 interface ForeignProblem {
   readonly target: string
   readonly path?: string
@@ -98,10 +84,7 @@ export interface ForeignSkillList {
   readonly problems: readonly ForeignProblem[]
 }
 
-/**
- * The skills that are files on targets, on those targets where the operator allows it. Files are read anew for each call. Their bodies are
- * plain text, never templates: someone who can write files of a project must not read the service's variables by a template.
- */
+/** Read anew for each call; bodies are never templates: who writes a project's files must not read the service's variables. */
 export class ForeignSkills {
   readonly #executors: Pick<Executors, 'ofTarget'>
 
@@ -109,11 +92,7 @@ export class ForeignSkills {
     this.#executors = executors
   }
 
-  /**
-   * Finds a skill on a target by its folder, or by the path of its file. Of skills with equal names, the first counts.
-   * @returns `undefined` if there is no such skill, or if the caller is not allowed to run the skill
-   * @throws DEFINITION_NOT_FOUND with the reason for a file that is no skill
-   */
+  /** The first of equal names counts; `undefined` also for one the caller may not run. @throws DEFINITION_NOT_FOUND with the reason */
   async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
     const executor = hasSkills(target) ? await this.#executors.ofTarget(target.name) : undefined
     const signal = AbortSignal.timeout(TIMEOUT)
@@ -124,7 +103,6 @@ export class ForeignSkills {
     return undefined
   }
 
-  /** Lists all skills of a target, and the files there that cannot be used. */
   async list (target: Target, caller: Caller): Promise<ForeignSkillList> {
     if (!hasSkills(target)) return { skills: [], problems: [] }
     try {
@@ -132,26 +110,24 @@ export class ForeignSkills {
       return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
     } catch (error) {
       if (!(error instanceof ExecutorError)) throw error
-      // The error names the machine. Only callers with the role `approve` are allowed to know the machine's name.
+      // The error names the machine, which only callers with the role `approve` may know.
       const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
       return { skills: [], problems: [{ target: target.name, reason }] }
     }
   }
 }
 
-/** Whether the operator's file allows to run the skills that are files on a target. */
 export function hasSkills (target: Target): boolean {
   return target.type === 'local' ? target.workspace.hasSkills : target.hasSkills
 }
 
-/** The target whose skills a caller means: the named one or, without a name, the only target that has skills; `undefined` if there is no such target. */
 export function placeOfSkills ({ targets }: Pick<OperatorFile, 'targets'>, name: string | undefined): Target | undefined {
   if (name !== undefined) return targets.get(name)
   const all = [...targets.values()].filter(hasSkills)
   return all.length === 1 ? all[0] : undefined
 }
 
-/** Reads the file of a skill, if a list would find it: behind no link, and by this very name. */
+/** Behind no link, and by this very name. */
 async function readListed (executor: Executor, { path }: ForeignPlace, signal: AbortSignal): Promise<string | undefined> {
   const { paths } = await executor.findFiles(posix.dirname(path), SKILL_FILE, signal)
   return paths.includes(path) ? await executor.readText(path, MAX_SIZE, signal) : undefined
@@ -196,14 +172,13 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
   return { skills, problems }
 }
 
-/** Reads a skill from the text of its file. @throws DEFINITION_NOT_FOUND with the reason when the text is no skill */
+/** @throws DEFINITION_NOT_FOUND with the reason when the text is no skill */
 function usable (place: ForeignPlace, text: string): SkillDefinition {
   const defined = define(place, text)
   if (!(defined instanceof RejectedEntry)) return defined
   throw definitionNotUsable('skill', place.name, place.path, defined.diagnostics.map(inWords), defined.diagnostics.map(placed))
 }
 
-/** Reads a skill from the text of its file; gives the reason if the text is no skill. */
 function define (place: ForeignPlace, text: string): SkillDefinition | RejectedEntry {
   try {
     const skill = skillKind.define(idOf(place), text, 'direct')
@@ -222,10 +197,9 @@ function isFor (caller: Caller, place: Pick<ForeignPlace, 'source' | 'name'>): b
   return mayRun(skillKind.key, idOf(place), caller)
 }
 
-/** Where a skill (a SKILL.md) that is not registered is looked for: in the target's project, or in the home of a user on a remote machine. */
 export type SkillSource = 'project' | 'remote'
 
-/** The folders in which skills are searched, for each `SkillSource`. Of two skills with equal names, the one in the earlier folder counts. */
+/** Of two skills with equal names, the one in the earlier folder counts. */
 const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
   project: ['.kosmos-panel/skills', '.agents/skills', '.claude/skills'],
   remote: ['~/.config/kosmos-panel/skills']
@@ -233,29 +207,22 @@ const SKILL_FOLDERS: Readonly<Record<SkillSource, readonly string[]>> = {
 
 const SKILL_FILE = 'SKILL.md'
 
-/** The pattern of a skill's name: its folder, which may be nested. It has no dots, so that `..` cannot lead to another place. */
+/** A folder that may be nested, without dots, so that `..` cannot lead to another place. */
 const NAME = /^[\w-]{1,64}(?:\/[\w-]{1,64}){0,7}$/
 
-/** The place of a skill's file on its target. */
 interface ForeignPlace {
   readonly source: SkillSource
-  /** The folder of the skill below the folder of skills: `git/quick-commit`. */
   readonly name: string
-  /** The path of the skill's file, relative to the project or the home. */
   readonly path: string
 }
 
-/**
- * The places at which a skill's file can be. @param wanted the skill's folder, or the path of its file or folder @returns no place for a
- * text that is none of these
- */
+/** `wanted` is the skill's folder, or the path of its file or folder; else there is no place. */
 function placesOf (source: SkillSource, wanted: string): readonly ForeignPlace[] {
   const at = placeAt(source, wanted)
   if (at !== undefined) return [at]
   return NAME.test(wanted) ? SKILL_FOLDERS[source].map(folder => placeIn(source, folder, wanted)) : []
 }
 
-/** The place of a skill's file from its path; `undefined` for a path outside the folders of skills. */
 function placeAt (source: SkillSource, path: string): ForeignPlace | undefined {
   const plain = path.replace(/^\.?\//, '')
   const folder = SKILL_FOLDERS[source].find(each => plain.startsWith(`${each}/`))
@@ -264,12 +231,10 @@ function placeAt (source: SkillSource, path: string): ForeignPlace | undefined {
   return NAME.test(name) ? placeIn(source, folder, name) : undefined
 }
 
-/** Whether a skill is named by a path on a target, rather than by the id of a registered skill. */
 export function isForeignPath (path: string): boolean {
   return path.includes('/')
 }
 
-/** Tells whether the path of a skill leads to a project (`project`) or to the home of a user (`remote`). */
 export function sourceOfPath (path: string): SkillSource {
   return path.startsWith('~') ? 'remote' : 'project'
 }

@@ -37,7 +37,6 @@ import { type SessionLogs, TraceFiles, Traces } from './traces.ts'
 
 export interface OpenSessionsOptions {
   readonly config: Config
-  /** The operator's file: the targets (machines) and workspaces (folders) that sessions are allowed to use, and the rules for commands. */
   readonly operator: OperatorFile
   readonly executors: Executors
   readonly seals: Seals
@@ -46,16 +45,13 @@ export interface OpenSessionsOptions {
   readonly models: CountedModels
   readonly tools: Pick<ToolCaller, 'call'>
   readonly registry: { readonly generation: Generation }
-  /** The kinds of sessions (agents, skills, plans). A session can start others of these kinds as its children. */
   readonly kinds: SessionKinds
-  /** The callers who can own sessions, by name. @default one anonymous caller, for a service without tokens */
+  /** @default one anonymous caller, for a service without tokens */
   readonly owners?: Owners | undefined
   readonly observer?: SessionObserver | undefined
-  /** Whether the lines that sessions log are written to the service's log, too. */
   readonly logsLines: boolean
 }
 
-/** The sessions of the service, and everything by which callers reach them. */
 export interface SessionServices {
   readonly running: RunningSessions
   readonly sessions: Sessions
@@ -64,23 +60,18 @@ export interface SessionServices {
   readonly door: SessionDoor
   readonly terminals: TerminalDoor
   readonly traces: Traces
-  /** Ends what stays open for a caller whose token does not allow it any more. */
   readonly rights: RightsWatch
 }
 
-/**
- * Makes the objects by which callers reach sessions, except those for terminals and traces.
- * @param owners gives the names of all callers who can own sessions
- */
+/** Except those for terminals and traces. */
 export function waysTo (running: RunningSessions, owners: () => readonly string[], rights = new RightsWatch()): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running, rights), new SessionStarts(running), new Approvals(running, owners)]
   return { running, rights, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
 }
 
-/** The owners of sessions in a service without tokens: one anonymous caller. */
 const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
 
-/** Sets up the sessions of the service. Their store and engines are opened only when a session is first used. */
+/** The store and engines are opened only when a session is first used. */
 export function openSessions (options: OpenSessionsOptions): SessionServices {
   const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines } = options
   const place = placeOf(config)
@@ -106,7 +97,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       return { store: await openStore(), engines: ENGINES, seals }
     },
     async isAnyOpen () {
-      // Loading the store's packages is avoided: the file names in a folder of sessions tell whether any is open.
+      // The file names in a folder of sessions tell whether any is open, without loading the store's packages.
       if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
       return await (await openStore()).hasOpen()
     },
@@ -164,36 +155,33 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   return { ...ways, terminals, traces }
 }
 
-/** The reason why this machine can open no terminals; `undefined` if it can. The package for terminals is loaded here, at first use. */
 async function whyNoPtys (): Promise<string | undefined> {
   const { loadPtys, NO_PTYS } = await import('../../exec/local-pty.ts')
   return await loadPtys() === undefined ? NO_PTYS : undefined
 }
 
-/** The folder in which files and recordings of terminals are kept. */
 function terminalFolder ({ STATE_DIR: folder }: Config): string {
   return join(resolve(folder), 'terminals')
 }
 
-/** Makes the traces of plans: records of what a plan has read, asked and changed. */
 function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'>, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
   const logs: SessionLogs = {
     get: (caller, id) => door.get({ engines: [PLAN] }, caller, id),
     list: (caller, query) => sessions.list(caller, query),
     transitions: (caller, id) => sessions.transitions(caller, id)
   }
-  // A trace can be published as a test case ("golden"), so it names the type of the model's provider, and not the provider's host.
+  // A trace can be published as a test case, so it names the provider's type, and not its host.
   return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
-/** Makes a function that gives the workspaces (folders whose files plans change). Their code is loaded at its first call: most services need none. */
+/** Their code is loaded at the first call: most services need none. */
 export function workspacesOf (operator: OperatorFile, { STATE_DIR: folder }: Config): () => Promise<Workspaces> {
   const state = resolve(folder)
   let loading: Promise<Workspaces> | undefined
   return async () => await (loading ??= import('../../files/workspaces.ts').then(({ Workspaces: Loaded }) => new Loaded(operator, state)))
 }
 
-/** Finishes or undoes changes of files that a crash has interrupted, also for sessions that nobody resumes. */
+/** What a crash has interrupted, also for sessions that nobody resumes. */
 async function recover (loadWorkspaces: () => Promise<Workspaces>, log: Log): Promise<void> {
   const warn = (workspace: string, { message }: Error): void => {
     log.warn({ workspace, reason: message }, 'a change of files that was begun could not be brought to an end')
@@ -217,15 +205,11 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   return new Executors({ operator, environment: process.env, secrets, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })
 }
 
-/** Gives the current folder of the shell in a terminal that this process has open, `''` where nobody knows it. */
 interface TerminalFolders {
   folderOf (terminal: string): string | undefined
 }
 
-/**
- * Makes the checks of what sessions are allowed to do. The operator's file decides that, as it is now: a session that began under an earlier
- * file gets no more than the present file allows.
- */
+/** By the operator's file as it is now: a session that began under an earlier file gets no more than it allows. */
 export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
@@ -240,7 +224,6 @@ export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, t
   }
 }
 
-/** What a person is shown about a command before allowing it: the folder or machine on which it would run, the sandbox, the network. */
 function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
   const cwd = terminal === undefined ? given : folderInTerminal()
   const unknown = cwd === '' ? { folderUnknown: true } : {}
@@ -251,16 +234,12 @@ function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | un
   }
 }
 
-/**
- * The folder in which a command in a terminal would begin. If this process does not have the terminal open, it is the folder that was shown when
- * approval was asked.
- */
+/** If this process does not have the terminal open, the folder that was shown when approval was asked. */
 function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
   const shown = open?.question?.about['folder']
   return terminals.folderOf(terminal) ?? (typeof shown === 'string' ? shown : '')
 }
 
-/** What a person is shown about a change of files before allowing it: the checks that run after it, with their commands. */
 function aboutChange ({ change }: ApplyEffect, { setting }: Start, workspace: Workspace | undefined): JsonObject {
   const { checks = [] } = setting as { readonly checks?: readonly string[] } | null ?? {}
   return Object.hasOwn(change, 'do') ? { checks: checks.map(name => ({ name, command: workspace?.checks.get(name) ?? '' })) } : {}

@@ -14,26 +14,21 @@ import { patiently, type SessionStore } from '../../session/store/session-store.
 import { clipped, type Perform, type Performing } from './performer.ts'
 import { tellOfChild } from './session-tree.ts'
 
-/** The opened store of sessions, and the runner that continues sessions. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: SessionRunner
 }
 
-/** What is needed to start child sessions and to follow them. */
 export interface ChildrenOptions {
-  /** Makes the recorded start of a child session. @param id the id that the child will have @throws ServiceError with the reason why the child cannot start */
+  /** @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
-  /** Opens the store of sessions if it is not open yet, and calls `work` with the store and the runner. */
+  /** Opens the store of sessions if it is not open yet. */
   readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>
 }
 
-/**
- * Makes the performer that starts child sessions, and waits until each has ended. The id of a child is made from the ids of its parent and of the
- * effect (an action of the parent) that asks for the child. So if another process performs the effect again, it waits for the child that is there.
- */
+/** A child's id comes from its parent's and the effect's: a process that performs it again waits for the child that is there. */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
-  // While the store cannot be reached, the work is tried again: an outage must not make the child fail.
+  // Tried again while the store cannot be reached: an outage must not make the child fail.
   return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
     const { session, effect, signal } = performing
     const id = childId(session.id, effect.id)
@@ -50,7 +45,6 @@ export function followChildren ({ startOf, use }: ChildrenOptions): Perform<Chil
   }))
 }
 
-/** The recorded start of a child session, or the failure because of which it cannot start. */
 async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Performing<ChildEffect>, id: string): Promise<Start | Outcome> {
   try {
     return await startOf(performing, id)
@@ -60,7 +54,6 @@ async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Perf
   }
 }
 
-/** Tells the followers of a parent session what its child waits for. */
 class ChildWatch {
   readonly #opened: Opened
   readonly #performing: Performing<ChildEffect>
@@ -75,7 +68,7 @@ class ChildWatch {
 
   async take (each: Followed): Promise<void> {
     if ('live' in each) {
-      // News about the child's own children is passed on, so that it reaches the followers of all sessions above.
+      // Passed on, so that it reaches the followers of all sessions above.
       if (each.live['type'] === 'child') this.#performing.publish(each.live)
       return
     }
@@ -84,7 +77,7 @@ class ChildWatch {
     await this.tell()
   }
 
-  /** Tells the parent's followers the child's state, if that state has changed. The first state is told only if the child waits for a person. */
+  /** The first state is told only if the child waits for a person. */
   async tell (): Promise<void> {
     const { effect, publish } = this.#performing
     if (ENDED.has(this.#child.status)) return
@@ -96,7 +89,7 @@ class ChildWatch {
   }
 }
 
-/** The outcome of a child session (one that another session started) for its parent, with the steps and tokens that the child has used. */
+/** With the steps and tokens that the child has used. */
 function outcomeOfChild (child: Session): Outcome {
   const { status, used: { steps, tokens }, start: { definition } } = child
   const spent = { steps, tokens }
@@ -113,7 +106,6 @@ function wordsFor (child: Session): string {
   return why === '' ? 'has failed' : `has failed: ${why}`
 }
 
-/** The result of a completed child session: the answer of an agent, the last text of a skill, or the changes of a plan. */
 function resultOfChild (child: Session): Json {
   const { engine } = child.start
   if (isOf(engine, LOOP)) {
@@ -153,18 +145,12 @@ function inWords (error: { readonly code: string, readonly message: string } | n
   return error === null ? '' : `${error.code}: ${error.message}`
 }
 
-/** What is needed to end orphans: the store with the heads (summaries) of sessions, and the runner that ends a session. */
 interface OrphanServices {
   readonly store: Pick<SessionStore, 'head'>
   readonly runner: Pick<SessionRunner, 'stop'>
 }
 
-/**
- * Ends a child session if a session above it has ended or exists no more. A crash in the middle of a cancel can leave such children, so this is
- * checked before each action of a child.
- * @param signal ends the check when nobody waits for the result
- * @returns whether a session above the child has ended or exists no more
- */
+/** A crash in the middle of a cancel can leave orphans, so this is checked before each action of a child. */
 export async function stopOrphan (services: OrphanServices, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
   const { store, runner } = services
   const heads = await patiently(signal, () => Promise.all((parent?.line ?? []).map(({ session }) => store.head(session))))
@@ -172,8 +158,7 @@ export async function stopOrphan (services: OrphanServices, { id, start: { paren
   try {
     await runner.stop(id, 'cancel', 'a session above it has ended')
   } catch (error) {
-    // The child cannot be stopped yet: the change of files that it is about to make counts as begun. As this function returns true, that change
-    // fails, and nothing is written.
+    // It cannot be stopped yet, as its change of files counts as begun; returning true makes that change fail with nothing written.
     if (!(error instanceof ServiceError)) throw error
   }
   return true

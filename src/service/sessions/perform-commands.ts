@@ -11,7 +11,7 @@ import type { CheckEffect, ExecEffect, ShellEffect, Start } from '../../session/
 import type { WorkspaceLocks } from './perform-files.ts'
 import { type Perform, type Performing, RightsLost } from './performer.ts'
 
-/** Makes the performer that runs commands on targets (machines). Each command has been checked before against the operator's rules. */
+/** Each command has been checked before against the operator's rules. */
 export function runCommandsOn (executors: Executors, { targets }: OperatorFile, lockOf: WorkspaceLocks): Perform<ExecEffect> {
   return async performing => {
     const { effect, signal } = performing
@@ -23,7 +23,6 @@ export function runCommandsOn (executors: Executors, { targets }: OperatorFile, 
   }
 }
 
-/** Makes the performer that runs checks: commands to which the operator's file gives names, such as the tests of a workspace. */
 export function runChecksIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CheckEffect> {
   return async performing => {
     const { effect: { workspace, check }, signal } = performing
@@ -38,12 +37,10 @@ function notOffered (code: string, what: string): Outcome {
   return { kind: 'failure', code, message: `the operator of this service offers no ${what}` }
 }
 
-/** What a run of a command needs: its folder and time limit, the signal that ends the run, and the function that publishes the output. */
 interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> {
   readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
 }
 
-/** Runs a command, and publishes its output to the followers of the session while the command runs. */
 async function runWith (executor: Executor, command: string, { effect, signal, publish }: RunRequest): Promise<Outcome> {
   const { id, cwd, timeout } = effect
   const live = new LiveOutput(id, publish)
@@ -58,13 +55,12 @@ async function runWith (executor: Executor, command: string, { effect, signal, p
   }
 }
 
-/** The time for which output is collected before the followers of the session (clients that get its events) receive it, in ms. */
+/** In ms, for collecting output before the session's followers receive it. */
 const PAUSE = 100
 
-/** The most output of one command that the session's followers get while the command runs, in UTF-16 units. The command's result can keep more. */
+/** In UTF-16 units, while the command runs; its result can keep more. */
 const MOST = 256 * 1024
 
-/** Publishes the output of a command to the followers of a session while it runs: in few pieces, and up to a limit. */
 class LiveOutput {
   readonly #effect: string
   readonly #publish: (live: JsonObject) => void
@@ -85,7 +81,6 @@ class LiveOutput {
     this.#timer ??= setTimeout(() => { this.#flush() }, PAUSE)
   }
 
-  /** Sends the output that was collected and is not sent yet. */
   end (): void {
     this.#flush()
   }
@@ -101,14 +96,10 @@ class LiveOutput {
   }
 }
 
-/** The most bytes of a command's output that the session's log keeps. */
+/** In bytes of output in the session's log. */
 const KEPT = 64 * 1024
 
-/**
- * Makes the performer that runs a skill's commands in a terminal of this process. A command begins when the terminal's command line is empty.
- * A command that a person has allowed begins only in the folder that this person was shown.
- * @param about gives what a person would be shown about the command now
- */
+/** Begins at an empty command line; an allowed command begins only in the folder that the person was shown. */
 export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEffect): Perform<ExecEffect> {
   return async ({ session, effect, signal, publish }) => {
     const { id, command, timeout, terminal: named = '' } = effect
@@ -140,29 +131,22 @@ function languageOf ({ setting }: Pick<Start, 'setting'>): Language {
   return isJsonObject(skill) && skill['language'] === 'ru' ? 'ru' : 'en'
 }
 
-/** What is needed to open terminals: the targets, the register of open terminals, and a folder for recordings. */
 interface ShellOptions {
   readonly executors: Executors
   readonly operator: OperatorFile
   readonly terminals: Terminals
-  /** The folder in which recordings of terminals are kept. */
   readonly folder: string
-  /** Called with the id of the session whose terminal nobody has used for too long. */
   readonly onIdle: (session: string) => void
-  /** Ends the session of a terminal whose owner may not use it any more. */
   readonly stop: (session: string, reason: string) => Promise<void>
 }
 
-/** The reason that the log gives for the end of a shell when the service was stopped. */
 const STOPPED = 'the service was stopped'
 
-/** Makes the performer that opens a terminal, and waits until its shell ends. */
 export function openShellsOn (options: ShellOptions): Perform<ShellEffect> {
   const { operator: { targets }, terminals, stop } = options
   return async performing => await keepOpen(performing, terminals, () => openOn(targets.get(performing.effect.target), options, performing), stop)
 }
 
-/** Opens a terminal, and keeps it open until its shell ends, or until the signal aborts. @param open opens the terminal @param stop see `ShellOptions` */
 export async function keepOpen (
   { session: { id, start: { owner } }, signal }: Pick<Performing<ShellEffect>, 'session' | 'signal'>,
   terminals: Terminals,
@@ -198,7 +182,7 @@ function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null):
   return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
 }
 
-/** Opens a terminal (a shell for a person) on a target. @throws ExecutorError when the operator allows none there, or when it cannot be opened */
+/** @throws ExecutorError when the operator allows none there, or when it cannot be opened */
 async function openOn (target: Target | undefined, options: ShellOptions, { session: { id }, effect }: Performing<ShellEffect>): Promise<Terminal> {
   const { executors, folder, onIdle } = options
   const { cols, rows } = effect

@@ -11,16 +11,13 @@ import type { Outcome } from '../../session/effects.ts'
 import type { ApplyEffect, CommitEffect, ReadEffect, RememberEffect } from '../../session/model.ts'
 import type { Perform } from './performer.ts'
 
-/** The longest end of git's output that an error quotes, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_PRINTED = 2000
 
-/** The first arguments of every call of git: paths are taken literally, never as patterns. All paths come after `--`, so that none is taken for an option. */
+/** Paths are literal, never patterns; they come after `--`, so that none is taken for an option. */
 const GIT = ['git', '--literal-pathspecs', '-c', 'core.quotePath=false'] as const
 
-/**
- * Makes the performer that commits files of workspaces. Git and the repository's hooks run in the same sandbox as checks, and no shell
- * reads a path or a message. An effect that is performed twice makes one commit: a trailer of the commit names the session and the effect.
- */
+/** Hooks run in the sandbox of checks, no shell reads a path or message, and a trailer makes a repeated effect one commit. */
 export function commitIn (executors: Executors, { workspaces }: OperatorFile, lockOf: WorkspaceLocks): Perform<CommitEffect> {
   return async ({ session, effect, signal }) => {
     const { workspace, timeout } = effect
@@ -39,7 +36,6 @@ export function commitIn (executors: Executors, { workspaces }: OperatorFile, lo
   }
 }
 
-/** Runs git in a workspace. @see GIT */
 type Git = (words: readonly string[], input?: string) => Promise<Ran>
 
 function repository (executor: LocalExecutor, signal: AbortSignal, timeout: number): Git {
@@ -75,7 +71,6 @@ async function commit (git: Git, { paths, message }: CommitEffect, name: string)
   return failed('COMMIT_FAILED', printed(made))
 }
 
-/** Says of paths that git does not list why it does not. */
 async function whyLeftOut (git: Git, paths: readonly string[]): Promise<Array<{ readonly path: string, readonly reason: string }>> {
   if (paths.length === 0) return []
   const ignored = named(paths, await git(['ls-files', '-z', '--others', '--ignored', '--exclude-standard', '--', ...paths]))
@@ -89,23 +84,19 @@ async function whyLeftOut (git: Git, paths: readonly string[]): Promise<Array<{ 
   })
 }
 
-/**
- * Brings git's index to the commit, for its paths. `git commit --only` runs hooks on an index of its own: what a hook has formatted and added there
- * is in the commit, while the other index would take it back.
- */
+/** `git commit --only` runs hooks on an index of its own; the other index would take back what they changed. */
 async function matchIndex (git: Git): Promise<void> {
   const { stdout } = await git(['diff-tree', '-r', '-z', '--root', '--no-commit-id', '--name-only', '--no-renames', 'HEAD'])
   if (stdout !== '') await git(['reset', '--quiet', '--pathspec-from-file=-', '--pathspec-file-nul'], stdout)
 }
 
-/** The hash of the newest commit, if its trailer names this session and effect; `undefined` if not. */
+/** `undefined` if its trailer does not name this session and effect. */
 async function findCommit (git: Git, name: string): Promise<string | undefined> {
   const { stdout } = await git(['log', '-1', '--format=%H%n%(trailers:key=Session,valueonly)'])
   const [hash, ...trailers] = stdout.split('\n')
   return hash !== undefined && trailers.some(trailer => trailer.trim() === name) ? hash : undefined
 }
 
-/** Gives those of the paths that git has listed, each as a file or as a folder that contains listed files. */
 function named (paths: readonly string[], { stdout }: Ran): string[] {
   const files = stdout.split('\0')
   return paths.filter(path => files.some(file => file === path || file.startsWith(`${path}/`)))
@@ -128,22 +119,18 @@ function failed (code: string, message: string): Outcome {
   return { kind: 'failure', code, message }
 }
 
-/** The largest file that is read from a target (a machine), in bytes; larger files are left out. */
+/** In bytes; larger files are left out. */
 const MAX_FILE = 256 * 1024
 
-/** The longest time of one read for a session, from a target (a machine) and from a workspace (a folder), in ms. The session can ask for a shorter time. */
+/** Of one read, in ms; the session can ask for less. */
 const [TARGET_TIMEOUT, WORKSPACE_TIMEOUT] = [5000, 10_000]
 
-/** Gives the workspaces (folders whose files plans change). Their code is loaded at the first call. */
+/** Their code is loaded at the first call. */
 type LoadWorkspaces = () => Promise<Workspaces>
 
-/** Gives the lock of a workspace, by its name. */
 export type WorkspaceLocks = (workspace: string) => SharedLock
 
-/**
- * Makes the locks of workspaces. While files of a workspace are changed, no command of this process runs there: a command could put a link
- * where the change has just checked a path. Several commands can run at once.
- */
+/** While files change, no command of this process runs there: it could put a link where a path was just checked. */
 export function workspaceLocks (): WorkspaceLocks {
   const locks = new Map<string, SharedLock>()
   return workspace => {
@@ -153,7 +140,7 @@ export function workspaceLocks (): WorkspaceLocks {
   }
 }
 
-/** Makes the performer that changes files of workspaces for sessions. If it performs one effect twice, as after a crash, the change is made only once. */
+/** If it performs one effect twice, as after a crash, the change is made only once. */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
   return async ({ session: { id: session }, effect: { id: effect, workspace, change, together, timeout }, signal }) => {
     const workspaces = await load()
@@ -166,7 +153,6 @@ export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Pe
   }
 }
 
-/** Makes the performer that stores preferences, of the session's owner and of a workspace, which models read later. */
 export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   return async ({ session: { start: { owner } }, effect: { workspace, patch, timeout }, signal }) => {
     const workspaces = await load()
@@ -178,7 +164,6 @@ export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
   }
 }
 
-/** Makes the performer that reads for a session: files of a target (a machine); or files, logs, preferences, previews and search results of a workspace. */
 export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perform<ReadEffect> {
   return async ({ session: { id: session, start }, effect: { from, requests, timeout }, signal }) => {
     if ('target' in from) return await readTarget(executors, from.target, requests, timeLimit(signal, Math.min(timeout, TARGET_TIMEOUT)))
@@ -192,7 +177,7 @@ export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perfor
   }
 }
 
-/** Reads files of a target (a machine), one for each request `{ path }`. A file that does not exist, or that cannot be read in time, is left out. */
+/** A file that does not exist, or that cannot be read in time, is left out. */
 async function readTarget (executors: Executors, target: string, requests: readonly JsonObject[], limit: AbortSignal): Promise<Outcome> {
   const executor = await executors.ofTarget(target)
   if (executor === undefined) return { kind: 'failure', code: 'TARGET_UNKNOWN', message: `the operator of this service offers no target "${target}"` }
@@ -204,7 +189,7 @@ async function readTarget (executors: Executors, target: string, requests: reado
   return { kind: 'result', result: { files } }
 }
 
-/** Turns the refusal to touch a file (outside of the workspace, say) into a failure of the session's action. @throws any other error unchanged */
+/** @throws any other error unchanged */
 function refusalOf (error: unknown): Outcome {
   if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
   throw error

@@ -12,16 +12,15 @@ import { readFrames, valueIn } from '../chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels, type TokenUsage, usageOfStream } from '../chat/models.ts'
 import { clipped, type Perform, type Performing } from './performer.ts'
 
-/** The longest answer of a model that is kept whole, in UTF-16 units of its JSON: a plan may contain files of 5 MB. */
+/** In UTF-16 units of its JSON: a plan may contain files of 5 MB. */
 const MAX_ANSWER = 8 * 1024 * 1024
 
-/** The longest time that a streamed answer of a model takes in all, in ms. */
+/** In ms. */
 const MAX_STREAM_TIME = 600_000
 
-/** How often the followers of a session are told that a model still writes an answer that is not streamed, in ms. */
+/** In ms, for an answer that is not streamed. */
 const PROGRESS = 1000
 
-/** Makes the performer that asks a model for a session. */
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   return async performing => {
     const { effect: { fields, timeout, maxAnswer = Infinity, returns }, signal } = performing
@@ -47,7 +46,6 @@ export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   }
 }
 
-/** Tells the followers of a session, again and again, how long a model has been writing. @returns a function that ends this */
 function tellProgress ({ effect: { id }, publish }: Performing<ModelEffect>): () => void {
   const begun = performance.now()
   const timer = setInterval(() => { publish({ type: 'llm.progress', effect: id, elapsedMs: Math.round(performance.now() - begun) }) }, PROGRESS)
@@ -64,7 +62,7 @@ async function ask (models: CountedModels, performing: Performing<ModelEffect>, 
   const request: JsonObject = { ...fields, messages: strictMessages(messages) }
   const isLive = effect.live === true
   const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
-  // An API that does not know the response format is asked again without the format: the answer is checked here anyway.
+  // An API that does not know the response format is asked again without it: the answer is checked here anyway.
   const format = returns === undefined ? {} : { optionalFormat: true }
   const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
   if (!isLive) return await askWhole({ models, request, call })
@@ -87,39 +85,28 @@ function refusesTools ({ inWords }: UpstreamRefusal): boolean {
   return /\b(?:tools?|tool_choice|functions?)\b/i.test(inWords)
 }
 
-/** Whether a provider has refused a request because it is too long: its reply has the usual code, or one of the usual phrases. */
 function isTooLong ({ inWords, code }: UpstreamRefusal): boolean {
   return code === 'context_length_exceeded' || /context.{0,10}(?:length|window|size)|too many tokens|(?:prompt|input|request) is too (?:long|large)|reduce the length/i.test(inWords)
 }
 
-/**
- * How long the service waits before it asks again for a model's stream that broke off, in ms: after the first attempt, and after the second. A
- * stream that fails before its first event is repeated by the client of the model itself.
- */
+/** In ms, after the first and the second stream that broke off; the client of the model repeats what fails before an event. */
 const WAITS = [100, 300]
 
-/** The answers of a model, further members of its reply, and the tokens that it took. */
 interface WholeAnswer {
   readonly answers: readonly Answer[]
   readonly reply: JsonObject
   readonly usage: TokenUsage
 }
 
-/** A request to a model, and the functions that are called while the answer arrives. */
 interface LiveAsking {
   readonly models: CountedModels
   readonly request: JsonObject
   readonly call: CountedCall
   readonly live: LiveAnswer
-  /** Called for each frame of the stream. */
   readonly onProgress: () => void
 }
 
-/**
- * Asks a model for its answer as a stream, passes each piece on, and gives the whole answer at the end. A stream that breaks off is asked
- * for again. An API that cannot stream is asked for a whole reply.
- * @throws as `CountedModels.ask`; UpstreamError when every attempt broke off
- */
+/** Asks again for a stream that breaks off. @throws as `CountedModels.ask`; UpstreamError when every attempt broke off */
 async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
   const { call, live } = asking
   for (let attempt = 0; ; attempt++) {
@@ -135,7 +122,6 @@ async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
   }
 }
 
-/** Asks a model for its answer as a whole. */
 async function askWhole ({ models, request, call }: Pick<LiveAsking, 'models' | 'request' | 'call'>): Promise<WholeAnswer> {
   const { value, usage } = await models.ask({ kind: 'chat', request, call })
   const reader = new AnswerReader(request)
@@ -143,7 +129,6 @@ async function askWhole ({ models, request, call }: Pick<LiveAsking, 'models' | 
   return { answers: reader.answers(), reply: value, usage }
 }
 
-/** The error of a stream that began and broke off before its end. */
 class BrokenOff extends UpstreamError {}
 
 async function attemptLive ({ models, request, call, live, onProgress }: LiveAsking): Promise<WholeAnswer> {
@@ -163,21 +148,19 @@ async function attemptLive ({ models, request, call, live, onProgress }: LiveAsk
   return { answers: reader.answers(), reply: { object: 'chat.completion' }, usage: usageOfStream(request, await stream.ended) }
 }
 
-/** Whether an error means that the API cannot stream: it says so, or its reply was no stream. */
 function refusesStreams (error: unknown): boolean {
   if (error instanceof UpstreamRefusal) return /\bstream(?:ing|s|_options)?\b/i.test(error.inWords)
   return error instanceof ServiceError && /is not an event stream/.test(error.message)
 }
 
-/** A time limit for a stream: its signal aborts when no piece arrives for a time, or when the stream takes too long in all. */
+/** Aborts when no piece arrives for a time, or when the stream takes too long in all. */
 interface PartLimit {
   readonly signal: CallerSignal
-  /** Called when a piece has arrived, so that the wait for the next one begins anew. */
   progressed (): void
   end (): void
 }
 
-/** Limits the time between two pieces of a stream. @param signal limits the whole stream @param between the longest time between two pieces, in ms */
+/** `signal` limits the whole stream, `between` the time between two pieces, in ms. */
 function limitParts (signal: CallerSignal, between: number): PartLimit {
   const silence = new AbortController()
   const timer = setTimeout(() => { silence.abort(new DOMException('nothing came in time', 'TimeoutError')) }, between)
@@ -188,27 +171,24 @@ function limitParts (signal: CallerSignal, between: number): PartLimit {
   }
 }
 
-/** The time for which text is collected before the session's followers get it, in ms: people do not notice it. After a longer silence, text is sent at once. */
+/** In ms, too short for people to notice; after a longer silence, text is sent at once. */
 const PAUSE = 15
 
-/** The longest part of one answer that the session's followers get while the model writes, in UTF-16 units. The effect's result has the whole answer. */
+/** In UTF-16 units, while the model writes; the effect's result has the whole answer. */
 const MOST = 256 * 1024
 
-/** Publishes a model's answer to the followers of a session while it is being written: in few pieces, up to a limit, and never stored. */
+/** In few pieces, up to a limit, and never stored. */
 class LiveAnswer {
   readonly #effect: string
   readonly #publish: (live: JsonObject) => void
   #waiting = ''
   #left = MOST
   #hasTold: boolean
-  /** The time at which text was last sent, in ms of `performance.now()`. */
+  /** In ms of `performance.now()`. */
   #toldAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /**
-   * Begins to publish the answer to one question. @param isAgain whether the model was asked before a crash, so that followers perhaps have
-   * pieces of an earlier answer
-   */
+  /** `isAgain`: the model was asked before a crash, so that followers perhaps have pieces of an earlier answer. */
   constructor (effect: string, publish: (live: JsonObject) => void, isAgain: boolean) {
     this.#effect = effect
     this.#publish = publish
@@ -216,7 +196,6 @@ class LiveAnswer {
     this.begin()
   }
 
-  /** Begins a new attempt to get the answer. The session's followers are told to drop the text of the attempt before. */
   begin (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -236,7 +215,6 @@ class LiveAnswer {
     else this.#timer ??= setTimeout(() => { this.end() }, rest)
   }
 
-  /** Sends the text that was collected and is not sent yet. */
   end (): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

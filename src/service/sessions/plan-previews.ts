@@ -16,24 +16,21 @@ import { type SessionDoor } from './door.ts'
 import { type RunningSessions } from './running-sessions.ts'
 import { isWanted } from './session-kind.ts'
 
-/** The longest part of a file's text that a preview shows, in bytes. */
+/** In bytes. */
 const MAX_TEXT = 1024 * 1024
 
-/** The content of one file of a plan's change, before or after it. */
 export interface PreviewText {
   readonly path: string
   readonly side: 'before' | 'after'
-  /** SHA-256 of the whole file; null where there is no file on the wanted side (before or after the change). */
+  /** Of the whole file; null where there is no file on that side. */
   readonly sha256: string | null
   readonly bytes: number
-  /** The text of the file; left out for a binary file and for a content that is not kept any more. */
+  /** Left out for a binary file and for a content that is not kept any more. */
   readonly text?: string
   readonly isCut?: true
-  /** Set when the content of the file is stored nowhere any more; `text` is then left out. */
   readonly isOutdated?: true
 }
 
-/** The kind of sessions that have previews: plans. */
 const PLANS = { engines: [PLAN] }
 
 export interface PlanPreviewsOptions {
@@ -43,7 +40,7 @@ export interface PlanPreviewsOptions {
   readonly loadWorkspaces: () => Promise<Workspaces>
 }
 
-/** Previews of the files that a plan changes, for a person who looks at the change before agreeing to it. */
+/** For a person who looks at the change before agreeing to it. */
 export class PlanPreviews {
   readonly #options: PlanPreviewsOptions
 
@@ -51,17 +48,13 @@ export class PlanPreviews {
     this.#options = options
   }
 
-  /** Finds a plan whose change the caller is allowed to see: an own plan or, for an approver, a plan that waits for approval. @throws SESSION_NOT_FOUND */
+  /** An own plan or, for an approver, one that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
     return waiting ?? await this.#options.door.getUsable(PLANS, caller, id)
   }
 
-  /**
-   * Reads a page of the files that a plan changes: those of the change that waits for a person or, if no change waits, of all rounds of the goal
-   * together.
-   * @param after how many files come before the page
-   */
+  /** Files of the change that waits or, if none waits, of all rounds of the goal; `after` counts the files before the page. */
   async page (session: Session, after: number, limit: number): Promise<Page> {
     const { change, touched } = await this.#lastShown(session)
     if (touched.length === 0) return { files: [], more: 0 }
@@ -69,7 +62,7 @@ export class PlanPreviews {
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
-  /** Reads the first MiB of one file as it is before or after the plan's change. @throws REQUEST_INVALID for a path that the change does not touch */
+  /** Only the first MiB. @throws REQUEST_INVALID for a path that the change does not touch */
   async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
@@ -86,11 +79,7 @@ export class PlanPreviews {
     return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), ...(bytes.length > MAX_TEXT ? { isCut: true } : {}) }
   }
 
-  /**
-   * Tries an undo or a redo of a plan without writing anything: says what it would do now.
-   * @param paths the files of the change to undo or redo. @default all of them
-   * @throws SESSION_BUSY when there is nothing to undo or redo, REQUEST_INVALID for a path that the change does not touch
-   */
+  /** Writes nothing. @default all files @throws SESSION_BUSY when there is nothing to undo or redo, REQUEST_INVALID for an untouched path */
   async turn (session: Session, kind: 'undo' | 'redo', paths?: readonly string[]): Promise<DryTurn> {
     const { applied, undone, changes } = resultOf(session, PLAN)
     const all = (kind === 'undo' ? applied : undone).map(({ path }) => path)
@@ -108,10 +97,7 @@ export class PlanPreviews {
     return held.length > 0 ? session : undefined
   }
 
-  /**
-   * Gives the plan's change that waits for a person, and the files that it touches. If no change waits, these are the files that all rounds of the
-   * goal have changed together; before the first round, or when the journal has forgotten it, those of the newest preview in the session's log.
-   */
+  /** Else the files of all rounds of the goal or, where the journal has none, those of the newest preview in the log. */
   async #lastShown (session: Session): Promise<{ readonly change: JsonObject, readonly touched: readonly Touched[] }> {
     const waiting = changeIn(session)
     if (waiting !== undefined) return { change: waiting, touched: shownIn(waiting) }
@@ -121,25 +107,21 @@ export class PlanPreviews {
     const touched = await (await this.#options.loadWorkspaces()).changedBy(workspaceOf(session), session.id, changes)
     if (touched.length > 0) return { change: made, touched }
     const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
-    // The contents of a change that was made are in the journal or on the disk, so only its actions are given here.
     return { change: made, touched: touchedIn(shown?.['shown']) }
   }
 }
 
-/** The plan's change that waits for the user's consent or for an approval; `undefined` if no change waits. */
 function changeIn (session: Session): JsonObject | undefined {
   const { held } = resultOf(session, PLAN)
   return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined
 }
 
-/** The newest preview in the log of a plan. */
 async function lastPreview (transitions: AsyncIterable<Transition>): Promise<JsonObject | undefined> {
   let last: JsonObject | undefined
   for await (const transition of transitions) last = previewIn(transition).at(-1) ?? last
   return last
 }
 
-/** The files that a plan's change touches, as its preview has listed them. */
 export function shownIn (change: JsonObject): readonly Touched[] {
   const [wish] = Object.values(change)
   return touchedIn(isJsonObject(wish) ? wish['shown'] : undefined)

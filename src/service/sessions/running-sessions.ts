@@ -13,32 +13,23 @@ import { type SessionStore, SessionStoreError } from '../../session/store/sessio
 import { type Lookout, lookOut } from './session-storage.ts'
 
 export interface RunningOptions {
-  /** Opens the store of sessions, and loads the engines. Called when sessions are first used. */
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
-  /** Whether the store has sessions that have not ended. This function loads as little code as it can. */
   readonly isAnyOpen: () => Promise<boolean>
-  /** The reason why the store cannot be used now, as far as it was tried. @default none */
+  /** As far as the store was tried. @default none */
   readonly storeProblem?: () => string | undefined
-  /** Finishes or undoes changes of files that an earlier process began and did not finish. */
   readonly mend: () => Promise<void>
   readonly performer: Performer
-  /** The terminals that this process has open. @default none */
   readonly terminals?: HeldTerminals
-  /** The disks with workspaces that this process has. @default none */
   readonly disks?: HeldDisks | undefined
-  /** The checks of what sessions are allowed to do. The operator's file, as it is now, decides that. */
+  /** By the operator's file as it is now. */
   readonly circumstances: Circumstances
-  /** Closes the store and the connections to targets. Called when no session runs any more. */
   readonly close: () => Promise<void>
   readonly log: Log
-  /** Called with each transition (recorded step) of a session that this process has written. */
   readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
   readonly onEnded: (session: Session) => void
-  /** Called with a session when it begins to wait for somebody, and when it has ended. */
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
-/** The opened store of sessions, with the engines and the runner that continue sessions. */
 export interface Opened {
   readonly store: SessionStore
   readonly engines: Engines
@@ -46,10 +37,7 @@ export interface Opened {
   readonly runner: SessionRunner
 }
 
-/**
- * Opens the store of sessions, and loads the engines (the rules by which sessions run), when a session is first used. The store stays open until
- * the process ends. Before the first use, not even the code of store and engines is loaded.
- */
+/** Opens the store and loads the engines at first use (before, not even their code); the store stays open until the end. */
 export class RunningSessions {
   readonly #options: RunningOptions
   #opened: Promise<Opened> | undefined
@@ -60,35 +48,26 @@ export class RunningSessions {
     this.#options = options
   }
 
-  /**
-   * Resumes, before any request arrives, the sessions and the changes of files that earlier processes did not finish. If there are no such
-   * sessions or changes, nothing is loaded.
-   */
+  /** Resumes what earlier processes did not finish, before any request; loads nothing if there is none. */
   begin (): void {
     const { mend, isAnyOpen } = this.#options
     void mend()
     this.#lookout = lookOut(async () => this.#opened !== undefined || await isAnyOpen(), () => this.use(async () => {}))
   }
 
-  /** The reason why sessions are unavailable now; `undefined` if they are available. */
   problem (): string | undefined {
     return this.#options.storeProblem?.() ?? this.#lookout?.problem()
   }
 
-  /** What sessions wait for, in words: the lock of a folder whose process has perhaps ended, or a process that has another disk. */
   waits (): readonly string[] {
     return [...longWaits(), ...this.#runner?.waits() ?? []]
   }
 
-  /** How many sessions wait for an engine that no process seems to have, by engine. */
   unknown (): ReadonlyMap<string, number> {
     return this.#runner?.unknown() ?? new Map<string, number>()
   }
 
-  /**
-   * Opens the sessions if they are not open yet, and calls `work` with them.
-   * @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws
-   */
+  /** @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws */
   async use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {
     try {
       this.#opened ??= this.#open()
@@ -116,7 +95,7 @@ export class RunningSessions {
   }
 }
 
-/** Reads the first item of a list at once, so that an unreachable store is noticed before the reply has begun. @returns all items */
+/** Reads the first item at once, so that an unreachable store is noticed before the reply has begun. */
 export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator<T>> {
   const first = await read.next()
   return (async function * () {
@@ -125,7 +104,7 @@ export async function begun<T> (read: AsyncGenerator<T>): Promise<AsyncGenerator
   })()
 }
 
-/** Passes on the items that are read from the store of sessions. If the store fails, even between two items, it throws SESSIONS_UNAVAILABLE. */
+/** If the store fails, even between two items, it throws SESSIONS_UNAVAILABLE. */
 export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T> {
   try {
     yield * read
@@ -134,7 +113,7 @@ export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T
   }
 }
 
-/** The error for callers when the store of sessions cannot be reached, or the engine of one is not here; any other error is returned unchanged. */
+/** Other errors are returned unchanged. */
 function inWords (error: unknown): unknown {
   if (error instanceof EngineUnknown) return sessionsUnavailable(`${error.message}; a process of the version that has it goes on with the session`)
   return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error

@@ -13,22 +13,18 @@ import { definitionsIn } from './kind-table.ts'
 
 export type Failure = Extract<Outcome, { kind: 'failure' }>
 
-/** What a token has to allow so that a session may start, go on, or perform one of its effects. */
 interface Needs {
   readonly roles: readonly Role[]
-  /** Such as `agents/helper`. */
   readonly definitions: readonly string[]
-  /** Names of targets and workspaces. */
   readonly places: readonly string[]
 }
 
-/** What a session needs beside its start, where its log says so: the agent that has taken it over, or the effect that is decided about. */
+/** Where the log says so: the agent that has taken the session over, or the effect that is decided about. */
 interface Going {
   readonly engine?: Session['engine'] | undefined
   readonly effect?: Effect | undefined
 }
 
-/** What a session needs of its owner. Its start asks for it, and so does everything that happens in it later. */
 function needsOfOwner (start: Start, going: Going): Needs {
   const needs = needsOf(start, going)
   // A child session is there only because of those above it.
@@ -46,7 +42,6 @@ function needsOf (start: Start, { engine, effect }: Going): Needs {
   }
 }
 
-/** The first thing of these that a caller's token does not allow. */
 function lackOf (caller: Caller, { roles, definitions, places }: Needs): { readonly kind: 'role' | 'definition' | 'place', readonly name: string } | undefined {
   const role = roles.find(each => !caller.roles.has(each))
   if (role !== undefined) return { kind: 'role', name: role }
@@ -56,11 +51,7 @@ function lackOf (caller: Caller, { roles, definitions, places }: Needs): { reado
   return place === undefined ? undefined : { kind: 'place', name: place }
 }
 
-/**
- * The reason why a session's effect (an action) must not be performed, or go on, for the session's owner, since the owner's token perhaps allows
- * less now than when the session began. `undefined` if the effect is allowed.
- * @param owner `undefined` if the owner's token has been removed
- */
+/** The owner's token may allow less now than at the start; `owner` is `undefined` if it has been removed. */
 export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): Failure | undefined {
   if (owner === undefined) return ownerGone(start.owner)
   const lack = lackOf(owner, needsOfOwner(start, { engine, effect }))
@@ -70,16 +61,11 @@ export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Se
   return { kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${start.owner}" may not ${what} any more` }
 }
 
-/** The failure of an effect whose session belongs to a token that has been removed. @param owner the name of the token */
 export function ownerGone (owner: string): Failure {
   return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${owner}" any more` }
 }
 
-/**
- * Refuses to start a session, or to go on with one, if the caller's token does not allow its definition, target or workspace. What is not allowed
- * does not exist for the caller.
- * @throws ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND
- */
+/** What is not allowed does not exist for the caller. @throws ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND */
 export function requireUsable (caller: Caller, start: Start, going: Going = {}): void {
   const lack = lackOf(caller, needsOfOwner(start, going))
   if (lack === undefined) return
@@ -90,42 +76,36 @@ export function requireUsable (caller: Caller, start: Start, going: Going = {}):
   throw definitionNotFound(KINDS.find(each => each.name === kindName)?.noun ?? kindName, path, [])
 }
 
-/**
- * Whether a caller is allowed to approve actions of a session, or one of them. An approver's token can be limited to some definitions, targets and
- * workspaces: both the session and the action have to be among them.
- */
+/** An approver's token can be limited to definitions, targets and workspaces: session and action have to be among them. */
 export function isApprover (caller: Caller, { start, engine }: Pick<Session, 'start' | 'engine'>, effect?: Effect): boolean {
   return lackOf(caller, { ...needsOf(start, { engine, effect }), roles: ['approve'] }) === undefined
 }
 
-/** Whether a session belongs to the caller. An admin counts as an owner of every session. @param session of which only the owner is read */
+/** An admin counts as an owner of every session. */
 export function isOwn (caller: Caller, { start: { owner } }: { readonly start: Pick<Start, 'owner'> }): boolean {
   return owner === caller.name || caller.roles.has('admin')
 }
 
-/**
- * Loads a session that belongs to the caller.
- * @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one that is not of the wanted kind
- */
+/** @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one that is not of the wanted kind */
 export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: Caller, id: string, wanted: Wanted = 'any'): Promise<Session> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
   if (session === undefined || !isOwn(caller, session) || !isWanted(session, wanted)) throw sessionNotFound(id)
   return session
 }
 
-/** Checks that a session belongs to the caller, reading only the beginning of its log. @returns the name of its owner @throws SESSION_NOT_FOUND */
+/** Reads only the beginning of the log. @throws SESSION_NOT_FOUND */
 export async function requireOwn (runner: Pick<SessionRunner, 'ownerOf'>, caller: Caller, id: string): Promise<string> {
   const owner = isSessionId(id) ? await runner.ownerOf(id) : undefined
   if (owner === undefined || !isOwn(caller, { start: { owner } })) throw sessionNotFound(id)
   return owner
 }
 
-/** Whether a text has the form of a session's id. It is checked first, as ids become names of files and keys. */
+/** Checked first, as ids become names of files and keys. */
 export function isSessionId (id: string): boolean {
   return /^[0-9a-f]{32}$/.test(id)
 }
 
-/** The target (machine) or workspace (folder) on which a session works, or whose commands its user runs by hand; `undefined` for none. */
+/** Also where the user runs the commands by hand. */
 function placeOfSession ({ setting }: Pick<Start, 'setting'>): string | undefined {
   if (!isJsonObject(setting)) return undefined
   const { skill, terminal, workspace } = setting
@@ -136,7 +116,6 @@ function placeOfSession ({ setting }: Pick<Start, 'setting'>): string | undefine
   return nameIn(isJsonObject(terminal ?? null) ? (terminal as JsonObject)['target'] : workspace)
 }
 
-/** The target or workspace that an effect reaches. A skill that is started without one works on its own target. */
 function placeOfEffect (start: Start, effect: Effect): string | undefined {
   const place = rowOf(effect).place(effect)
   if (effect.kind !== 'child' || effect.place !== undefined) return place
@@ -145,7 +124,6 @@ function placeOfEffect (start: Start, effect: Effect): string | undefined {
   return found?.kind === 'skills' ? nameIn(found.skill.options.target) : undefined
 }
 
-/** The terminal in which a skill was started, whether the service runs its commands or its user does; `undefined` for none. */
 function terminalOf ({ setting }: Pick<Start, 'setting'>): string | undefined {
   const skill = isJsonObject(setting) ? setting['skill'] : undefined
   const terminal = isJsonObject(skill ?? null) ? (skill as JsonObject)['terminal'] : undefined

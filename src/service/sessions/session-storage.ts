@@ -12,12 +12,7 @@ import type { Disk } from '../../session/model.ts'
 import { createSeals, type Seals } from '../../session/session-log.ts'
 import type { SessionPlace } from '../../session/store/open-session-store.ts'
 
-/**
- * Makes the seals (signatures) of the logs of sessions. Other programs can write to the same Redis, and must not be able to approve a command
- * by writing into a log. A folder of sessions belongs to the service's user alone, who could read the secret, too, so logs in a folder are
- * sealed only if the operator sets a secret.
- * @throws ConfigError if sessions are allowed to run commands or change files, are kept in Redis, and there is no secret
- */
+/** Other programs in the same Redis must not approve a command by writing into a log. @throws ConfigError if Redis lacks a secret */
 export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<OperatorFile, 'targets' | 'workspaces'>): Seals {
   const secrets = readSessionSecrets(config)
   const mayAct = targets.size > 0 || workspaces.size > 0
@@ -28,28 +23,22 @@ export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<Op
   return createSeals(secrets)
 }
 
-/** The disks of this process; `undefined` where its sessions cannot reach a process with other disks: only those in Redis can. */
+/** `undefined` where sessions cannot reach a process with other disks: only those in Redis can. */
 export function disksOf (config: Config, operator: Pick<OperatorFile, 'workspaces'>): Disks | undefined {
   return placeOf(config).kind === 'redis' ? new Disks(operator, config.STATE_DIR) : undefined
 }
 
-/**
- * The disks that this process has, with workspaces and their journals. Sessions can be shared by processes that do not share a disk: a plan goes on
- * only where its disk is. The disk of `STATE_DIR` has a random id, in `disk.json`; where the operator names the disk of a workspace, all processes
- * with that name have it.
- */
+/** A plan goes on only where its disk is: by `STATE_DIR`'s random id in `disk.json`, or by the operator's name for the disk. */
 class Disks implements HeldDisks {
   readonly #operator: Pick<OperatorFile, 'workspaces'>
   readonly #state: string
   #own: Disk | undefined
 
-  /** @param state the folder in which the service keeps its state, with the journals of workspaces */
   constructor (operator: Pick<OperatorFile, 'workspaces'>, state: string) {
     this.#operator = operator
     this.#state = resolve(state)
   }
 
-  /** The disk of a workspace. */
   of (workspace: string): Disk {
     const name = this.#operator.workspaces.get(workspace)?.disk
     return name === undefined ? this.#ownDisk() : { id: createHash('sha256').update(`disk ${name}`).digest('hex').slice(0, 32), name }
@@ -77,7 +66,6 @@ class Disks implements HeldDisks {
   }
 }
 
-/** The place where sessions are kept, by the configuration: in memory, in a folder, or in Redis. */
 export function placeOf (config: Config): SessionPlace {
   const { SESSION_STORE: place, STATE_DIR: state, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix } = config
   const chosen = place === '' ? redis === '' ? join(state, 'sessions') : redis : place
@@ -86,15 +74,15 @@ export function placeOf (config: Config): SessionPlace {
   return { kind: 'directory', path: chosen }
 }
 
-/** The time between two searches for sessions that a process did not finish, in ms. */
+/** In ms. */
 const LOOK = 5000
 
-/** Whether a folder has sessions that have not ended. Only names of files are read, so that a service without sessions loads no code for them. */
+/** Reads only names of files, so that a service without sessions loads no code for them. */
 export async function hasOpenSessions (path: string): Promise<boolean> {
   return (await namesIn(join(path, 'open'))).some(name => name.endsWith('.jsonl'))
 }
 
-/** Whether any change of files was begun and not finished, as after a crash. @param state the folder of the service's state */
+/** As after a crash. */
 export async function hasOpenChanges (state: string): Promise<boolean> {
   const journals = join(state, 'journal')
   for (const workspace of await namesIn(journals)) {
@@ -107,17 +95,12 @@ async function namesIn (folder: string): Promise<string[]> {
   return await readdir(folder).catch(() => [])
 }
 
-/** A search, repeated every few seconds, for sessions that a process has left unfinished. */
 export interface Lookout {
-  /** The reason why the last search failed; `undefined` if it did not. */
   problem (): string | undefined
   close (): void
 }
 
-/**
- * Looks at once, and then every 5 s, for sessions that another process has left unfinished. The search ends when they are resumed.
- * @param begin resumes the sessions; if it fails, the search goes on
- */
+/** Looks at once, and then every 5 s; if `begin` fails, the search goes on. */
 export function lookOut (isAnyLeft: () => Promise<boolean>, begin: () => Promise<void>): Lookout {
   let isClosed = false
   let problem: string | undefined

@@ -7,30 +7,22 @@ import { readShown } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 
-/** Loads a session by its id; `undefined` for a session that has not begun yet. */
 export type LoadSession = (id: string) => Promise<Session | undefined>
 
-/** Which descendants of a session (sessions that it has started, directly or not) wait for a person. */
 export interface Below {
-  /** What the first descendant that waits is waiting for. */
   readonly waitsFor?: 'approval' | 'input'
-  /** How many descendants wait for a person. */
   readonly childrenWaiting?: number
 }
 
-/** A session with its children, their children, and so on. */
 export interface Tree {
   readonly head: Head & Below
   readonly children: readonly Tree[]
 }
 
-/** The most sessions of a tree that one query gets from the store, and the number of sessions after which no further query is made: a tree can be large. */
+/** In one query, and in all, after which no further query is made: a tree can be large. */
 const [AT_ONCE, MOST] = [500, 5000]
 
-/**
- * Whether only people can continue a running session: it waits for child sessions alone, each of which waits for a person, itself or through its
- * own children.
- */
+/** It waits for child sessions alone, each of which waits for a person, itself or through its own children. */
 export async function waitsForPeople (session: Session, load: LoadSession): Promise<boolean> {
   const active = [...session.open.values()].filter(({ phase }) => phase === 'begun').filter(({ effect }) => effect.kind !== 'wait')
   const children = openChildrenIn(session)
@@ -43,7 +35,6 @@ export async function waitsForPeople (session: Session, load: LoadSession): Prom
   return waiting.every(Boolean)
 }
 
-/** Finds out which descendants of a session wait for a person. Only the heads (summaries) of sessions are read, no logs. */
 export async function below (store: Pick<SessionStore, 'head'>, { children = [] }: Pick<Head, 'children'>): Promise<Below> {
   const found = await Promise.all(children.map(async id => {
     const head = await store.head(id)
@@ -57,30 +48,25 @@ export async function below (store: Pick<SessionStore, 'head'>, { children = [] 
   return first === undefined ? {} : { waitsFor: first.waitsFor, childrenWaiting: others.reduce((sum, { count }) => sum + count, first.count) }
 }
 
-/** Adds to the heads (summaries) of sessions whether any of their descendants wait for a person. */
 export async function withBelow (store: Pick<SessionStore, 'head'>, heads: readonly Head[]): Promise<Array<Head & Below>> {
   return await Promise.all(heads.map(async head => ({ ...head, ...await below(store, head) })))
 }
 
-/** The heads (summaries) of the sessions that a session has started, the oldest first. */
 export async function childrenOf (store: SessionStore, { id, start: { parent } }: Pick<Session, 'id' | 'start'>): Promise<Array<Head & Below>> {
   return await withBelow(store, await headsBelow(store, parent?.root ?? id, id))
 }
 
-/** The heads (summaries) of a session's children that have not ended. */
 export async function openBelow (store: SessionStore, session: Pick<Session, 'id' | 'open'>): Promise<Array<Head & Below>> {
   const heads = await Promise.all(openChildrenIn(session).map(({ effect }) => store.head(childId(session.id, effect.id))))
   return await withBelow(store, heads.filter(head => head !== undefined && !ENDED.has(head.status)) as Head[])
 }
 
-/** The tree of a session, its children, and their children. */
 export async function treeOf (store: SessionStore, head: Head): Promise<Tree> {
   const all = await withBelow(store, [head, ...await headsBelow(store, head.root ?? head.id)])
   const grow = (top: Head & Below): Tree => ({ head: top, children: all.filter(({ parent }) => parent === top.id).map(grow) })
   return grow(all[0] as Head & Below)
 }
 
-/** The heads (summaries) of all descendants of a root session, or of the children of one parent, the oldest first. */
 async function headsBelow (store: SessionStore, root: string, parent?: string): Promise<Head[]> {
   const heads: Head[] = []
   let cursor: string | undefined
@@ -92,25 +78,17 @@ async function headsBelow (store: SessionStore, root: string, parent?: string): 
   return heads.reverse()
 }
 
-/**
- * The longest part of a child session's approvals (as JSON), or of its question, that a live event shows, in UTF-16 units. Clients get the rest
- * from the child session itself.
- */
+/** In UTF-16 units of JSON; clients get the rest from the child session itself. */
 const MAX_SHOWN = 32 * 1024
 
-/** The most transitions (recorded steps) at the end of a session's log that are searched for the text that was shown last. */
+/** Transitions, at the end of the log. */
 const LAST = 5
 
-/** What is needed to read sessions: the store of their logs, and the runner that loads them. */
 interface Opened {
   readonly store: SessionStore
   readonly runner: Pick<SessionRunner, 'load' | 'approvals'>
 }
 
-/**
- * Makes the live event about a child session: its state, and what it waits for. The followers of all sessions above get it.
- * @param effect the effect (an action of the parent) that has started the child
- */
 export async function tellOfChild (opened: Opened, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
   const { id, start: { definition, parent }, status } = child
   const ask = await askOf(opened, child)
@@ -118,10 +96,7 @@ export async function tellOfChild (opened: Opened, child: Session, { id: effect,
   return { type: 'child', session: id, effect, name, definition, status, path, ...(ask === undefined ? {} : { ask }) }
 }
 
-/**
- * Makes the live events about all descendants of a session that wait for a person. A client that begins to follow gets these first, as it
- * has missed the earlier ones.
- */
+/** A client that begins to follow gets these first, as it has missed the earlier ones. */
 export async function tellOfWaiting (opened: Opened, session: Session): Promise<JsonObject[]> {
   const told = await Promise.all(openChildrenIn(session).map(async ({ effect }) => {
     const child = await opened.runner.load(childId(session.id, effect.id))
@@ -144,7 +119,6 @@ async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonOb
   return { word: child.engine.view.stateName, text: (await lastSaid(store, child)).slice(0, MAX_SHOWN), seq: child.seq }
 }
 
-/** The text that a session has last shown to the person for whom it waits. */
 async function lastSaid (store: SessionStore, { id, seq }: Session): Promise<string> {
   let said = ''
   for await (const { notices } of readShown(store, id, Math.max(0, seq - LAST))) {

@@ -13,29 +13,21 @@ import { isOwn, isSessionId, ownSession, requireOwn, requireUsable } from './ses
 import { available, begun, type Opened, type RunningSessions } from './running-sessions.ts'
 import { type Below, childrenOf, tellOfWaiting, type Tree, treeOf, withBelow } from './session-tree.ts'
 
-/** The most open sessions (sessions that have not ended) of one caller. */
 const MAX_OPEN = 1000
 
-/** The most bytes of all copies (forks) together that are among a caller's last 1,000 sessions. */
+/** In bytes, among a caller's last 1,000 sessions. */
 const MAX_COPIED = 256 * 1024 * 1024
 
-/** The most pages, of 200 sessions each, that are searched for copies among a caller's last sessions. */
+/** Pages of 200 sessions each. */
 const COPIES_LOOKED = 5
 
-/**
- * Refuses another session to a caller who has too many open sessions.
- * @param id of the session that is to begin. A session with this id that has begun already needs no room
- * @throws TOO_MANY_SESSIONS
- */
+/** A session `id` that has begun already needs no room. @throws TOO_MANY_SESSIONS */
 async function requireRoom (store: SessionStore, owner: string, id?: string): Promise<void> {
   if (await store.countOpen(owner) < MAX_OPEN) return
   if (id === undefined || await store.head(id) === undefined) throw tooManySessions(MAX_OPEN)
 }
 
-/**
- * The most bytes that an owner's next copies (forks) of sessions can have; below 0 when the copies so far exceed the limit. Only the owner's
- * last 1,000 sessions count, so an old copy is forgotten after 1,000 new sessions.
- */
+/** In bytes, below 0 past the limit; only the owner's last 1,000 sessions count, so that old copies are forgotten. */
 async function roomForCopies (store: SessionStore, owner: string): Promise<number> {
   let copied = 0
   let cursor: string | undefined
@@ -48,13 +40,9 @@ async function roomForCopies (store: SessionStore, owner: string): Promise<numbe
   return MAX_COPIED - copied
 }
 
-/** Makes the recorded start of a session (everything that it begins with). @param session the id that the session will have */
 type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
 
-/**
- * Begins sessions: new ones, and copies (forks) of existing ones. The sessions of one caller begin one after the other, so that the limit
- * of open sessions is kept.
- */
+/** The sessions of one caller begin one after the other, so that the limit of open sessions is kept. */
 export class SessionStarts {
   readonly #running: RunningSessions
   readonly #ofCaller = new KeyedMutex()
@@ -63,12 +51,7 @@ export class SessionStarts {
     this.#running = running
   }
 
-  /**
-   * Starts a session, or finds the one that the same caller has started with the same idempotency key.
-   * @param make makes the recorded start of the session
-   * @param key the idempotency key of the request
-   * @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE, and what `make` throws
-   */
+  /** `key` makes it idempotent. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE; what `make` does */
   async start (caller: Caller, make: MakeStart, key?: string): Promise<Session> {
     const id = key === undefined ? newId() : idOfKey(caller, key)
     const start = await make(id)
@@ -81,11 +64,7 @@ export class SessionStarts {
     }))
   }
 
-  /**
-   * Forks a session: makes a copy that goes on from a transition (recorded step) at which the session waited.
-   * @param upTo number of a transition; no transition after it is copied. @default the number of the session's last transition
-   * @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED
-   */
+  /** From a transition at which it waited. @default the last @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#running.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)
@@ -113,22 +92,21 @@ function newId (): string {
   return randomUUID().replaceAll('-', '')
 }
 
-/** Makes the id of a session from an idempotency key: the same key of the same caller gives the same id. */
+/** The same key of the same caller gives the same id. */
 function idOfKey (caller: Caller, key: string): string {
   return createHash('sha256').update(JSON.stringify([caller.name, key])).digest('hex').slice(0, 32)
 }
 
-/** Gives the caller who follows a session's events, with the rights that the caller has now. An error that this function throws ends the events. */
+/** With the rights that the caller has now; an error that it throws ends the events. */
 export type Follower = () => Caller
 
-/** A page of a list of sessions (dialogues with agents, runs of skills, plans), the newest first. */
 export interface SessionPage {
   /** `reason`: why this process can neither open a session nor go on with it. */
   readonly heads: ReadonlyArray<Head & Below & { readonly reason?: string }>
   readonly next: string | undefined
 }
 
-/** Reads sessions for callers. A caller is allowed to see its own sessions, and an admin all. */
+/** A caller is allowed to see its own sessions, and an admin all. */
 export class Sessions {
   readonly #running: RunningSessions
   readonly #rights: RightsWatch
@@ -138,15 +116,12 @@ export class Sessions {
     this.#rights = rights
   }
 
-  /**
-   * Lists sessions, the newest first. Sessions that other sessions have started are left out, unless the query names their parent or root.
-   * @throws REQUEST_INVALID for a cursor that no page has given
-   */
+  /** The newest first, without child sessions unless `parent` or `root` is given. @throws REQUEST_INVALID for an unknown cursor */
   async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
     return await this.#running.use(async ({ store, engines }) => {
       const { parent, root = parent } = query
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
-      // The store finds the descendants of a session only by the root of their tree, so the root is looked up.
+      // The store finds the descendants of a session only by the root of their tree.
       const top = parent === undefined ? root : (await store.head(parent))?.root ?? root
       const wanted = { ...query, ...(top === undefined ? {} : { root: top }) }
       try {
@@ -159,12 +134,12 @@ export class Sessions {
     })
   }
 
-  /** The sessions that a session has started, the first one first. @throws SESSION_NOT_FOUND */
+  /** The first one first. @throws SESSION_NOT_FOUND */
   async children (caller: Caller, id: string): Promise<ReadonlyArray<Head & Below>> {
     return await this.#running.use(async ({ store, runner }) => await childrenOf(store, await ownSession(runner, caller, id)))
   }
 
-  /** A session and all its descendants. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async tree (caller: Caller, id: string): Promise<Tree> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -174,11 +149,7 @@ export class Sessions {
     })
   }
 
-  /**
-   * Gives the events of a session after a transition (recorded step), and then each new event.
-   * @param who gives the follower with the rights that the follower has now; called before each event, and once a second
-   * @throws SESSION_NOT_FOUND before the first event, and as soon as the follower is not allowed to see the session any more
-   */
+  /** `who` is called before each event, and once a second. @throws SESSION_NOT_FOUND first, and once the follower may not see the session */
   async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
     return await this.#running.use(async ({ store, runner }) => {
       const owner = await requireOwn(runner, who(), id)
@@ -191,10 +162,7 @@ export class Sessions {
     })
   }
 
-  /**
-   * The transitions (recorded steps) of a session that come after a given one, read from the log one by one as they are asked for.
-   * @throws SESSION_NOT_FOUND before the first transition
-   */
+  /** Read from the log one by one as they are asked for. @throws SESSION_NOT_FOUND before the first transition */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -202,14 +170,14 @@ export class Sessions {
     })
   }
 
-  /** All transitions that the log of a session has now. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async transitions (caller: Caller, id: string): Promise<readonly Transition[]> {
     const all: Transition[] = []
     for await (const transition of await this.audit(caller, id, 0)) all.push(transition)
     return all
   }
 
-  /** A page of the messages of a session. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -217,7 +185,7 @@ export class Sessions {
     })
   }
 
-  /** The last messages of a session. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async lastMessages (caller: Caller, id: string, limit: number): Promise<LastMessages> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -226,18 +194,13 @@ export class Sessions {
     })
   }
 
-  /** The models, tools, checks and targets that a session has used, and how often. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async uses (caller: Caller, id: string): Promise<readonly Use[]> {
     return await usesIn(await this.audit(caller, id, 0))
   }
 }
 
-/**
- * Passes events on while their follower may see them.
- * @param check throws when the follower may not
- * @param follow begins to follow; its events end when its signal aborts
- * @throws what `check` throws
- */
+/** `check` throws when the follower may not see events any more; `follow` ends when its signal aborts. */
 async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (lost: AbortSignal) => AsyncGenerator<Followed>): AsyncGenerator<Followed> {
   const lost = new AbortController()
   const leave = rights.watch(() => refusalBy(check), why => { lost.abort(why) })
@@ -252,24 +215,21 @@ async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (
   }
 }
 
-/** One message of a session, whatever its kind: of the user, the model, a tool or the service itself. Messages are in the order of the session's events. */
+/** Of the user, the model, a tool or the service itself, in the order of the session's events. */
 export interface Message {
-  /** The number of the transition (recorded step) from which the message comes; `n` is the index of the event in it. */
+  /** The transition from which the message comes; `n` is the index of the event in it. */
   readonly seq: number
   readonly n: number
   readonly at: string
-  /** The name of the token with which the message was written; empty for a model, a tool, and the service. */
+  /** The name of the token; empty for a model, a tool, and the service. */
   readonly by: string
   readonly role: 'user' | 'assistant' | 'tool' | 'service'
   readonly text: string
-  /** Name of the tool that the model called. */
   readonly tool?: string
   readonly command?: string
-  /** The result of a tool, or the output of a command. */
   readonly output?: string
 }
 
-/** The place of a message in a session: the number of its transition (recorded step), and the index of its event in that transition. */
 interface Place {
   readonly seq: number
   readonly n: number
@@ -277,24 +237,18 @@ interface Place {
 
 interface MessagePage {
   readonly messages: readonly Message[]
-  /** The cursor with which the next page is read; left out on the last page. */
   readonly next?: string
 }
 
-/** The length at which a text is cut, in UTF-16 units; both output streams of a command fit into it. */
+/** In UTF-16 units; both output streams of a command fit into it. */
 const MAX_TEXT = 160 * 1024
 
-/** The size of a page of messages, in UTF-16 units. The page ends with the message that exceeds this size. */
+/** In UTF-16 units; the page ends with the message that exceeds this size. */
 const MAX_PAGE = 1024 * 1024
 
-/** The most changed files that one message names. */
 const MAX_PATHS = 20
 
-/**
- * Reads a page of a session's messages.
- * @param log the transitions, from the one that contains the message `after` on
- * @param after the place of the last message on the page before
- */
+/** `log` starts with the transition that contains the message `after`, the last on the page before. */
 export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
   let size = 0
@@ -310,22 +264,15 @@ export async function readMessages (log: AsyncIterable<Transition>, after: Place
   return { messages }
 }
 
-/** The last messages of a session. */
 interface LastMessages {
   readonly messages: readonly Message[]
-  /** Whether there are earlier messages. */
   readonly hasEarlier: boolean
 }
 
-/** The number of transitions (recorded steps) that are read at first for each wanted message, and its growth while too few messages are found. */
+/** Transitions read at first for each wanted message, and the growth while too few messages are found. */
 const [FOR_EACH, FURTHER] = [2, 4]
 
-/**
- * Reads the last messages of a session. The log is read from near its end on, rather than from the beginning.
- * @param read gives the transitions (recorded steps) after the one with a number
- * @param seq how many transitions the log has
- * @param limit how many messages are wanted; fewer are returned if they are too long for one page
- */
+/** Reads from near the log's end on; fewer than `limit` are returned if they are too long for one page. */
 async function readLastMessages (read: (after: number) => AsyncIterable<Transition>, seq: number, limit: number): Promise<LastMessages> {
   for (let span = FOR_EACH * limit; ; span *= FURTHER) {
     const after = Math.max(0, seq - span)
@@ -337,7 +284,6 @@ async function readLastMessages (read: (after: number) => AsyncIterable<Transiti
   }
 }
 
-/** The last messages that fit into one page, at most `limit` of them. */
 function endOf (all: readonly Message[], limit: number): readonly Message[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {
@@ -348,12 +294,11 @@ function endOf (all: readonly Message[], limit: number): readonly Message[] {
   return all.slice(from)
 }
 
-/** The size of a message, in UTF-16 units. */
+/** In UTF-16 units. */
 function sizeOf ({ text, output = '' }: Message): number {
   return text.length + output.length
 }
 
-/** The messages that one transition (recorded step) of a session contains. */
 export function messagesOf (transition: Transition): Message[] {
   const { seq, at, fact } = transition
   const events = eventsOf(transition)
@@ -368,10 +313,7 @@ export function messagesOf (transition: Transition): Message[] {
 
 type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
-/**
- * The message that an event of a session makes, without the message's place; `undefined` if the event makes none.
- * @param said the texts of the transition's messages, which agents show a second time as lines of `stdout`
- */
+/** `said`: the texts of the transition's messages, which agents show a second time as lines of `stdout`. */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {
   switch (type) {
     case 'input': return inputOf(data)
@@ -386,7 +328,7 @@ function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<str
   }
 }
 
-/** The message that a user's input makes; `undefined` for the result of a command that the user ran by hand, since the message of the command contains it. */
+/** None for the result of a command run by hand: the message of the command contains it. */
 function inputOf ({ by, text, action }: JsonObject): Part | undefined {
   if (action === 'command_result') return undefined
   return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }
@@ -406,7 +348,6 @@ function toolOf (data: JsonObject, fact: Fact): Part {
   return { role: 'tool', text: [textOf(outcome), textOf(message)].filter(text => text !== '').join(': '), tool: textOf(name) || textOf(tool), ...output }
 }
 
-/** The output of a command, as reported by the executor or by the client that ran it. */
 function printedBy (fact: Fact): string {
   const result = fact.kind === 'result' ? fact.result : fact.kind === 'input' ? fact.action?.data ?? { stdout: fact.text } : undefined
   if (result === undefined || !isJsonObject(result)) return ''
@@ -426,24 +367,19 @@ function textOf (value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** How often a session has used one thing: a model for one purpose, a tool, a check, a target, a workspace or a definition. */
 export interface Use {
-  /** The kind of the effects (actions) that used it: `llm`, `tool`, `exec`, `check`, `read`, `apply`, … */
   readonly kind: string
-  /** The purpose for which a model was asked, the id of a tool, or the name of a check, a target, a workspace or a definition such as `agents/helper`. */
+  /** A model's purpose, the id of a tool, or a name such as `agents/helper`. */
   readonly name: string
   readonly calls: number
   readonly failures: number
   readonly tokens: number
 }
 
-/** The most things (models, tools, targets …) whose use is listed; an ordinary session uses far fewer. */
 const MAX_USES = 500
 
-/** The members of a recorded effect (an action) that can name what the effect used. The first of these members that the effect has counts. */
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
-/** Counts what a session has used, in the order of first use. @param log all transitions of the session */
 async function usesIn (log: AsyncIterable<Transition>): Promise<readonly Use[]> {
   const uses = new Map<string, Use>()
   const keys = new Map<string, string>()
@@ -476,7 +412,7 @@ function nameOf (subject: JsonObject | undefined): string | undefined {
   return typeof name === 'string' ? name : undefined
 }
 
-/** Whether an effect (an action) of a session has failed. A command whose exit code is not 0, and a check that does not pass, count as failed, too. */
+/** A command whose exit code is not 0, and a check that does not pass, count as failed, too. */
 function hasFailed (fact: Fact): boolean {
   if (fact.kind !== 'result') return true
   const result: Json = fact.result

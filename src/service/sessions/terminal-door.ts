@@ -23,16 +23,12 @@ interface OpenTerminalOptions {
   readonly target: string
   readonly terminal: Terminal
   readonly reader: TerminalReader
-  /** Checks that the client is still allowed to use the terminal. @throws ServiceError if not */
+  /** @throws ServiceError if the client may no longer use the terminal */
   readonly check: () => void
-  /** Ends the session to which the terminal belongs, and so its shell. */
   readonly end: (reason: string) => Promise<void>
 }
 
-/**
- * An open terminal, as one client uses it. Before the terminal takes text or another size, the client's rights are checked again; without them
- * it takes nothing, and ends when its owner's rights are looked at next.
- */
+/** Rights are checked before each text or size; without them it takes nothing, and ends at the next look at its owner's. */
 export class OpenTerminal {
   readonly id: string
   readonly target: string
@@ -44,52 +40,48 @@ export class OpenTerminal {
     this.#options = options
   }
 
-  /** Attaches the client to the terminal. Another client that was attached before is told so, and gets nothing more. */
+  /** Another client that was attached before is told so, and gets nothing more. */
   take (): void {
     this.#options.terminal.attach(this.#options.reader)
   }
 
-  /** Types a text into the terminal. @throws ServiceError if the client is no longer allowed to do so */
+  /** @throws ServiceError if the client is no longer allowed to do so */
   keys (text: string): void {
     this.#options.check()
     this.#options.terminal.keys(text)
   }
 
-  /** Changes the size of the terminal. @throws ServiceError if the client is no longer allowed to use the terminal */
+  /** @throws ServiceError if the client is no longer allowed to use the terminal */
   resize (size: Size): void {
     this.#options.check()
     this.#options.terminal.resize(size)
   }
 
-  /** Ends the terminal and its session, with a reason for the session's log. */
   async end (reason: string): Promise<void> {
     await this.#options.end(reason)
   }
 
-  /** Detaches the client from the terminal, which stays open. */
+  /** The terminal stays open. */
   leave (): void {
     this.#options.terminal.detach(this.#options.reader)
   }
 }
 
-/** The most open terminals of one caller, over all processes. */
+/** Over all processes. */
 const MAX_OF_CALLER = 4
 
-/** The most running sessions of a caller that are searched for terminals. */
 const LOOKED = 200
 
-/** The kind of sessions that are terminals: shells into which a person types. */
 export const TERMINALS = { engines: [TERMINAL] }
 
-/** A terminal in a list. */
 export interface TerminalRow {
   readonly terminalId: string
   readonly target: string
-  /** The state of the shell; left out when another process has the terminal open. */
+  /** Left out when another process has the terminal open. */
   readonly state?: TerminalState
-  /** The URL of the other process that has the terminal open, if its operator has set one. */
+  /** Of the other process that has the terminal open, if its operator has set one. */
   readonly at?: string
-  /** When the terminal was opened, in ms since 1970. */
+  /** In ms since 1970. */
   readonly createdAt: number
 }
 
@@ -98,16 +90,12 @@ export interface TerminalDoorOptions {
   readonly starts: SessionStarts
   readonly terminals: Terminals
   readonly operator: OperatorFile
-  /** The URL under which clients reach this process; empty if the operator has set none. */
+  /** Under which clients reach this process; empty if the operator has set none. */
   readonly at: string
-  /** The reason why this machine can open no terminals, if there is one. */
   readonly whyNoPtys: () => Promise<string | undefined>
 }
 
-/**
- * Opens, lists and ends terminals (shells into which people type), and connects clients to them. Only the token that has opened a terminal
- * can use it; admins cannot.
- */
+/** Only the token that has opened a terminal can use it; admins cannot. */
 export class TerminalDoor {
   readonly #options: TerminalDoorOptions
   readonly #ofCaller = new KeyedMutex()
@@ -135,7 +123,7 @@ export class TerminalDoor {
         const session = await starts.start(caller, made => {
           id = made
           opening = terminals.expect(made)
-          // If the session fails to start, nobody waits for `opening`. Without this handler, the rejection of `opening` would end the process.
+          // If the session fails to start, nobody waits for `opening`, and its unhandled rejection would end the process.
           opening.catch(() => {})
           return {
             ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at } }),
@@ -156,17 +144,13 @@ export class TerminalDoor {
     })
   }
 
-  /** The open terminals of a caller, over all processes. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
+  /** Over all processes. @throws ROLE_MISSING, SESSIONS_UNAVAILABLE */
   async list (caller: Caller): Promise<readonly TerminalRow[]> {
     requireTerminalRole(caller)
     return (await this.#runningOf(caller)).map(session => this.#rowOf(session))
   }
 
-  /**
-   * Connects a client, which then gets the terminal's output, to an open terminal of this process.
-   * @param who gives the caller with the rights that the caller has now
-   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
-   */
+  /** @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE */
   async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
     const { operator } = this.#options
     const { terminal, target } = await this.find(who(), id)
@@ -180,10 +164,7 @@ export class TerminalDoor {
     })
   }
 
-  /**
-   * Finds an open terminal of this process that belongs to the caller.
-   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
-   */
+  /** @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE */
   async find (caller: Caller, id: string): Promise<{ readonly terminal: Terminal, readonly target: string }> {
     const session = await this.#own(caller, id)
     const { target, at } = resultOf(session, TERMINAL)
@@ -194,10 +175,7 @@ export class TerminalDoor {
     return { terminal, target }
   }
 
-  /**
-   * Finds the target (the machine) of an open terminal of the caller, in any process; `undefined` if `id` is not the id of a session.
-   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE
-   */
+  /** In any process. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE */
   async targetOf (caller: Caller, id: string): Promise<string | undefined> {
     if (!isSessionId(id)) return undefined
     const session = await this.#own(caller, id)
@@ -205,13 +183,7 @@ export class TerminalDoor {
     return targetForTerminal(this.#options.operator, caller, resultOf(session, TERMINAL).target).name
   }
 
-  /**
-   * The output of a command that a skill has proposed and the user has run by hand. If the user has sent none, it is the last output of the
-   * terminal in which the skill was started; empty if this process does not have that terminal open.
-   * @param place where the skill was started: the id of a terminal, or another place
-   * @param told the output that the user has sent; empty for none
-   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED for a terminal that the caller may not use any more
-   */
+  /** `told`, else the last output of the terminal `place` if this process has it. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
   outputOf (caller: Caller, place: string, told: string): string {
     const terminal = told === '' ? this.#options.terminals.get(place, caller.name) : undefined
     if (terminal === undefined) return told
@@ -219,19 +191,18 @@ export class TerminalDoor {
     return terminal.lastOutput
   }
 
-  /** Ends a terminal that belongs to the caller. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  /** @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async end (caller: Caller, id: string): Promise<TerminalRow> {
     const session = await this.#own(caller, id)
     await this.stop(id, `ended by ${caller.name === '' ? 'its user' : caller.name}`)
     return { terminalId: id, target: resultOf(session, TERMINAL).target, state: 'closed', createdAt: session.createdAt }
   }
 
-  /** Ends a terminal that nobody has used for too long. */
   async expire (id: string): Promise<void> {
     await this.stop(id, 'nobody has used it', 'expiry')
   }
 
-  /** Stops the session of a terminal. Its shell ends with the session, also if another process has the terminal open. */
+  /** The shell ends with the session, also if another process has the terminal open. */
   async stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
     await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))
@@ -252,7 +223,7 @@ export class TerminalDoor {
     })
   }
 
-  /** Loads the session of a terminal that belongs to the caller, open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
+  /** Open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async #own (caller: Caller, id: string): Promise<Session> {
     requireTerminalRole(caller)
     const session = isSessionId(id) ? await this.#options.running.use(({ runner }) => runner.load(id)) : undefined
@@ -261,12 +232,12 @@ export class TerminalDoor {
   }
 }
 
-/** Refuses a caller without the role `terminal`, which `admin` does not include. @throws ROLE_MISSING */
+/** `admin` does not include the role `terminal`. @throws ROLE_MISSING */
 function requireTerminalRole ({ name, roles }: Caller): void {
   if (!roles.has('terminal')) throw roleMissing(name, 'terminal', [...roles])
 }
 
-/** Finds a target by its name, if the caller may use terminals (shells for a person) there. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
+/** @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
 function targetForTerminal (operator: OperatorFile, caller: Caller, name: string): Target {
   requireTerminalRole(caller)
   const offered = operatorFor(operator, caller)

@@ -7,18 +7,15 @@ import { isOf, resultOf, startedAs } from '../../session/engine.ts'
 import type { Transition } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 
-/** The patterns of secrets: keys of model APIs, and the tokens of `Authorization: Bearer`. */
 const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bBearer\s+[\w.~+/=-]+/gi, '__REDACTED_BEARER__'],
   [/\bsk-[\w-]+/gi, '__REDACTED_API_KEY__']
 ]
 
-/** Replaces everything in a text that looks like a secret. */
 export function maskSecrets (text: string): string {
   return SECRETS.reduce((masked, [pattern, mask]) => masked.replaceAll(pattern, mask), text)
 }
 
-/** Replaces everything in a JSON value that looks like a secret, also in the names of members. */
 export function maskJson (value: Json): Json {
   if (typeof value === 'string') return maskSecrets(value)
   if (Array.isArray(value)) return value.map((each: Json) => maskJson(each))
@@ -36,38 +33,33 @@ export interface Trace {
   readonly workspace: string
   readonly started_at: string
   readonly updated_at: string
-  /** The settings of the session, with the length of the profile's prompt in place of the prompt. */
   readonly config_snapshot: JsonObject
   readonly context_stats: Json
   readonly cache_stats: Json
   readonly events: readonly JsonObject[]
   readonly result: JsonObject
-  /** The model's answers with secrets replaced; left out unless the operator asks for them. */
+  /** With secrets replaced; left out unless the operator asks for them. */
   readonly raw_content?: readonly string[]
 }
 
-/** The most events of one trace. A longer session's trace has only the first events. */
+/** A longer session's trace has only the first events. */
 const MAX_EVENTS = 1000
 
-/** Members of a line that a session logs, which are not copied into the trace's event. `event` is put there in any case, the others are left out. */
 const OF_THE_LINE = new Set(['prefix', 'level', 'text', 'trace_id', 'event'])
 
-/** The id of a plan's trace: the id of its session, written as a UUID. */
+/** The id of the session, written as a UUID. */
 export function traceIdOf (session: string): string {
   return session.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-/** The id of the session to which a trace belongs. @param id of the trace, with or without dashes */
 export function sessionOfTrace (id: string): string {
   return id.replaceAll('-', '').toLowerCase()
 }
 
-/** Whether a session is a plan, by its engine. */
 export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return isOf(engine, PLAN)
 }
 
-/** Makes the trace of a plan from the log of its session. @param keepsRaw whether the trace contains the model's answers */
 export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
   const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)
@@ -87,13 +79,11 @@ export function traceOf (session: Session, transitions: readonly Transition[], k
   }
 }
 
-/** The model's answers in a plan, in the order of the log. */
 export function answersOf (transitions: readonly Transition[]): Json[] {
   const asked = new Set(transitions.flatMap(({ begun }) => begun.filter(({ kind }) => kind === 'llm').map(({ id }) => id)))
   return transitions.flatMap(({ fact }) => fact.kind === 'result' && asked.has(fact.effect) ? [fact.result] : [])
 }
 
-/** The text of a model's answer. */
 export function textOf (answer: Json): string {
   return loggedAnswer(answer)?.text ?? ''
 }
@@ -124,7 +114,7 @@ function eventsOf ({ at, notices }: Transition): JsonObject[] {
   })
 }
 
-/** The result of a plan for its trace: only names and codes. Contents of files and outputs of checks stay in the session's log. */
+/** Only names and codes: contents of files and outputs of checks stay in the session's log. */
 function outcomeOf ({ ok, state, mode, error_code: code, actions, applied, undone }: PlanResult): JsonObject {
   return maskJson({ ok, state, mode, error_code: code ?? null, actions: pathsOf(actions), applied: pathsOf(applied), undone: pathsOf(undone) }) as JsonObject
 }
@@ -133,23 +123,18 @@ function pathsOf (changes: PlanResult['applied']): Json {
   return changes.map(({ kind, path }) => ({ kind, path }))
 }
 
-/** The log level of the service for each level of a line that a session logs. */
 const METHODS: ReadonlyMap<string, keyof Log> = new Map([['debug', 'debug'], ['info', 'info'], ['warning', 'warn'], ['error', 'error'], ['critical', 'error']])
 
-/** Members of a line that a session logs, whose texts come from the service itself. They are logged even if words of users and models are not. */
+/** Texts of the service itself: logged even if words of users and models are not. */
 const PLAIN = new Set(['code', 'mode', 'check', 'action', 'name', 'skill_name', 'serverId', 'serverName', 'skill_log_id', 'session_id'])
 
-/** The longest text that is logged from the members in PLAIN, in UTF-16 units. A longer text is left out, since a user or a model perhaps wrote it. */
+/** In UTF-16 units; a longer text is left out, since a user or a model perhaps wrote it. */
 const MAX_PLAIN = 200
 
-/** Members of a line that a session logs, which become fields of their own in the service's log and are not repeated in its field `data`. */
+/** They become fields of their own in the service's log. */
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
-/**
- * Makes the function that copies the lines which sessions log to the service's log. Only the process that has written a transition copies
- * its lines, so each line is logged once.
- * @param hasValues whether the operator allows that words of users, models and tools are logged
- */
+/** Only the process that has written a transition copies its lines, so each is logged once. */
 export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<Transition, 'notices'>) => void {
   return ({ id, start: { definition } }, { notices }) => {
     for (const { type, data } of notices) {

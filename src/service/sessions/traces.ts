@@ -10,9 +10,8 @@ import type { Session } from '../../session/session.ts'
 import type { ListQuery, SessionPage } from '../../session/store/session-store.ts'
 import { answersOf, isPlan, maskJson, sessionOfTrace, textOf, type Trace, traceIdOf, traceOf } from './trace.ts'
 
-/** Gives a caller's sessions and their logs. Traces are made from these. */
 export interface SessionLogs {
-  /** Loads a plan. @throws SESSION_NOT_FOUND, also for a session that is no plan */
+  /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
   get (caller: Caller, id: string): Promise<Session>
   list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage>
   transitions (caller: Caller, id: string): Promise<readonly Transition[]>
@@ -20,19 +19,17 @@ export interface SessionLogs {
 
 interface TracesOptions {
   readonly logs: SessionLogs
-  /** Whether traces contain the model's answers, with secrets replaced. */
+  /** With secrets replaced. */
   readonly keepsRaw: boolean
-  /** The type of the model's provider, such as `builtin`. */
   readonly provider: string
 }
 
-/** A page of traces. It may have fewer traces than the limit, even none, although there are further pages. */
+/** It may have fewer traces than the limit, even none, although there are further pages. */
 interface TracePage {
   readonly traces: ReadonlyArray<{ readonly id: string, readonly head: Head }>
   readonly next?: string | undefined
 }
 
-/** Gives callers the traces of those plans that they are allowed to see. Each trace is made from the log of its session whenever it is asked for. */
 export class Traces {
   readonly #options: TracesOptions
 
@@ -40,19 +37,19 @@ export class Traces {
     this.#options = options
   }
 
-  /** Lists the traces of the plans that the caller is allowed to see. @throws REQUEST_INVALID for a cursor that no page has given */
+  /** @throws REQUEST_INVALID for a cursor that no page has given */
   async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }): Promise<TracePage> {
     const { heads, next } = await this.#options.logs.list(caller, query)
     return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }
   }
 
-  /** Makes the trace of a plan: a record of what it has read, asked and changed. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async get (caller: Caller, id: string): Promise<Trace> {
     const { session, transitions } = await this.#read(caller, id)
     return traceOf(session, transitions, this.#options.keepsRaw)
   }
 
-  /** Makes the golden trace of a plan: a record that serves as a test case. @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND */
   async golden (caller: Caller, id: string): Promise<Golden> {
     const { session, transitions } = await this.#read(caller, id)
     return goldenOf(session, transitions, this.#options.provider)
@@ -65,7 +62,7 @@ export class Traces {
   }
 }
 
-/** A golden trace: a recorded plan that serves as a test case, with what went in and what came out, and without anything that differs from run to run. */
+/** A recorded plan that serves as a test case, without anything that differs from run to run. */
 export interface Golden {
   readonly protocol: { readonly schema_version: number, readonly schema_hash: string }
   readonly request: Readonly<Record<'mode' | 'input_chars' | 'token_budget' | 'model', Json>> & { readonly strict_json: boolean, readonly provider: string }
@@ -74,17 +71,13 @@ export interface Golden {
     readonly validated_json: Json
     readonly validation_outcome: 'ok' | 'error'
     readonly error_code: Json
-    /**
-     * The state of the plan. This member and the next two exist only with version 2 of the answer's schema. `mended` has the codes of faults that
-     * the model had to correct, `check_rounds` the number of times that a check has failed.
-     */
+    /** From here on only with version 2 of the answer's schema. `mended`: codes of faults that the model had to correct. */
     readonly state?: string
     readonly mended?: readonly string[]
     readonly check_rounds?: number
   }
 }
 
-/** Makes the golden trace (test case) of a plan from its log. @param provider the type of the model's provider, such as `builtin` */
 export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
   const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
@@ -118,26 +111,20 @@ export function goldenOf (session: Session, transitions: readonly Transition[], 
   }
 }
 
-/** The name of the model, as its answer gives it. */
 function modelOf (answer: Json): Json {
   return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
 }
 
-/** The JSON in a model's answer; null if the answer has no JSON of the right form. */
 function jsonOf (answer: Json, version: number): Json {
   const reply = parsePlan(textOf(answer), version)
   return isProblem(reply) ? null : reply.json
 }
 
-/**
- * Writes the traces of plans (records of what a plan has read, asked and changed) as files into the plans' workspaces, whenever a plan
- * begins to wait or has ended.
- */
 export class TraceFiles {
   readonly #traces: Pick<Traces, 'get'>
   readonly #loadWorkspaces: () => Promise<Workspaces>
   readonly #log: Log
-  /** The last write of a trace. Traces are written one after the other, as two traces can go to the same file. */
+  /** Written one after the other, as two traces can go to the same file. */
   #last = Promise.resolve()
 
   constructor (traces: Pick<Traces, 'get'>, loadWorkspaces: () => Promise<Workspaces>, log: Log) {
@@ -146,7 +133,7 @@ export class TraceFiles {
     this.#log = log
   }
 
-  /** Writes the trace of a plan; does nothing for other sessions. It never rejects, since a plan goes on without its trace. */
+  /** Does nothing for other sessions; never rejects, since a plan goes on without its trace. */
   async write (session: Session): Promise<void> {
     if (!isPlan(session.start)) return
     this.#last = this.#last.then(() => this.#write(session.id)).catch((error: unknown) => {

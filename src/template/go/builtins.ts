@@ -5,32 +5,28 @@ import { Flags, PLAIN } from './format-number.ts'
 import { floatOf, type GoComplex, type GoValue, integerOf, type Kind, kindOf, typeName } from './go-value.ts'
 import type { Printer } from './printer.ts'
 
-/** Thrown when a built-in function refuses its arguments. The code that runs the call adds the function's name and the place to the message. */
+/** The caller adds the function's name and the place. */
 export class CallError extends Error {}
 
-/** The greatest width or precision that Go accepts. */
 const MAX_SIZE = 1e6
 
-/** Formats arguments as Go's Sprintf does. */
+/** As Go's Sprintf. */
 function printf (printer: Printer, format: string, args: readonly GoValue[]): string {
   return new Formatting(printer, format, args).run()
 }
 
 const isDigit = (character: string): boolean => character >= '0' && character <= '9'
 
-/** Goes once through a `printf` format, and makes its text. */
 class Formatting {
   readonly #printer: Printer
   readonly #format: string
   readonly #args: readonly GoValue[]
-  /** The index of the last `]` in the format. */
   readonly #lastBracket: number
   #at = 0
   #argument = 0
-  /** Whether an explicit index such as `[3]` was used. Then unused arguments are not reported. */
+  /** After an explicit index such as `[3]`, unused arguments are not reported. */
   #isReordered = false
   #isIndexGood = true
-  /** Whether an explicit index was read just before. */
   #isAfterIndex = false
 
   constructor (printer: Printer, format: string, args: readonly GoValue[]) {
@@ -72,7 +68,7 @@ class Formatting {
     if (!this.#isIndexGood) return `%!${verb}(BADINDEX)`
     if (this.#argument >= this.#args.length) return `%!${verb}(MISSING)`
     const value = this.#args[this.#argument++] as GoValue
-    // %w is for errors, which templates do not have; it takes the same flags as %v.
+    // %w is for errors, which templates do not have; its flags are those of %v.
     if (verb !== 'v' && verb !== 'w') return this.#printer.argument(value, verb, flags)
     flags.sharpV = flags.sharp
     flags.sharp = false
@@ -115,7 +111,7 @@ class Formatting {
   }
 
   #precision (flags: Flags): string {
-    // A point at the very end of the format is read as the verb.
+    // A point at the very end of the format is the verb.
     if (this.#format[this.#at] !== '.' || this.#at + 1 >= this.#format.length) return ''
     this.#at++
     if (this.#isAfterIndex) this.#isIndexGood = false
@@ -132,7 +128,7 @@ class Formatting {
     return ''
   }
 
-  /** Reads a decimal number; `undefined` when there is none. As in Go, a number that is too large ends the format. */
+  /** As in Go, a number that is too large ends the format. */
   #number (): number | undefined {
     let value: number | undefined
     for (; isDigit(this.#format[this.#at] ?? ''); this.#at++) {
@@ -145,7 +141,6 @@ class Formatting {
     return value
   }
 
-  /** Takes the next argument as a width or precision; `undefined` when it is missing, no integer, or too large. */
   #integerArgument (): number | undefined {
     if (this.#argument >= this.#args.length) return undefined
     const value = this.#args[this.#argument++] as GoValue
@@ -155,12 +150,11 @@ class Formatting {
     return Math.abs(number) > MAX_SIZE ? undefined : number
   }
 
-  /** Reads an explicit index such as `[3]`, if there is one, and makes it the index of the next argument. */
   #index (): void {
     this.#isAfterIndex = false
     if (this.#format[this.#at] !== '[') return
     this.#isReordered = true
-    // The closing bracket is searched for only where one follows. Otherwise a format with many opening brackets would be searched to its end for each of them.
+    // Without the check, a format of opening brackets would be searched to its end for each.
     const end = this.#at < this.#lastBracket ? this.#format.indexOf(']', this.#at) : -1
     if (this.#format.length - this.#at < 3 || end < 0) {
       this.#at++
@@ -187,7 +181,6 @@ class Formatting {
 
 const VERB_FLAGS = new Flags()
 
-/** The name under which a kind of values is compared: kinds with the same name can be compared with each other. `undefined` for nil, lists and maps. */
 function basicKind (kind: Kind): string | undefined {
   if (kind === 'uint8') return 'int'
   return kind === 'nil' || kind === 'slice' || kind === 'map' ? undefined : kind
@@ -208,7 +201,7 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   }
   switch (kind) {
     case 'float64': return floatOf(left) === floatOf(right)
-    // The comparison is loose, because an int can be a number on one side and a bigint on the other.
+    // Loose, because an int can be a number on one side and a bigint on the other.
     // eslint-disable-next-line eqeqeq
     case 'int': return integerOf(left) == integerOf(right)
     case 'complex128': return (left as GoComplex).real === (right as GoComplex).real && (left as GoComplex).imaginary === (right as GoComplex).imaginary
@@ -217,10 +210,7 @@ function isEqual (context: BuiltinContext, left: GoValue, right: GoValue): boole
   }
 }
 
-/**
- * Whether two values are equal, when at least one of them is nil, a list or a map. Nil equals only nil.
- * @throws CallError for two lists or maps, which Go does not compare
- */
+/** Nil equals only nil. @throws CallError for two lists or maps, which Go does not compare */
 function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: GoValue): boolean {
   const leftKind = kindOf(left)
   const rightKind = kindOf(right)
@@ -232,7 +222,7 @@ function isEqualReference ({ printer }: BuiltinContext, left: GoValue, right: Go
   throw new CallError(`non-comparable type ${printer.argument(right, 's', VERB_FLAGS)}: ${typeName(right)}`)
 }
 
-/** The order of two values: negative, zero or positive; `undefined` when one of them is a NaN or `NOTHING` (the result of a failed tool). */
+/** `undefined` when one is a NaN or `NOTHING`. */
 function order (context: BuiltinContext, left: GoValue, right: GoValue): number | undefined {
   if (left === NOTHING || right === NOTHING) return undefined
   const kind = basicKind(kindOf(left))
@@ -256,7 +246,6 @@ function compareNumbers (left: number | bigint, right: number | bigint): number 
   return left == right ? 0 : undefined
 }
 
-/** The function `eq a b c`: whether a equals b or c. It stops at the first value that a equals. */
 function equalsAny (context: BuiltinContext, args: readonly GoValue[]): boolean {
   const [first, ...others] = args as [GoValue, ...GoValue[]]
   if (others.length === 0) throw new CallError('missing argument for comparison')
@@ -267,14 +256,11 @@ function comparison (name: string, applyPair: (context: BuiltinContext, left: Go
   return { name, least: 2, most: 2, apply: (context, args) => applyPair(context, ...args as [GoValue, GoValue]), applyPair }
 }
 
-/** Whether the result of `order` means "less". Go defines `gt` as "not `le`" for floats, too, so `gt` is true when one of them is a NaN. */
+/** Go defines `gt` as "not `le`" for floats too, so `gt` is true for a NaN. */
 const isLess = (order: number | undefined): boolean => order !== undefined && order < 0
 const isLessOrEqual = (order: number | undefined): boolean => order !== undefined && order <= 0
 
-/**
- * The comparison functions of Go's template language. When one of the values is `NOTHING` (the result of a failed tool), `lt`, `le`, `gt` and `ge`
- * are false, so that a failed tool does not end the render.
- */
+/** With `NOTHING`, `lt`, `le`, `gt` and `ge` are false, so that a failed tool does not end the render. */
 const COMPARISONS: readonly Builtin[] = [
   { name: 'eq', least: 1, most: Infinity, apply: equalsAny, applyPair: isEqual },
   comparison('ne', (context, left, right) => !isEqual(context, left, right)),
@@ -293,25 +279,25 @@ const SCRIPT: Readonly<Record<string, string>> = {
   '\\': '\\\\', "'": "\\'", '"': '\\"', '<': '\\u003C', '>': '\\u003E', '&': '\\u0026', '=': '\\u003D'
 }
 
-/** Escapes a text for HTML as Go's HTMLEscapeString does. */
+/** As Go's HTMLEscapeString. */
 function escapeHtml (text: string): string {
   return text.replace(/[\0"'&<>]/g, character => HTML[character] as string)
 }
 
-/** Matches what Go escapes in a script's string literal: quotes, `\`, `<>&=`, control characters except DEL, and characters that cannot be printed. */
+/** What Go's JSEscapeString escapes; DEL is no control character there. */
 const UNSAFE_IN_SCRIPT = /[\\'"<>&=]|(?!\u007f)\p{Cc}|[^\p{ASCII}\p{L}\p{M}\p{N}\p{P}\p{S}]/gu
 
-/** Escapes a text for a string literal in a script, as Go's JSEscapeString does. */
+/** As Go's JSEscapeString. */
 function escapeScript (text: string): string {
   return text.replace(UNSAFE_IN_SCRIPT, character => {
     if (Object.hasOwn(SCRIPT, character)) return SCRIPT[character] as string
     const code = character.codePointAt(0) as number
-    // U+DC80 to U+DCFF stand for bytes that are part of no character. Go reads such a byte as U+FFFD, which can be printed, and so does not escape it.
+    // U+DC80 to U+DCFF are bytes of no character. Go reads them as U+FFFD, which is printable and so not escaped.
     return code >= 0xdc80 && code <= 0xdcff ? character : `\\u${code.toString(16).toUpperCase().padStart(4, '0')}`
   })
 }
 
-/** Escapes a text for a query as Go's url.QueryEscape does. It also escapes what encodeURIComponent leaves, and writes a space as `+`. */
+/** Go's url.QueryEscape also escapes what encodeURIComponent leaves, and writes a space as `+`. */
 function escapeQuery (text: string): string {
   const encoded = hasLoneSurrogate(text) ? encodeBytes(text) : encodeURIComponent(text)
   return encoded.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`).replaceAll('%20', '+')
@@ -321,21 +307,15 @@ function encodeBytes (text: string): string {
   return Array.from(toBytes(text), byte => byte < 0x80 ? encodeURIComponent(String.fromCharCode(byte)) : `%${byte.toString(16).toUpperCase()}`).join('')
 }
 
-/** The length of text that costs one visit (the unit in which the work of a render is counted), in characters. */
+/** In characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/**
- * The length of text whose escaping costs one visit (a unit of a render's work), in characters. It is shorter than `CHARACTERS_PER_VISIT`, because
- * escaping looks at each character.
- */
+/** Shorter than CHARACTERS_PER_VISIT, because escaping looks at each character. */
 const ESCAPED_CHARACTERS_PER_VISIT = 4
-/**
- * The cost of each verb (such as `%d`) or argument of a format, in visits (units of a render's work). Formatting a value is more work than a template's
- * node.
- */
+/** In visits: formatting a value is more work than a template's node. */
 const VISITS_PER_VERB = 24
 
-/** The function `print`: Go's Sprint, which puts a space between two operands when neither is a string. */
+/** Go's Sprint puts a space between two operands when neither is a string. */
 function print (context: BuiltinContext, args: readonly GoValue[]): string {
   let text = ''
   let wasText = true
@@ -348,7 +328,6 @@ function print (context: BuiltinContext, args: readonly GoValue[]): string {
   return joined(context, text)
 }
 
-/** The function `println`: Go's Sprintln, which puts spaces between all operands. */
 function printLine (context: BuiltinContext, args: readonly GoValue[]): string {
   return `${joined(context, args.map(value => printed(context, value)).join(' '))}\n`
 }
@@ -357,10 +336,7 @@ function printed (context: BuiltinContext, value: GoValue): string {
   return typeof value === 'string' ? value : context.printer.text(value)
 }
 
-/**
- * Repairs a text that was joined from several. Each of them can end or begin with a part of a character (single bytes); where such parts meet, they become
- * the character.
- */
+/** Joined texts may end or begin with single bytes: where such parts meet, they become the character. */
 function joined (context: BuiltinContext, text: string): string {
   context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
   return text.length < 2 ? text : joinBytes(text)
@@ -379,10 +355,7 @@ function escaper (name: string, escape: (text: string) => string): Builtin {
   }
 }
 
-/**
- * The builtins of Go's template language that need the values of all their arguments. `and`, `or`, `not`, `len`, `index`, `slice`, `printf` and
- * `call` have compilers of their own.
- */
+/** The builtins that need all their arguments; the others have compilers of their own. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ...COMPARISONS,
   { name: 'print', least: 0, most: Infinity, apply: print },
@@ -392,9 +365,8 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   escaper('urlquery', escapeQuery)
 ].map(builtin => [builtin.name, builtin]))
 
-/** The function `printf` of Go's template language. */
 export function format (context: BuiltinContext, text: string, args: readonly GoValue[]): string {
-  // A verb without an argument prints something as well: that its argument is missing.
+  // A verb without an argument prints that it is missing.
   const verbs = text.split('%').length
   context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
   return joined(context, printf(context.printer, text, args))
@@ -405,13 +377,13 @@ export interface BuiltinContext extends FunctionContext {
   readonly printer: Printer
 }
 
-/** A builtin function of Go's template language. It gets the values of its arguments; a missing value comes as nil. */
+/** Gets values; a missing one comes as nil. */
 export interface Builtin {
   readonly name: string
   readonly least: number
   readonly most: number
-  /** Computes the result. @throws CallError with the text of Go's error */
+  /** @throws CallError with the text of Go's error */
   apply (context: BuiltinContext, args: readonly GoValue[]): GoValue
-  /** Computes the result for exactly two arguments. It is faster than `apply`, because no list of arguments is made. */
+  /** Faster than `apply`: no list of arguments is made. */
   applyPair? (context: BuiltinContext, first: GoValue, second: GoValue): GoValue
 }

@@ -1,19 +1,15 @@
 import { rememberingNames } from '../value.ts'
 
-/**
- * The base of the code units that stand for single bytes. Go strings are bytes, JavaScript strings are UTF-16. A text that is valid UTF-8 is kept as
- * it is. A byte that is part of no valid UTF-8 is kept as the lone surrogate U+DC00 + byte, as Python's `surrogateescape` does.
- */
+/** Go strings are bytes: one of no valid UTF-8 is kept as U+DC00 + byte, as Python's `surrogateescape` does. */
 const ESCAPE = 0xdc00
 
-/** The length of the pieces in which two texts are compared, in UTF-16 units. */
+/** In UTF-16 units. */
 const PIECE = 512
 
 const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff
 const isLow = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff
 const isEscape = (unit: number): boolean => unit >= ESCAPE + 0x80 && unit <= ESCAPE + 0xff
 
-/** The number of bytes of a text in Go. */
 export function byteLength (text: string): number {
   if (text.isWellFormed()) return Buffer.byteLength(text)
   let bytes = 0
@@ -29,7 +25,7 @@ export function byteLength (text: string): number {
   return bytes
 }
 
-/** The bytes of a text. A lone surrogate that stands for no byte becomes U+FFFD. */
+/** A lone surrogate that stands for no byte becomes U+FFFD. */
 export function toBytes (text: string): Uint8Array {
   if (!hasLoneSurrogate(text)) return Buffer.from(text, 'utf8')
   const bytes = Buffer.alloc(byteLength(text))
@@ -46,7 +42,6 @@ export function toBytes (text: string): Uint8Array {
   return bytes
 }
 
-/** The text of some bytes. Bytes that are not valid UTF-8 are kept as lone surrogates. */
 export function fromBytes (bytes: Uint8Array): string {
   let text = ''
   let valid = 0
@@ -62,20 +57,17 @@ export function fromBytes (bytes: Uint8Array): string {
   return text + utf8(bytes, valid, bytes.length)
 }
 
-/** Joins the bytes in a text: those that now stand side by side and are valid UTF-8 become characters. */
+/** Bytes that now stand side by side and are valid UTF-8 become characters. */
 export function joinBytes (text: string): string {
   return hasLoneSurrogate(text) ? fromBytes(toBytes(text)) : text
 }
 
-/**
- * The text in valid Unicode, for all code outside of Go's template language. A byte that is part of no character, even with the bytes beside it, becomes
- * U+FFFD, as in Go's JSON.
- */
+/** A byte that is part of no character becomes U+FFFD, as in Go's JSON. */
 export function toUnicode (text: string): string {
   return joinBytes(text).toWellFormed()
 }
 
-/** The pieces of a text in valid Unicode. A character whose bytes lie in several pieces goes into the piece in which it begins. */
+/** A character whose bytes lie in several pieces goes into the first of them. */
 export function toUnicodePieces (pieces: readonly string[]): string[] {
   const parts = pieces.map(toBytes)
   const bytes = Buffer.concat(parts)
@@ -89,12 +81,11 @@ export function toUnicodePieces (pieces: readonly string[]): string[] {
   })
 }
 
-/** Whether a text has lone surrogates, and so is no valid Unicode. */
 export function hasLoneSurrogate (text: string): boolean {
   return !text.isWellFormed()
 }
 
-/** The number of runes of a text in Go: code points, and bytes that are part of none. */
+/** Code points, and bytes that are part of none. */
 export function runeCount (text: string): number {
   let runes = 0
   for (let index = 0; index < text.length; index++) {
@@ -104,7 +95,7 @@ export function runeCount (text: string): number {
   return runes
 }
 
-/** Compares two texts by their bytes. That is the order of code points, which differs from JavaScript's order where surrogates occur. */
+/** By bytes, which is the order of code points: JavaScript's differs where surrogates occur. */
 export function compareTexts (left: string, right: string): number {
   const length = Math.min(left.length, right.length)
   for (let index = equalPieces(left, right, length); index < length; index++) {
@@ -117,19 +108,18 @@ export function compareTexts (left: string, right: string): number {
   return left.length - right.length
 }
 
-/** The start of the first piece in which two texts differ. V8 compares pieces as fast as memory is read; a loop over characters would be slower. */
+/** V8 compares pieces as fast as memory is read; a loop over characters would be slower. */
 function equalPieces (left: string, right: string, length: number): number {
   let start = 0
   while (start < length && left.slice(start, start + PIECE) === right.slice(start, start + PIECE)) start += PIECE
   return start
 }
 
-/** The rank of a code unit in the order of code points. Surrogates belong to code points beyond all other units. */
 function rank (unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
-/** The keys of an object, sorted as Go sorts the keys of a map: by their bytes. */
+/** By their bytes, as Go sorts the keys of a map. */
 export const sortedKeys = rememberingNames(value => {
   const keys = Object.keys(value)
   return keys.length < 2 ? keys : keys.sort(compareTexts)
@@ -139,7 +129,6 @@ function utf8 (bytes: Uint8Array, from: number, to: number): string {
   return from === to ? '' : Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from).toString('utf8')
 }
 
-/** The length of the valid UTF-8 sequence at `index`; 0 when there is none. */
 function sequenceLength (bytes: Uint8Array, index: number): number {
   const first = bytes[index] as number
   if (first < 0x80) return 1
@@ -149,7 +138,6 @@ function sequenceLength (bytes: Uint8Array, index: number): number {
   return isWellPlaced(first, bytes[index + 1] as number) ? size : 0
 }
 
-/** The end of the character that begins before `index` and has more bytes there; `index` itself when there is no such character. */
 function characterEnd (bytes: Uint8Array, index: number): number {
   for (let first = Math.max(index - 3, 0); first < index; first++) {
     const end = first + sequenceLength(bytes, first)
@@ -158,7 +146,7 @@ function characterEnd (bytes: Uint8Array, index: number): number {
   return index
 }
 
-/** Whether the first two bytes of a sequence are allowed: overlong forms, surrogates and code points beyond U+10FFFF are not. */
+/** Overlong forms, surrogates and code points beyond U+10FFFF are not. */
 function isWellPlaced (first: number, second: number): boolean {
   if (first === 0xe0) return second >= 0xa0
   if (first === 0xed) return second <= 0x9f

@@ -7,19 +7,15 @@ import { type Machine, settle, unionOf } from './render-state.ts'
 import type { Evaluate, Expression } from './code.ts'
 import { type Context, failure, noteFailing } from './unit.ts'
 
-/** A call of a function in a template: its place and its arguments. */
 export interface Call {
   readonly name: string
-  /** The syntax-tree node of the function's name. */
   readonly identifier: IdentifierNode
-  /** The node of the whole call, for messages. */
   readonly node: Node
   readonly operands: Operands
-  /** The arguments that are written after the function's name. An argument that comes through a pipe (`|`) is not among them. */
   readonly written: readonly Operand[]
 }
 
-/** Makes the expression for a call; `evaluate` makes the call itself. Go's messages name the call's last written argument, or its name when there is none. */
+/** Go's messages name the last written argument, or the call's name when there is none. */
 export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
   const { all, isPiped, assigns, size } = operands
   const last = all.at(isPiped ? -2 : -1)
@@ -34,7 +30,7 @@ export function callExpression ({ identifier, operands, node }: Call, evaluate: 
   }
 }
 
-/** An expression that fails, when a call has too few or too many arguments; otherwise `undefined`. Go checks the number before it evaluates the arguments. */
+/** Go checks the number before it evaluates the arguments. */
 export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
   const count = call.operands.all.length
   if (count >= least && count <= most) return undefined
@@ -48,7 +44,6 @@ export function checkCount (context: Context, call: Call, least: number, most: n
   })
 }
 
-/** Runs the function that a template calls. When it throws a CallError, a RenderError that also names the call is thrown instead. */
 export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
   try {
     return run()
@@ -58,10 +53,8 @@ export function guarded (context: Context, { node, name }: Call, run: () => GoVa
   }
 }
 
-/** The arguments of a call, the piped one last. */
 interface Operands {
   readonly all: readonly Expression[]
-  /** The places at which the arguments are written. */
   readonly places: readonly Position[]
   /** Whether the last argument is piped, and so evaluated first. */
   readonly isPiped: boolean
@@ -91,7 +84,6 @@ export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: 
   return values
 }
 
-/** Settles values (reads each `LazyNode`, notes absent ones as missing) from index `first` on, in place. @returns `false` when one of them is not known yet */
 export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0, settleOne = settle): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {

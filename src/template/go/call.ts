@@ -11,16 +11,9 @@ import { allShared, type Machine, noteBytes, settle, settleWhole, skip, unionOf 
 import { type Context, failure, placeOf } from './unit.ts'
 import { type Call, callExpression, checkCount, compileOperands, evaluateAll, guarded, settleAll } from './call-site.ts'
 
-/**
- * The length of text that costs one visit (a unit of a render's work) when the text is indexed or sliced, in UTF-16 units. It is shorter than for other
- * work, because the text is turned into bytes and back.
- */
+/** In UTF-16 units; shorter than for other work, since the text is turned into bytes and back. */
 const UNITS_PER_VISIT = 16
 
-/**
- * Does one step of the function `index`: gives the element at one key of a list, a map, a string or a branch (a group of shared variables).
- * @param path the path of the container, for the message that a map lacks the key
- */
 function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
   if (container === NOTHING || container === PENDING) return container
   if (container instanceof Absent) return new Absent(joinPath(container.path, stepName(key)))
@@ -68,7 +61,7 @@ function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
   return new GoByte(bytes[index] as number)
 }
 
-/** Reads the value of an index as a number. @param most the greatest allowed index @throws CallError for any other value */
+/** @throws CallError unless the value is an integer up to `most` */
 function indexOf (key: GoValue, most: number): number {
   const kind = kindOf(key)
   if (kind === 'nil') throw new CallError('cannot index slice/array with nil')
@@ -78,10 +71,9 @@ function indexOf (key: GoValue, most: number): number {
   return Number(index)
 }
 
-/** The lists that `slice` has made, each with the list of which it is a part. Go allows slicing a slice beyond its end, into that list. */
+/** The whole list behind each slice: Go allows slicing a slice beyond its end. */
 const backing = new WeakMap<object, { readonly whole: readonly GoValue[], readonly start: number, readonly end: number }>()
 
-/** The function `slice` of Go's template language. */
 function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue[]): GoValue {
   if (item === NOTHING) return NOTHING
   const kind = kindOf(item)
@@ -117,7 +109,6 @@ function bounds (keys: readonly GoValue[], length: number, capacity: number): [s
   return [start, end, most]
 }
 
-/** Compiles `not`, which tests its argument and so accepts a missing value. */
 function compileNot (_context: Context, call: Call): Expression {
   const [operand] = call.operands.all as [Expression]
   return callExpression(call, (machine, dot) => {
@@ -126,7 +117,7 @@ function compileNot (_context: Context, call: Call): Expression {
   })
 }
 
-/** Compiles `len`. Of a branch (a group of shared variables) it reads only the names, not the values. */
+/** Reads only the names of a branch, not the values. */
 function compileLength (context: Context, call: Call): Expression {
   const [operand] = call.operands.all as [Expression]
   const [place] = call.operands.places as [Position]
@@ -141,7 +132,7 @@ function compileLength (context: Context, call: Call): Expression {
   })
 }
 
-/** Compiles `index`, which descends into shared variables without fetching them, and into an absent value without making that an error. */
+/** Descends into shared variables without fetching them, and into an absent value without an error. */
 function compileIndex (context: Context, call: Call): Expression {
   const { operands } = call
   const [container] = operands.all as [Expression]
@@ -164,7 +155,6 @@ function descend (machine: Machine, values: readonly GoValue[], start: string): 
   return item
 }
 
-/** Compiles `slice`, whose result can be a text with bytes that are no valid UTF-8. */
 function compileSlice (context: Context, call: Call): Expression {
   const { operands } = call
   return callExpression(call, (machine, dot) => {
@@ -175,7 +165,7 @@ function compileSlice (context: Context, call: Call): Expression {
   })
 }
 
-/** Compiles `call`, which has nothing to call here, because no value is a function. */
+/** Has nothing to call here, because no value is a function. */
 function compileFunctionCall (context: Context, call: Call): Expression {
   const { operands, written: [callee] } = call
   return callExpression(call, (machine, dot) => {
@@ -189,12 +179,11 @@ function compileFunctionCall (context: Context, call: Call): Expression {
   })
 }
 
-/** The text that Go's reflect.Value.String gives for a value. */
 function reflectText (value: GoValue): string {
   return typeof value === 'string' ? value : `<${typeName(value)} Value>`
 }
 
-/** The function `len` of Go's template language. The length of a string is that in bytes. */
+/** The length of a string is that in bytes. */
 function lengthOf (context: BuiltinContext, value: GoValue): number {
   if (value === NOTHING) return 0
   switch (kindOf(value)) {
@@ -208,16 +197,13 @@ function lengthOf (context: BuiltinContext, value: GoValue): number {
   }
 }
 
-/**
- * Compiles `and` or `or`. The result is the first operand that decides it (a false one for `and`, a true one for `or`), otherwise the last operand.
- * The operands after the result are not evaluated.
- */
+/** As in Go, operands after the deciding one are not evaluated. */
 function compileLogic ({ unit }: Context, call: Call): Expression {
   const { all, isPiped } = call.operands
   const isOr = call.name === 'or'
   const final = all.length - 1
   const form = unit.forms++
-  // An operand whose value is not known yet leaves all operands after it unevaluated, except the piped one, which was evaluated first.
+  // An unknown operand leaves all after it unevaluated, but not the piped one, which came first.
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
@@ -246,7 +232,6 @@ function decide (machine: Machine, form: number, operand: number): void {
   machine.decided[form] = operand
 }
 
-/** For each of `count` operands: the slots (indexes in `Machine.variables`) of the variables that later operands can assign. A piped operand does not count. */
 function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
   const behind = new Array<readonly number[]>(count).fill([])
   for (let index = written.length - 2; index >= 0; index--) {
@@ -257,7 +242,7 @@ function assignsBehind (written: readonly Expression[], count: number): Readonly
   return behind
 }
 
-/** Compiles `default fallback value`. The value is evaluated first, and the fallback only when there is no value. */
+/** The value first, and the fallback only when there is none. */
 function compileDefault ({ unit }: Context, call: Call): Expression {
   const [fallback, value] = call.operands.all as [Expression, Expression]
   const evaluateFallback = unit.tracing.fallback(fallback.evaluate)
@@ -275,7 +260,7 @@ function isMissing (value: GoValue): boolean {
   return value === null || value === '' || value === NOTHING || value instanceof Absent
 }
 
-/** Compiles a call of `printf`. As in Go, the first argument (the format, which must be a text) is checked before the arguments after it are evaluated. */
+/** As in Go, the format is checked before the arguments after it are evaluated. */
 function compileFormat (context: Context, call: Call): Expression {
   const { operands: { all, places, isPiped }, written } = call
   const last = all.length - 1
@@ -297,7 +282,6 @@ function compileFormat (context: Context, call: Call): Expression {
   })
 }
 
-/** The reason why a constant operand cannot be the format of `printf`; `undefined` when it can be, and for an operand that is no constant. */
 function constantProblem (operand: Operand): string | undefined {
   switch (operand.type) {
     case 'nil': return 'cannot assign nil to string'
@@ -307,7 +291,6 @@ function constantProblem (operand: Operand): string | undefined {
   }
 }
 
-/** The reason why a value cannot be the format of `printf`; `undefined` when it can be, and while the value is not known yet. */
 function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
   if (typeof value === 'string' || value === PENDING || value === NOTHING) return undefined
   if (kindOf(value) === 'nil' && !isBoxed) return 'invalid value; expected string'
@@ -316,7 +299,6 @@ function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
 
 type Compile = (context: Context, call: Call) => Expression
 
-/** The builtins that have a compiler of their own, with the least and the greatest number of their arguments. */
 const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
   ['and', [1, Infinity, compileLogic]],
   ['or', [1, Infinity, compileLogic]],
@@ -329,10 +311,8 @@ const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile:
   ['default', [2, 2, compileDefault]]
 ])
 
-/** The names of the functions that every template in Go's language has. */
 export const GO_FUNCTION_NAMES: ReadonlySet<string> = new Set([...FORMS.keys(), ...BUILTINS.keys()])
 
-/** Compiles a call by its name: of a builtin, of a function that both languages have, or otherwise of a tool. */
 export function callFunction (
   context: Context,
   identifier: IdentifierNode,
@@ -374,7 +354,7 @@ function callBuiltin (context: Context, call: Call, builtin: Builtin): Expressio
   })
 }
 
-/** Compiles a call with two arguments, without making a list of them. Most comparisons are such calls. */
+/** Makes no list of arguments: most comparisons are such calls. */
 function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
   const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [Expression, Expression]
   const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
@@ -411,15 +391,11 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
   })
 }
 
-/** Turns the error of a function into the error to throw: a FunctionError becomes a RenderError that also names the call; any other error stays as it is. */
 function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
   return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
-/**
- * Compiles the call of a tool. The tool gets its arguments by position, not by name. A result that is null becomes `NOTHING`, so that every field of it
- * is `NOTHING`, too.
- */
+/** Arguments go by position. A null result becomes `NOTHING`, so that every field of it is `NOTHING`, too. */
 function callTool (context: Context, call: Call): Expression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number

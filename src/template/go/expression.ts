@@ -12,13 +12,12 @@ import { type Machine, noteBytes, unionOf } from './render-state.ts'
 import { UNTRACED } from './tracing.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
-/** Compiles a pipeline with its declarations. A variable that is not defined is reported as a mistake where it is used. */
+/** An undefined variable is reported as a mistake where it is used. */
 export function compilePipe (context: Context, pipe: Pipe): Expression {
   const value = compileCommands(context, pipe)
   return pipe.variables.length === 0 ? value : assign(context, pipe, value)
 }
 
-/** Compiles a pipeline without its declarations. The value of each command is the last argument of the next one. */
 export function compileCommands (context: Context, pipe: Pipe): Expression {
   let value: Expression | undefined
   // At the end of a command Go forgets that a value came from a map.
@@ -26,7 +25,7 @@ export function compileCommands (context: Context, pipe: Pipe): Expression {
   return value as Expression
 }
 
-/** Compiles a declaration or an assignment. Only `range` has two variables, and handles them itself. */
+/** Only `range` has two variables, and handles them itself. */
 function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
   const [node] = variables as [VariableNode]
   const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
@@ -84,10 +83,7 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Ex
   }
 }
 
-/**
- * Compiles a field that has arguments as if it were a method. That fails when the field would be looked up in a map or in shared variables; in any
- * other value, the field is read as if it had no arguments.
- */
+/** Fails where the field would be in a map or shared variables; of any other value it is read without arguments. */
 function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
   const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
   const name = names.at(-1) as string
@@ -113,7 +109,6 @@ function failing (context: Context, node: Node, reason: string): Expression {
   }, false)
 }
 
-/** Compiles an operand that stands alone in its command, or is an argument. */
 export function compileOperand (context: Context, operand: Operand): Expression {
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)
@@ -129,12 +124,10 @@ export function compileOperand (context: Context, operand: Operand): Expression 
   }
 }
 
-/** A copy of the context in which nothing is traced for an explanation. */
 export function untraced (context: Context): Context {
   return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
 }
 
-/** The plain path of an operand (the dot or a variable, then names of data); `undefined` for any other operand. */
 function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   switch (operand.type) {
     case 'field': return plainPath(-1, operand.names)
@@ -147,7 +140,6 @@ function pathOf (context: Context, operand: Operand): PlainPath | undefined {
   }
 }
 
-/** The plain path (see `PlainPath`) of a pipeline that consists of that path alone; `undefined` for any other pipeline. */
 export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pick<Pipe, 'commands' | 'variables'>): PlainPath | undefined {
   const [operand, ...others] = command?.operands ?? []
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
@@ -201,10 +193,7 @@ function compileChain (context: Context, node: ChainNode): Expression {
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
-/**
- * Compiles `.a.b`, which starts from the dot. In a partial, the argument can lack a name that the scope root (the object with all variables) has; then
- * the name is read at the root.
- */
+/** In a partial, a name that the argument lacks and the scope root has is read at the root. */
 function compileField (context: Context, node: FieldNode): Expression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
@@ -217,12 +206,11 @@ function compileField (context: Context, node: FieldNode): Expression {
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
-/** Whether a field is read at the scope root (the object with all variables), and not in the argument with which the template was called. */
 function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
   return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }
 
-/** Whether a partial's argument has a field. An argument that is still pending might have it, and so counts. */
+/** A pending argument might have the field, and so counts. */
 function hasField (argument: GoValue, name: string): boolean {
   if (typeof argument !== 'object' || argument === null) return false
   if (argument === PENDING) return true
@@ -233,7 +221,7 @@ function hasField (argument: GoValue, name: string): boolean {
 function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
   let path = base.path
   const paths = names.map(name => (path = joinPath(path, name)))
-  // Go's messages name the node that was evaluated last: what is in the parentheses, otherwise the node itself.
+  // Go's messages name the node evaluated last: what is in the parentheses, else the node.
   const last = node.type === 'chain' ? base.last : () => node
   const member = memberOf(context, names, last)
   const { evaluate, isBoxed, assigns } = base
@@ -255,23 +243,15 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
   }
 }
 
-/**
- * Reads one field of a value.
- * @param path the field's path, for the message when it is missing
- * @param isBoxed whether Go would have the value in a variable of type `interface {}`, which its messages then name
- */
+/** `isBoxed`: Go would have an `interface {}`, which its messages then name. */
 type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
-/** Makes the function that reads fields. @param names the names of all fields that it will read @param last gives the node that messages name */
 function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
   const careful = carefulMember(context, last)
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
-/**
- * Makes the function that reads a field of a template's argument. A name that the argument lacks and the scope root (the object with all variables) has
- * is read at the root.
- */
+/** A name that the argument lacks and the scope root has is read at the root. */
 function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>
@@ -279,11 +259,7 @@ function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (ma
   return isGoDataName(name) ? quickMember(either) : either
 }
 
-/**
- * Makes the faster function that reads a field whose name is none of JavaScript's own properties: a value with such a member is a map, and needs no
- * further check.
- * @param careful reads the field in all other cases
- */
+/** Faster: a value with a member of a name that JavaScript does not use is a map, without further checks. */
 function quickMember (careful: Member): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (typeof receiver !== 'object' || receiver === null) return careful(machine, receiver, name, path, isBoxed)
@@ -293,7 +269,7 @@ function quickMember (careful: Member): Member {
   }
 }
 
-/** Makes the function that reads a field with all checks. For a missing field it gives an `Absent` or, inside a tool's result, `NOTHING`. */
+/** A missing field is `Absent` or, inside a tool's result, `NOTHING`. */
 function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (receiver === null) {

@@ -2,19 +2,18 @@ import { withoutEnd } from '../../base/text.ts'
 import { runeCount } from './bytes.ts'
 import { isPrintable, quoteRune } from './quote.ts'
 
-/** The ways in which Go writes a float64, named by the verbs of strconv.FormatFloat. A `precision` of -1 means the shortest exact form. */
+/** The verbs of strconv.FormatFloat; a `precision` of -1 is the shortest exact form. */
 export type FloatVerb = 'b' | 'e' | 'E' | 'f' | 'g' | 'G' | 'x' | 'X'
 
-/** The greatest number of digits that a double has. Further digits that a format asks for are zeros. */
+/** The most that a double has; further ones are zeros. */
 const MAX_DIGITS = 1100
 
-/** With this many digits, a double that is no power of ten is never rounded up to one. */
+/** With this many digits, no double is rounded up to a power of ten. */
 const EXPONENT_DIGITS = 40
 
-/** The digits of a number and the place of its decimal point: 0.digits × 10^point. */
+/** 0.digits × 10^point. */
 interface Decimal { readonly digits: string, readonly point: number }
 
-/** Writes a float64, with a minus sign for a negative number and for -0. */
 export function formatFloat (value: number, verb: FloatVerb, precision: number): string {
   if (Number.isNaN(value)) return 'NaN'
   const sign = value < 0 || Object.is(value, -0) ? '-' : ''
@@ -23,7 +22,6 @@ export function formatFloat (value: number, verb: FloatVerb, precision: number):
   return sign + formatSize(size, verb, precision)
 }
 
-/** Writes a float64 as `%v` does: with the fewest digits, and with an exponent where Go's %g would use one. */
 export function floatText (value: number): string {
   const size = Math.abs(value)
   // In this range Go and JavaScript give the same digits.
@@ -43,10 +41,7 @@ function formatSize (size: number, verb: FloatVerb, precision: number): string {
   }
 }
 
-/**
- * Writes a number as %g: with an exponent when the exponent is below -4, or not below the precision. For the shortest form, 6 stands for the precision
- * here.
- */
+/** An exponent below -4, or not below the precision, for which 6 stands in the shortest form. */
 function general (size: number, verb: 'g' | 'G', precision: number): string {
   const wanted = Math.max(precision, 1)
   const decimal = precision < 0 ? shortest(size) : trimZeros(rounded(size, wanted))
@@ -71,14 +66,14 @@ function plain ({ digits, point }: Decimal, precision: number): string {
   return wanted === '' || (precision < 0 && /^0*$/.test(wanted)) ? whole : `${whole}.${wanted}`
 }
 
-/** The fewest digits that read back as the same number. JavaScript prints these. */
+/** JavaScript prints the fewest digits that read back as the same number. */
 function shortest (size: number): Decimal {
   if (size === 0) return { digits: '0', point: 1 }
   const [mantissa, exponent] = size.toExponential().split('e') as [string, string]
   return { digits: mantissa.replace('.', ''), point: Number(exponent) + 1 }
 }
 
-/** Writes a number as %f with a precision: the exact value, with ties rounded to even. `toFixed` rounds ties up, so it only serves where no tie is possible. */
+/** Exact, with ties to even; `toFixed` rounds ties up, so it only serves where none is possible. */
 function fixed (size: number, precision: number): string {
   if (precision > MAX_DIGITS) return fixed(size, MAX_DIGITS) + '0'.repeat(precision - MAX_DIGITS)
   const isTiePossible = Number.isInteger(size * 2 ** (precision + 1))
@@ -88,11 +83,11 @@ function fixed (size: number, precision: number): string {
   return precision === 0 ? digits : `${digits.slice(0, point)}.${digits.slice(point)}`
 }
 
-/** The number rounded to `count` significant digits, exactly, with ties rounded to even. */
+/** Exact, with ties to even. */
 function rounded (size: number, count: number): Decimal {
   if (count > MAX_DIGITS) return rounded(size, MAX_DIGITS)
   if (size === 0) return { digits: '0'.repeat(count), point: 1 }
-  // The exponent is not taken from the shortest form, because that form can be rounded up to a power of ten: `1e-12` stands for 9.99…e-13.
+  // Not from the shortest form, which can round up to a power of ten: `1e-12` stands for 9.99…e-13.
   let point = Number(size.toExponential(EXPONENT_DIGITS).split('e')[1]) + 1
   let digits = String(scaled(size, count - point))
   // Rounding up can give one more digit: 9.99 becomes 10.0.
@@ -108,7 +103,6 @@ function trimZeros ({ digits, point }: Decimal): Decimal {
   return trimmed === '' ? { digits: '0', point: 1 } : { digits: trimmed, point }
 }
 
-/** The integer size × 10^power, with ties of the exact binary value rounded to even. */
 function scaled (size: number, power: number): bigint {
   const { mantissa, exponent } = parts(size)
   let numerator = mantissa
@@ -123,7 +117,6 @@ function scaled (size: number, power: number): bigint {
   return isUp ? quotient + 1n : quotient
 }
 
-/** A positive number as mantissa × 2^exponent. The mantissa is an integer below 2^53. */
 function parts (size: number): { mantissa: bigint, exponent: number } {
   const view = new DataView(new ArrayBuffer(8))
   view.setFloat64(0, size)
@@ -138,7 +131,6 @@ function binary (size: number): string {
   return `${mantissa}p${exponent < 0 ? '' : '+'}${exponent}`
 }
 
-/** Writes a number as %x: 0x1.8p+00. */
 function hexadecimal (size: number, precision: number): string {
   let { mantissa, exponent } = parts(size)
   if (mantissa === 0n) return `0x0${precision > 0 ? `.${'0'.repeat(precision)}` : ''}p+00`
@@ -167,41 +159,36 @@ function hexadecimal (size: number, precision: number): string {
   return `0x1${digits === '' ? '' : `.${digits}`}p${exponent < 0 ? '-' : '+'}${power}`
 }
 
-/** The flags, width and precision of one verb of a `printf` format, such as `%-8.3f`. */
 export class Flags {
   minus = false
   plus = false
   sharp = false
   space = false
   zero = false
-  /** Whether the verb is `%+v` (`plusV`) or `%#v` (`sharpV`). Go treats these as formats of their own, so `plus` and `sharp` are off then. */
+  /** Go treats `%+v` and `%#v` as formats of their own, so `plus` and `sharp` are off then. */
   plusV = false
   sharpV = false
   width: number | undefined = undefined
   precision: number | undefined = undefined
 }
 
-/** The verb `%v` without flags. */
 export const PLAIN: Readonly<Flags> = Object.freeze(new Flags())
 
-/** Counts the work of making a text against the limit of the render, before the text is made. @param characters the text's length */
+/** Called before the text is made. */
 export type Charge = (characters: number) => void
 
-/** Makes `count` characters of padding, whose cost is counted first. */
 export function padding (flags: Readonly<Flags>, count: number, charge: Charge): string {
   if (count <= 0) return ''
   charge(count)
   return (flags.zero && !flags.minus ? '0' : ' ').repeat(count)
 }
 
-/** Pads a text to the width of its verb, which counts runes (characters). */
 export function pad (flags: Readonly<Flags>, text: string, charge: Charge): string {
   if (flags.width === undefined || flags.width === 0) return text
   const fill = padding(flags, flags.width - runeCount(text), charge)
   return flags.minus ? text + fill : fill + text
 }
 
-/** Pads a text with spaces, even if the flag 0 is set. */
 export function padWithSpaces (flags: Readonly<Flags>, text: string, charge: Charge): string {
   return pad(flags.zero ? { ...flags, zero: false } : flags, text, charge)
 }
@@ -209,12 +196,11 @@ export function padWithSpaces (flags: Readonly<Flags>, text: string, charge: Cha
 const BASES: Readonly<Record<string, number>> = { v: 10, d: 10, b: 2, o: 8, O: 8, x: 16, X: 16 }
 const MAX_RUNE = 0x10ffff
 
-/** Writes an int as `%v` does. -0 is 0 in Go. */
+/** -0 is 0 in Go. */
 export function intText (value: number): string {
   return value === 0 ? '0' : `${value}`
 }
 
-/** Formats an integer by a verb; `undefined` when the verb is not one for integers. @param isSigned false for a uint8 */
 export function formatInteger (flags: Readonly<Flags>, value: number | bigint, isSigned: boolean, verb: string, charge: Charge): string | undefined {
   if (verb === 'v' && flags.sharpV && !isSigned) return digitsOf({ ...flags, sharp: true }, value, 16, 'v', charge)
   const base = BASES[verb]
@@ -242,7 +228,7 @@ function digitsOf (flags: Readonly<Flags>, value: number | bigint, base: number,
   return padWithSpaces(flags, signOf(flags, isNegative) + prefixOf(flags, base, verb, digits) + digits, charge)
 }
 
-/** The least number of digits. Leading zeros can be asked for as %.3d or as %03d; the first form wins. */
+/** As %.3d or %03d; the first form wins. */
 function leastDigits (flags: Readonly<Flags>, isNegative: boolean): number {
   if (flags.precision !== undefined) return flags.precision
   if (!flags.zero || flags.minus || flags.width === undefined) return 0
@@ -261,7 +247,6 @@ function prefixOf (flags: Readonly<Flags>, base: number, verb: string, digits: s
   return base === 16 ? (verb === 'X' ? '0X' : '0x') : ''
 }
 
-/** The integer as a code point; U+FFFD for an integer that is no code point. */
 function codeOf (value: number | bigint): number {
   return value < 0 || value > MAX_RUNE ? 0xfffd : Number(value)
 }
@@ -271,7 +256,6 @@ function characterOf (value: number | bigint): string {
   return code >= 0xd800 && code <= 0xdfff ? '\ufffd' : String.fromCodePoint(code)
 }
 
-/** Writes an integer as %U: U+0041, and with the flag # the character after it. */
 function unicode (flags: Readonly<Flags>, value: number | bigint, charge: Charge): string {
   const bits = BigInt.asUintN(64, BigInt(value))
   const least = Math.max(flags.precision ?? 4, 4)

@@ -23,13 +23,10 @@ import { parse } from './parser.ts'
 import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './bytes.ts'
 import type { GoValue } from './go-value.ts'
 
-/** The length of text that costs one visit (a unit of a render's work) when it is turned into Unicode, in UTF-16 units. */
+/** In UTF-16 units. */
 const UNITS_PER_VISIT = 16
 
-/**
- * Makes the template language Go (the syntax of Go's text/template). It parses a template into a tree, and compiles the tree into closures once.
- * @param functions the functions that both languages have; every other name is that of a tool
- */
+/** The syntax of Go's text/template, compiled into closures once. Every name that is not in `functions` is a tool's. */
 export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunction>): Language {
   const isKnown = (word: string): boolean => GO_FUNCTION_NAMES.has(word) || functions.has(word)
   return {
@@ -44,10 +41,7 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
   }
 }
 
-/**
- * Turns the output of a template into valid Unicode. In Go a text can hold single bytes; here lone surrogates stand for them, which other code does not know.
- * @param start the last piece of output that was there before the template
- */
+/** Lone surrogates stand for Go's single bytes here; other code does not know them. */
 function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
   if (!hasLoneSurrogate(text)) return text
   run.charge(Math.ceil(text.length / UNITS_PER_VISIT))
@@ -80,8 +74,7 @@ class GoTemplate implements Template {
 
   open (run: Run, frame: Frame): OpenTemplate {
     const { list } = this.#body
-    // The machine is kept for the next time, so that a partial in a loop needs only one. While a template runs within itself, each run of it has its
-    // own machine.
+    // Kept for the next time, so that a partial in a loop needs one machine; a template within itself gets its own.
     let idle: Machine | undefined
     return (dot, before) => {
       const machine = idle ?? this.#machine(run, frame)
@@ -109,25 +102,17 @@ class GoTemplate implements Template {
   }
 }
 
-/**
- * What the compiler gets besides the syntax tree: the template functions, for each node that names a tool or partial the index of that in `Frame.links`
- * (`links`), and the code that makes closures report what an explained render reads and writes (`tracing`).
- */
 interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
   readonly tracing: Tracing
 }
 
-/** A compiled syntax tree. */
 interface CompiledTree {
-  /** The template's own body, without the templates that it defines. */
   readonly body: Body
-  /** The parts of the template that fail whenever they run, in source order. */
   readonly failing: readonly FailingPart[]
 }
 
-/** Compiles a syntax tree into closures, once. */
 function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
   const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }
@@ -146,12 +131,11 @@ function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
 /** A compiled list without statements. */
 const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
 
-/** Compiles a list of statements. */
 function compileList (context: Context, { nodes }: ListNode): List {
   const steps: Step[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
-  // The template's text before the next statement, with its place. It is needed only when the render is explained: then each text of the source is reported.
+  // Only for explained renders, in which each text of the source is reported.
   let before: Literal | undefined
   const push = (block: Block, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
@@ -164,7 +148,6 @@ function compileList (context: Context, { nodes }: ListNode): List {
       text += node.text
       if (isTraced) before = literalOf(context, node)
     } else if (isPrinting(node)) {
-      // When the render is explained, a statement that prints also reports the texts beside it.
       const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
       const after = last?.type === 'text' ? literalOf(context, last) : undefined
       push(compilePrinting(context, node, { before, after }), true)
@@ -174,7 +157,7 @@ function compileList (context: Context, { nodes }: ListNode): List {
   return listOf(nodes, steps, text, writerOf(before))
 }
 
-/** Makes a step of a list. Every step has the same members in the same order, because `writeList` reads them all, and V8 then reads them faster. */
+/** All steps have the same members in the same order: V8 then reads them faster in `writeList`. */
 function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
   return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
 }
@@ -184,7 +167,7 @@ function listOf (nodes: readonly Statement[], steps: readonly Step[], tail: stri
     steps,
     tail,
     tailWriter,
-    // Even an empty list has a cost, because otherwise a loop over nothing would be free.
+    // Even an empty list has a cost: a loop over nothing must not be free.
     cost: Math.max(steps.reduce((sum, { size }) => sum + size, nodes.length), 1),
     assigns: unionOf(steps.map(({ assigns }) => assigns)),
     jumps: steps.reduce((all, { jumps }) => all | jumps, 0)
@@ -199,7 +182,6 @@ function writerOf (literal: Literal | undefined): Writer | undefined {
   return literal && literalWriter(literal)
 }
 
-/** Finds the parts of a template that can never run: those after a jump, and the branches that a constant condition never takes. */
 function findUnreachable (tree: Tree): readonly UnreachablePart[] {
   const found: Array<{ offset: number, reason: string }> = []
   const report = (nodes: readonly Statement[], reason: string): void => {
@@ -234,13 +216,12 @@ function isBlank (node: Statement): boolean {
   return node.type === 'text' && node.text.trim() === ''
 }
 
-/** Whether a `range` has at least one round; `undefined` unless it loops over a number that is written in the template. */
+/** `undefined` unless it loops over a number that is written in the template. */
 function truthOfRange (pipe: Pipe): boolean | undefined {
   const operand = soleOperand(pipe)
   return operand?.type === 'number' ? truthOfOperand(operand) : undefined
 }
 
-/** Whether a pipeline is true as a condition; `undefined` when that depends on a value. */
 function truthOfPipe ({ commands: [command, ...others] }: Pipe): boolean | undefined {
   if (command === undefined || others.length > 0) return undefined
   const [first, ...rest] = command.operands as [Operand, ...Operand[]]
@@ -269,16 +250,11 @@ function soleOperand ({ commands }: Pipe): Operand | undefined {
   return operands.length === 1 ? operands[0] : undefined
 }
 
-/** The tools and partials that a template names, in source order, and the index of each node that names one. */
 interface References {
   readonly references: readonly Reference[]
   readonly links: ReadonlyMap<Node, number>
 }
 
-/**
- * Finds every call of a name that is no function of the language, and every `{{template}}` whose body the source does not define.
- * @param calls what is known about each `{{template}}`
- */
 function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): References {
   const finder = new Finder(tree, isFunction)
   for (const list of tree.bodies.values()) finder.list(list)
@@ -340,5 +316,4 @@ class Finder {
   }
 }
 
-/** The template language Go: the syntax of Go's text/template, with the functions of the service. */
 export const goLanguage: Language = createGoLanguage(FUNCTIONS)

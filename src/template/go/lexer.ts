@@ -1,34 +1,28 @@
 import { byteLength } from './bytes.ts'
 import { isPrintable, quoteText } from './quote.ts'
 
-/** The kinds of tokens. Each keyword, and the dot, is a kind of its own. */
 export type TokenKind =
   | 'error' | 'eof' | 'text' | 'left-delimiter' | 'right-delimiter' | 'space'
   | 'bool' | 'character' | 'constant-character' | 'complex' | 'number' | 'string' | 'raw-string'
   | 'assign' | 'declare' | 'field' | 'identifier' | 'variable' | 'left-paren' | 'right-paren' | 'pipe'
   | Keyword
 
-/** The words (and the dot) that cannot be names. */
 type Keyword =
   | '.' | 'block' | 'break' | 'continue' | 'define' | 'else' | 'end' | 'if' | 'nil' | 'range' | 'template' | 'with'
 
 const KEYWORDS: ReadonlySet<string> = new Set<Keyword>(['.', 'block', 'break', 'continue', 'define', 'else', 'end', 'if', 'nil', 'range', 'template', 'with'])
 
-/** A token: a piece of the source of a template. */
 export interface Token {
   readonly kind: TokenKind
-  /** The source text of the token; for an error its message. */
   readonly value: string
-  /** The offset of the first character in the source, in UTF-16 units. */
+  /** In UTF-16 units. */
   readonly offset: number
 }
 
-/** Whether a word is a keyword. */
 function isKeyword (word: string): word is Keyword {
   return KEYWORDS.has(word)
 }
 
-/** The form in which Go's messages show a token. */
 export function describeToken ({ kind, value }: Token): string {
   if (kind === 'eof') return 'EOF'
   if (kind === 'error') return value
@@ -45,13 +39,9 @@ const SPACES = /[ \t\r\n]+/y
 const isSpace = (character: string | undefined): boolean => character === ' ' || character === '\t' || character === '\r' || character === '\n'
 const isDigit = (character: string | undefined): boolean => character !== undefined && character >= '0' && character <= '9'
 
-/**
- * Cuts the source of a template into tokens, one at a time, by the rules of Go's text/template/parse. After an error, and after the end, it gives the
- * end again and again.
- */
+/** Follows Go's text/template/parse. After an error or the end, it gives the end again and again. */
 export class Lexer {
   readonly #source: string
-  /** The offset at which the next token begins. */
   #offset = 0
   #isInside = false
   #parenDepth = 0
@@ -66,7 +56,6 @@ export class Lexer {
     return this.#isInside ? this.#inside() : this.#text()
   }
 
-  /** Reads the text up to the next action. Comments are left out, and so is the white space that trim markers remove. */
   #text (): Token {
     for (;;) {
       const start = this.#offset
@@ -99,7 +88,6 @@ export class Lexer {
     return token
   }
 
-  /** Skips a comment; gives an error token when the comment does not end as it must, otherwise `undefined`. */
   #comment (start: number): Token | undefined {
     this.#offset = start
     const close = this.#source.indexOf('*/', start + 2)
@@ -153,7 +141,7 @@ export class Lexer {
     return token
   }
 
-  /** Reads a run of spaces, without the space that belongs to a closing trim marker. */
+  /** Without the space that belongs to a closing trim marker. */
   #space (): Token {
     const end = this.#afterSpaces(this.#offset)
     return this.#token('space', this.#isTrimmedRight(end - 1) ? end - 1 : end)
@@ -187,7 +175,6 @@ export class Lexer {
     return this.#token(word === 'true' || word === 'false' ? 'bool' : 'identifier', end)
   }
 
-  /** Reads `.name` or `$name`, or a single `.` or `$`. */
   #name (start: number, kind: 'field' | 'variable'): Token {
     if (this.#isTerminator(start + 1)) return this.#token(kind === 'field' ? '.' : 'variable', start + 1)
     const end = this.#afterWord(start + 1)
@@ -209,10 +196,7 @@ export class Lexer {
     return this.#error(`bad number syntax: ${quoteText(this.#source.slice(this.#offset, end))}`)
   }
 
-  /**
-   * The offset at which a number ends. The number need not be valid, because the parser checks it. When a letter or digit follows the number, the
-   * result is negative: the bitwise complement of the offset after that letter or digit.
-   */
+  /** Negative (the bitwise complement) when a letter or digit follows. The parser checks the number itself. */
   #afterNumber (start: number): number {
     let at = start
     const accept = (characters: string): boolean => {
@@ -242,7 +226,6 @@ export class Lexer {
     return ~(at + String.fromCodePoint(this.#source.codePointAt(at) as number).length)
   }
 
-  /** Whether a name can end right before this offset. */
   #isTerminator (offset: number): boolean {
     const character = this.#source[offset]
     return character === undefined || isSpace(character) || '.,|:)('.includes(character) || this.#source.startsWith(RIGHT, offset)
@@ -271,7 +254,7 @@ export class Lexer {
     return end
   }
 
-  /** Describes a character as Go's %#U does: its code point, and the character itself if it can be printed. */
+  /** As Go's %#U. */
   #describeCharacter (offset: number): string {
     const code = this.#source.codePointAt(offset)
     if (code === undefined) return 'U+FFFFFFFFFFFFFFFF'
@@ -286,7 +269,6 @@ export class Lexer {
     return token
   }
 
-  /** Makes an error token, which ends the source. @param offset the place of the mistake @default the beginning of the token */
   #error (problem: string, offset = this.#offset): Token {
     this.#isOver = true
     return { kind: 'error', value: problem, offset }

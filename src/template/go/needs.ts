@@ -3,43 +3,30 @@ import {
   type BranchNode, type Command, type ListNode, MAIN_BODY, type Operand, type Pipe, startOf, type Statement, type TemplateNode, type Tree
 } from './node.ts'
 
-/**
- * The most operands that are looked at in one template. The body of a local template (`{{define}}`) is walked once for each argument with which it is
- * called, and a loop again until nothing new is found.
- */
+/** Bounds the walk: a `{{define}}` body is walked once per argument, and a loop until nothing new is found. */
 const MAX_LOOKED_AT = 20_000
 
-/** The most paths that are kept for the value of one expression. */
 const MAX_PATHS = 16
 
-/**
- * The length of path that counts as one more operand towards `MAX_LOOKED_AT`, in characters. Each call of a local template (`{{define}}`) can make the
- * paths in it longer by the length of the source.
- */
+/** In characters: each call of a `{{define}}` body can make its paths longer by the length of the source. */
 const CHARACTERS_PER_OPERAND = 100
 
-/** Walks an operand, once it is known how its value is used. */
 type Walk = (use: Use) => Values
 
 interface Variable {
   readonly name: string
-  /** The level of the block that declares the variable, counted from the outermost. */
   readonly level: number
   values: Values
 }
 
-/**
- * The paths that a template reads from the scope root (the object with all variables), in source order, and the arguments with which it calls other
- * templates.
- */
 export interface Paths {
   readonly paths: readonly PathNeed[]
   readonly calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>
-  /** Whether everything was looked at; false when there was too much. */
+  /** False when there was too much to look at. */
   readonly isComplete: boolean
 }
 
-/** Finds the paths that a template reads. Values are followed through `with`, `range`, variables and the templates that the source defines. */
+/** Follows values through `with`, `range`, variables and the templates that the source defines. */
 export function findPaths (tree: Tree): Paths {
   const finder = new Finder(tree)
   finder.body(MAIN_BODY, '')
@@ -56,9 +43,8 @@ class Finder {
   #variables: Variable[] = []
   #dot: Values = []
   #lookedAt = 0
-  /** The number of blocks and parentheses around the place that is walked now. */
   #level = 0
-  /** The number of `if`, `with` and `range` blocks around the place that is walked now, and around the calls of `{{define}}` bodies that lead there. */
+  /** Counts `if`, `with` and `range`, also those around the calls of `{{define}}` bodies that lead here. */
   #depth = 0
 
   constructor (tree: Tree) {
@@ -75,7 +61,6 @@ class Finder {
     return new Map([...this.#calls].map(([node, calls]) => [node, [...calls.values()]]))
   }
 
-  /** Walks a body. @param dot the path of the argument with which the body is called; `undefined` when that path is not known */
   body (name: string | undefined, dot: string | undefined): void {
     const list = this.#tree.bodies.get(name)
     const key = JSON.stringify([name, dot])
@@ -90,10 +75,7 @@ class Finder {
     this.#variables = variables
   }
 
-  /**
-   * Whether a body calls itself, directly or through others, with the same argument or a part of it. Walking such calls would never end: the values are
-   * not known here, so nothing tells how deep they nest.
-   */
+  /** Recursion with the same argument or a part of it would never end here, where values are unknown. */
   #goesDeeper (name: string | undefined, dot: string | undefined): boolean {
     return this.#within.some(each => each.name === name && (each.dot === dot || (each.dot !== '' && dot?.startsWith(`${each.dot}.`) === true)))
   }
@@ -150,7 +132,7 @@ class Finder {
     this.#depth--
   }
 
-  /** Walks a loop until nothing new is found: what one round assigns to the variables around it, the next round reads. */
+  /** Until nothing new is found: what one round assigns, the next round reads. */
   #loop ({ pipe, list }: BranchNode, found: Values): void {
     const elements = below(found, ['*'])
     const header = pipe.variables.map(({ name }) => this.#find(name))
@@ -161,18 +143,17 @@ class Finder {
       for (const [index, variable] of header.entries()) this.#set(variable, index === header.length - 1 ? elements : [], pipe.isAssignment)
       this.#withDot(elements, () => this.#list(list))
     } while (this.#known() > before)
-    // When there is no element, the variables get the list itself.
+    // Without an element, the variables get the list itself.
     for (const variable of header) this.#set(variable, found, pipe.isAssignment)
   }
 
-  /** The number of values that are known for all variables at this place together. It grows while a further round of a loop finds more. */
   #known (): number {
     return this.#variables.reduce((sum, { values }) => sum + values.length, 0)
   }
 
   #template (node: TemplateNode): void {
     const found = node.pipe === undefined ? [] : this.#pipe(node.pipe, 'used')
-    // A template that gets the scope root as its argument does not use all of the root, because it is known what that template reads.
+    // A root passed to a template is not used as a whole: it is known what that template reads.
     this.#record(found.filter(({ path }) => path !== ''), 'used')
     const calls = this.#calls.get(node) ?? new Map<string | undefined, PartialCall>()
     this.#calls.set(node, calls)
@@ -196,10 +177,7 @@ class Finder {
     return this.#variables.findLast(each => each.name === name)
   }
 
-  /**
-   * Sets the values of a variable.
-   * @param isOneOfSeveral whether the variable can keep its earlier value, because the assignment is inside a block that perhaps does not run
-   */
+  /** `isOneOfSeveral`: the block perhaps does not run, so the earlier value may stay. */
   #set (variable: Variable | undefined, values: Values, isOneOfSeveral: boolean): void {
     if (variable !== undefined) variable.values = isOneOfSeveral ? this.#either([...variable.values, ...values]) : values
   }
@@ -224,10 +202,7 @@ class Finder {
     return this.#either(resultOf(first.name, given, use))
   }
 
-  /**
-   * The paths of the result of `index`, which reads a member of its first argument for each key: a known member when the key is a text literal,
-   * otherwise any (`*`).
-   */
+  /** A key that is no literal can be any member (`*`). */
   #index (written: readonly Operand[], args: readonly Walk[]): Values {
     const [container, ...keys] = args
     const found = container?.('tested') ?? []
@@ -252,7 +227,7 @@ class Finder {
     }
   }
 
-  /** Walks a pipeline in parentheses. Its assignments perhaps do not run, because `and` and `or` stop when the result is known. */
+  /** Its assignments perhaps do not run: `and` and `or` stop when the result is known. */
   #nested (pipe: Pipe, use: Use): Values {
     this.#level++
     const found = this.#pipe(pipe, use)
@@ -260,7 +235,6 @@ class Finder {
     return found
   }
 
-  /** The values that the result of an expression can be: each once, and at most `MAX_PATHS` of them. */
   #either (values: Values): Values {
     if (values.length < 2) return values
     const byPath = new Map<string, Found>()
@@ -272,10 +246,7 @@ class Finder {
     return [...byPath.values()].slice(0, MAX_PATHS)
   }
 
-  /**
-   * Notes how values are used. When a value is both used and tested at one place, only the use is noted. The scope root itself is noted only when it
-   * is used as a whole.
-   */
+  /** A use at one place hides a test there; the root is noted only when used as a whole. */
   #record (values: Values, use: Use): Values {
     for (const found of values) {
       const { path, offset, isThere } = found
@@ -296,27 +267,25 @@ function at (offset: number, values: Values): Values {
   return values.map(found => ({ ...found, offset }))
 }
 
-/** How a template uses the value of an expression. `descended`: the template reads only parts of the value; each part is noted where it is read. */
+/** `descended`: only parts of the value are read, and noted there. */
 type Use = PathNeed['use'] | 'descended'
 
-/** A value that an expression can have, named by its path from the scope root (the object with all variables); the path of the root itself is `''`. */
+/** The path from the scope root, `''` for the root itself. */
 interface Found {
   readonly path: string
   readonly offset: number
-  /** Set when the expression gives this value only if it exists: the expression has tested it first, as `or` and `default` do. */
+  /** Tested first, as `or` and `default` do. */
   readonly isThere?: boolean
 }
 
-/** The values that an expression can have: one of these, or a value without a path, such as a tool's result. */
 type Values = readonly Found[]
 
-/** For each value, the member to which `names` lead, one level after the other. */
 function below (values: Values, names: readonly string[]): Values {
   if (names.length === 0) return values
   return values.map(({ path, offset }) => ({ path: [...(path === '' ? [] : [path]), ...names].join('.'), offset }))
 }
 
-/** How a function uses each of its arguments. An argument that `and`, `or` or `default` gives back is used as the result is used. */
+/** What `and`, `or` and `default` give back is used as the result is used. */
 function usesOf (name: string, count: number, use: Use): readonly Use[] {
   const all = (each: Use): Use[] => new Array<Use>(count).fill(each)
   switch (name) {
@@ -328,12 +297,10 @@ function usesOf (name: string, count: number, use: Use): readonly Use[] {
   }
 }
 
-/** The values that the result of a function can be: those of the arguments that the function can return. */
 function resultOf (name: string, given: readonly Values[], use: Use): Values {
   const last = given.at(-1) ?? []
   switch (name) {
-    // An operand before the last one is the result only if it is false. Then it has no members, and its test has been noted already. So only the last
-    // operand can have members. The other operands count only for the use `descended`, in which the members are noted somewhere else.
+    // An earlier operand is the result only if false, and then has no members; it counts only for `descended`.
     case 'and': return use === 'descended' ? given.flat() : last
     case 'or': return [...there(given.slice(0, -1)), ...last]
     case 'default': return given.length === 2 ? [...given[0] ?? [], ...there([last])] : []

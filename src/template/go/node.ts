@@ -2,7 +2,6 @@ import type { Position } from '../tags.ts'
 import { quoteText } from './quote.ts'
 import type { NumberLiteral } from './parse-number.ts'
 
-/** Writes a node as source text, in the form that Go's messages use. */
 export function describeNode (node: Node): string {
   switch (node.type) {
     case 'text':
@@ -41,7 +40,6 @@ export function describeNode (node: Node): string {
   }
 }
 
-/** Writes an operand as source text, with a pipeline in parentheses. */
 export function describeOperand (node: Node): string {
   return node.type === 'pipe' ? `(${describeNode(node)})` : describeNode(node)
 }
@@ -59,16 +57,11 @@ function describeVariables (names: readonly string[], isAssignment: boolean): st
   return names.length === 0 ? '' : `${names.join(', ')} ${isAssignment ? '=' : ':='} `
 }
 
-/**
- * A node of a template's syntax tree. `offset` is a place in the source, in UTF-16 units: the one that Go's messages name. For `.a.b` that is the
- * place of the second name; `start` is where the node begins.
- */
+/** `offset`, in UTF-16 units, is what Go's messages name: for `.a.b` the second name. `start` is where the node begins. */
 export type Node = Statement | Pipe | Command | Operand
 
-/** A statement: one member of a `ListNode`. */
 export type Statement = TextNode | ActionNode | BranchNode | TemplateNode | JumpNode
 
-/** An operand: one member of a `Command`, such as a field, a variable or a number. */
 export type Operand =
   | FieldNode | VariableNode | ChainNode | IdentifierNode | DotNode | NilNode | BoolNode | NumberNode | StringNode | Pipe
 
@@ -76,10 +69,8 @@ export interface ListNode { readonly nodes: readonly Statement[] }
 
 export interface TextNode { readonly type: 'text', readonly offset: number, readonly text: string }
 
-/** An action: `{{pipeline}}`. */
 export interface ActionNode { readonly type: 'action', readonly offset: number, readonly pipe: Pipe }
 
-/** A branch: `{{if}}`, `{{with}}` or `{{range}}`. */
 export interface BranchNode {
   readonly type: 'if' | 'with' | 'range'
   readonly offset: number
@@ -88,7 +79,7 @@ export interface BranchNode {
   readonly otherwise: ListNode | undefined
 }
 
-/** A call of a template: `{{template "name" pipeline}}`. A `{{block}}` becomes one, too. */
+/** A `{{block}}` becomes one, too. */
 export interface TemplateNode { readonly type: 'template', readonly offset: number, readonly name: string, readonly pipe: Pipe | undefined }
 
 interface JumpNode { readonly type: 'break' | 'continue', readonly offset: number }
@@ -97,7 +88,6 @@ interface JumpNode { readonly type: 'break' | 'continue', readonly offset: numbe
 export interface Pipe {
   readonly type: 'pipe'
   readonly offset: number
-  /** Whether the variables are assigned, and not declared. */
   readonly isAssignment: boolean
   readonly variables: readonly VariableNode[]
   readonly commands: readonly Command[]
@@ -105,10 +95,9 @@ export interface Pipe {
 
 export interface Command { readonly type: 'command', readonly offset: number, readonly operands: readonly Operand[] }
 
-/** One or more fields: `.a.b`. */
 export interface FieldNode { readonly type: 'field', readonly start: number, readonly offset: number, readonly names: readonly string[] }
 
-/** A variable, with fields: `$x.a.b`. `name` includes the dollar sign. */
+/** `name` includes the dollar sign. */
 export interface VariableNode {
   readonly type: 'variable'
   readonly start: number
@@ -117,7 +106,6 @@ export interface VariableNode {
   readonly fields: readonly string[]
 }
 
-/** An operand with fields: `(pipeline).a.b`, `function.a`. */
 export interface ChainNode {
   readonly type: 'chain'
   readonly start: number
@@ -126,7 +114,6 @@ export interface ChainNode {
   readonly fields: readonly string[]
 }
 
-/** An identifier: the name of a function. */
 export interface IdentifierNode { readonly type: 'identifier', readonly offset: number, readonly name: string }
 
 interface DotNode { readonly type: 'dot', readonly offset: number }
@@ -139,22 +126,18 @@ export interface NumberNode { readonly type: 'number', readonly offset: number, 
 
 export interface StringNode { readonly type: 'string', readonly offset: number, readonly quoted: string, readonly text: string }
 
-/** A parsed template: its own body and every body that it defines, by name. */
 export interface Tree {
   readonly source: Source
-  /** The bodies by name. The template's own body has the key `MAIN_BODY`. */
   readonly bodies: ReadonlyMap<string | undefined, ListNode>
 }
 
-/** The key of a template's own body, which no `{{template}}` can name. */
+/** No `{{template}}` can name it. */
 export const MAIN_BODY = undefined
 
-/** The offset at which a node begins. */
 export function startOf (node: Node): number {
   return 'start' in node ? node.start : node.offset
 }
 
-/** The source of a template, with quick access to lines and columns. */
 export class Source {
   readonly text: string
   readonly #lineStarts: readonly number[]
@@ -166,7 +149,7 @@ export class Source {
     this.#lineStarts = starts
   }
 
-  /** The line and column of an offset. Both count from 1; columns count UTF-16 units. */
+  /** Both count from 1; columns count UTF-16 units. */
   position (offset: number): Position {
     const line = this.#line(offset)
     return { line, column: offset - this.#start(line) + 1 }
@@ -176,7 +159,6 @@ export class Source {
     return this.#lineStarts[line - 1] as number
   }
 
-  /** The number of lines that begin at or before an offset. */
   #line (offset: number): number {
     let low = 1
     let high = this.#lineStarts.length

@@ -1,22 +1,21 @@
 import { unquoteRune } from './quote.ts'
 
-/** A number literal of a template, as a value of every type that can hold it. These are Go's ideal constants. */
+/** Go's ideal constants: a value of every type that can hold the number. */
 export interface NumberLiteral {
-  /** The value as a signed integer of 64 bits; `undefined` if it is no such integer. */
+  /** 64 bits; `undefined` if it is no such integer. */
   readonly integer: bigint | undefined
-  /** The value as an unsigned integer of 64 bits; `undefined` if it is no such integer. */
+  /** 64 bits; `undefined` if it is no such integer. */
   readonly unsigned: bigint | undefined
   readonly float: number | undefined
   readonly complex: { readonly real: number, readonly imaginary: number } | undefined
 }
 
-/** Thrown for a number literal that Go refuses, with Go's message. */
 export class NumberError extends Error {}
 
 const MAX_INT = (1n << 63n) - 1n
 const MAX_UINT = (1n << 64n) - 1n
 
-/** The value of a character literal, which is its code point. @throws NumberError */
+/** @throws NumberError */
 export function parseCharacter (text: string): NumberLiteral {
   const code = unquoteRune(text)
   if (code === 'invalid syntax') throw new NumberError('invalid syntax')
@@ -24,7 +23,7 @@ export function parseCharacter (text: string): NumberLiteral {
   return { integer: BigInt(code), unsigned: BigInt(code), float: code, complex: undefined }
 }
 
-/** The value of a literal such as `1+2i`. @throws NumberError */
+/** @throws NumberError */
 export function parseComplex (text: string): NumberLiteral {
   const split = Math.max(...[...text.matchAll(/(?<![eEpP])[+-]/g)].map(match => match.index))
   const real = parseFloatLiteral(text.slice(0, split))
@@ -33,7 +32,7 @@ export function parseComplex (text: string): NumberLiteral {
   return complexLiteral(real, imaginary)
 }
 
-/** The value of a number literal that is neither a character (`'x'`) nor a sum (`1+2i`). @throws NumberError */
+/** @throws NumberError */
 export function parseNumber (text: string): NumberLiteral {
   if (text.endsWith('i')) {
     const imaginary = parseFloatLiteral(text.slice(0, -1))
@@ -46,7 +45,7 @@ export function parseNumber (text: string): NumberLiteral {
   if (integer !== undefined || unsigned !== undefined) return { integer, unsigned, float: Number(integer ?? unsigned), complex: undefined }
   const float = parseFloatLiteral(text)
   if (float === undefined) throw new NumberError(`illegal number syntax: "${text}"`)
-  // The literal has the form of an integer, but only a float can represent it: it is too large.
+  // An integer in form that only a float can represent is too large.
   if (!/[.eEpP]/.test(text)) throw new NumberError(`integer overflow: "${text}"`)
   return { integer: integerOfFloat(float), unsigned: undefined, float, complex: undefined }
 }
@@ -60,7 +59,7 @@ function integerOfFloat (float: number): bigint | undefined {
   return Number.isInteger(float) && float >= -(2 ** 63) && float < 2 ** 63 ? BigInt(float) : undefined
 }
 
-/** Parses an integer as Go's ParseInt with base 0 does: with the prefixes 0x, 0o, 0b, a leading 0 for octal, and underscores between digits. */
+/** As Go's ParseInt with base 0: 0x, 0o, 0b, a leading 0 for octal, underscores. */
 function parseInteger (text: string): bigint | undefined {
   const sign = text.startsWith('-') ? -1n : 1n
   const digits = text.replace(/^[+-]/, '')
@@ -71,7 +70,7 @@ function parseInteger (text: string): bigint | undefined {
   return undefined
 }
 
-/** Parses a float as Go's ParseFloat does; `undefined` for a text that is no number, or a number that is too large. */
+/** As Go's ParseFloat; `undefined` for no number, or one that is too large. */
 function parseFloatLiteral (text: string): number | undefined {
   const size = text.replace(/^[+-]/, '')
   const value = /^0[xX]/.test(size) ? parseHexFloat(size) : parseDecimalFloat(size)
@@ -92,7 +91,7 @@ function parseHexFloat (text: string): number | undefined {
   return scale(mantissa, Number((match[3] as string).replaceAll('_', '')) - 4 * fraction.length)
 }
 
-/** The double nearest to mantissa × 2^exponent. It is rounded once, with ties to even. */
+/** The double nearest to mantissa × 2^exponent: rounded once, with ties to even. */
 function scale (mantissa: bigint, exponent: number): number {
   if (mantissa === 0n) return 0
   const bits = mantissa.toString(2).length

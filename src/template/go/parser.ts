@@ -7,7 +7,6 @@ import {
 } from './node.ts'
 import { NumberError, type NumberLiteral, parseCharacter, parseComplex, parseNumber } from './parse-number.ts'
 
-/** The state that the parsers of all bodies in one source share. A body is the template itself, or one that `define` or `block` begins. */
 interface Session {
   readonly source: Source
   readonly lexer: Lexer
@@ -16,12 +15,10 @@ interface Session {
   elseChain: number
 }
 
-/** The state that the parsers of one body share: its tokens, its variables, and its error messages. */
 class BodyState {
   readonly session: Session
   readonly tokens: TokenReader
   readonly variables: string[] = ['$']
-  /** The delimiter that began the action which is being read, for messages about an action that is not closed; `undefined` outside of actions. */
   action: Token | undefined
 
   constructor (session: Session) {
@@ -29,50 +26,43 @@ class BodyState {
     this.tokens = new TokenReader(session.lexer)
   }
 
-  /** The value of a string literal. @throws TemplateSyntaxError for an invalid one */
+  /** @throws TemplateSyntaxError for an invalid one */
   unquoted (literal: string): string {
     return unquote(literal) ?? this.fail('invalid syntax')
   }
 
-  /**
-   * Reads the next token that is no space.
-   * @param context the surroundings, in the words of the message
-   * @throws TemplateSyntaxError unless the token is of this kind
-   */
+  /** @throws TemplateSyntaxError unless the token is of this kind */
   expect (kind: TokenKind, context: string): void {
     const token = this.tokens.nextNonSpace()
     if (token.kind !== kind) this.unexpected(token, context)
   }
 
-  /** Refuses a token that cannot be at its place. @throws TemplateSyntaxError */
+  /** @throws TemplateSyntaxError */
   unexpected (token: Token, context: string): never {
     const { action } = this
     if (action !== undefined && this.#isOutside(token)) return this.fail('unclosed action', action)
     return this.fail(token.kind === 'error' ? token.value : `unexpected ${describeToken(token)} in ${context}`, token)
   }
 
-  /** Whether a token shows that the action before it was not closed: the end of the source, or the beginning of another action. */
   #isOutside ({ kind, value, offset }: Token): boolean {
     return kind === 'error' ? value === 'unclosed action' : kind === 'character' && this.session.source.text.startsWith('{{', offset)
   }
 
-  /** Refuses a block that is not closed at the end of the source. Unlike here, Go does not say which block it is. @throws TemplateSyntaxError */
+  /** Unlike here, Go does not say which block it is. @throws TemplateSyntaxError */
   unclosed (opening: Token): never {
     return this.fail(`unexpected EOF: {{${opening.value}}} has no {{end}}`, opening)
   }
 
-  /** Throws a syntax error at the place of a token. @param blamed the token @default the token that was read last @throws TemplateSyntaxError */
+  /** @throws TemplateSyntaxError */
   fail (problem: string, blamed: Token = this.tokens.latest): never {
     throw new TemplateSyntaxError(problem, this.session.source.position(blamed.offset))
   }
 }
 
-/** A stream of tokens, of which up to three can be put back. Several readers can take turns on one lexer. */
+/** Puts back up to three tokens. Several readers can take turns on one lexer. */
 class TokenReader {
   readonly #lexer: Lexer
-  /** The tokens that were put back. The last one is the next to be read. */
   readonly #waiting: Token[] = []
-  /** The token that the lexer gave last, whether or not it was put back. */
   latest: Token = { kind: 'eof', value: '', offset: 0 }
 
   constructor (lexer: Lexer) {
@@ -86,7 +76,6 @@ class TokenReader {
     return this.latest
   }
 
-  /** Puts tokens back. The first argument is the first to be read again. */
   putBack (...tokens: Token[]): void {
     this.#waiting.push(...tokens.reverse())
   }
@@ -116,10 +105,8 @@ const OPERAND_KINDS: ReadonlySet<TokenKind> = new Set<TokenKind>([
 ])
 const VALUES_WITHOUT_FIELDS: ReadonlySet<Operand['type']> = new Set<Operand['type']>(['bool', 'string', 'number', 'nil', 'dot'])
 
-/** The most levels of nested parentheses. */
 const MAX_PARENTHESES = 100
 
-/** Parses the inside of an action, `{{…}}`: pipelines, commands, operands. */
 class ExpressionParser {
   readonly #state: BodyState
   #parentheses = 0
@@ -128,7 +115,6 @@ class ExpressionParser {
     this.#state = state
   }
 
-  /** Reads a pipeline and the token that ends it. @param context the name of the pipeline in messages */
   pipeline (context: string, end: TokenKind): Pipe {
     const { offset } = this.#state.tokens.peekNonSpace()
     const variables: VariableNode[] = []
@@ -145,7 +131,6 @@ class ExpressionParser {
     return { type: 'pipe', offset, isAssignment, variables, commands: trimmed(commands) }
   }
 
-  /** Reads declarations such as `$a, $b :=`, if there are any. @returns whether `=` follows the variables, which then are assigned and not declared */
   #declarations (context: string, variables: VariableNode[]): boolean {
     for (;;) {
       if (this.#state.tokens.peekNonSpace().kind !== 'variable') return false
@@ -248,7 +233,6 @@ class ExpressionParser {
   }
 }
 
-/** The source text of an operand that cannot have fields, such as `true`. */
 function literalText (term: Operand): string {
   switch (term.type) {
     case 'bool': return String(term.value)
@@ -258,18 +242,17 @@ function literalText (term: Operand): string {
   }
 }
 
-/** A copy of a list without spare room. A list that grew has room for sixteen more items; without that room a compiled template takes a tenth less memory. */
+/** A list that grew has room for sixteen more: without it a compiled template takes a tenth less memory. */
 function trimmed<T> (list: readonly T[]): readonly T[] {
   return list.slice()
 }
 
-/** The most levels of nested blocks. */
 const MAX_BLOCKS = 100
 
-/** The most `{{else if}}` and `{{else with}}` in a row, counted over all nested blocks. */
+/** In a row, counted over all nested blocks. */
 const MAX_ELSE_CHAIN = 500
 
-/** Parses a template by the rules of Go's text/template/parse. @throws TemplateSyntaxError */
+/** Follows Go's text/template/parse. @throws TemplateSyntaxError */
 export function parse (text: string): Tree {
   const source = new Source(text)
   const session: Session = { source, lexer: new Lexer(text), bodies: new Map(), blocks: 0, elseChain: 0 }
@@ -277,12 +260,11 @@ export function parse (text: string): Tree {
   return { source, bodies: session.bodies }
 }
 
-/** The end of a list, `{{end}}` or `{{else}}`, which is no part of the tree. */
 type Closing = { readonly type: 'end' } | { readonly type: 'else' }
 
 const isString = ({ kind }: Token): boolean => kind === 'string' || kind === 'raw-string'
 
-/** Parses one body: the template itself, or one that `define` or `block` begins. Bodies do not share variables. */
+/** Bodies do not share variables. */
 class Parser {
   readonly #state: BodyState
   readonly #expressions: ExpressionParser
@@ -312,7 +294,6 @@ class Parser {
     this.#add(MAIN_BODY, { nodes })
   }
 
-  /** Parses `{{define "name"}} … {{end}}`; the word `define` has been read. The parser of the definition begins here and reads on from the same lexer. */
   #definition (opening: Token): void {
     const definition = new Parser(this.#state.session)
     const name = definition.#definitionName()
@@ -330,7 +311,7 @@ class Parser {
     return closing.type === 'end' ? list : this.#state.fail(`unexpected {{${closing.type}}} in ${context}`)
   }
 
-  /** Adds a body. A second body of one name is a mistake, unless one of the two is empty. */
+  /** As in Go, a second body of one name is a mistake unless one is empty. */
   #add (name: string | undefined, list: ListNode): void {
     const { bodies } = this.#state.session
     const present = bodies.get(name)
@@ -338,7 +319,6 @@ class Parser {
     else if (!isEmpty(list)) this.#state.fail(`template: multiple definition of template ${quoteText(name ?? '')}`)
   }
 
-  /** Parses a list of statements. @param opening the word that begins the block which `{{end}}` must close */
   #list (opening: Token): { list: ListNode, closing: Closing } {
     if (++this.#state.session.blocks > MAX_BLOCKS) this.#state.fail(`blocks nest deeper than ${MAX_BLOCKS}`)
     const nodes: Statement[] = []
@@ -443,7 +423,6 @@ class Parser {
   }
 }
 
-/** Whether a body has only white space, by Go's definition of it. Comments are not in the tree. */
 function isEmpty ({ nodes }: ListNode): boolean {
   return nodes.every(node => node.type === 'text' && /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$/.test(node.text))
 }

@@ -4,20 +4,16 @@ import { floatOf, GoByte, type GoComplex, type GoMap, type GoValue, integerOf, k
 import { type Charge, type Flags, floatText, type FloatVerb, formatFloat, formatInteger, intText, pad, padding, padWithSpaces, PLAIN } from './format-number.ts'
 import { canBackquote, quoteText } from './quote.ts'
 
-/** The verbs for floats, each with its name in strconv and its default precision. */
 const VERBS: Readonly<Record<string, readonly [verb: FloatVerb, precision: number]>> = {
   v: ['g', -1], b: ['b', -1], g: ['g', -1], G: ['G', -1], x: ['x', -1], X: ['X', -1], f: ['f', 6], e: ['e', 6], E: ['E', 6], F: ['f', 6]
 }
 
-/** The verbs that only floats have. */
 const FLOAT_ONLY_VERBS: ReadonlySet<string> = new Set(['e', 'E', 'f', 'F', 'g', 'G'])
 
-/** Whether a verb can format floats. */
 function isFloatVerb (verb: string): boolean {
   return Object.hasOwn(VERBS, verb)
 }
 
-/** Formats a float by a verb for floats. */
 function formatNumber (flags: Readonly<Flags>, value: number, verb: string, charge: Charge): string {
   const [kind, ownPrecision] = VERBS[verb] as [FloatVerb, number]
   const precision = flags.precision ?? ownPrecision
@@ -29,7 +25,7 @@ function formatNumber (flags: Readonly<Flags>, value: number, verb: string, char
   if (size === 'Inf' || size === 'NaN') return notFinite(flags, sign, size, charge)
   const digits = flags.sharp && kind !== 'b' ? withPoint(size, kind, precision) : size
   if (!flags.plus && sign === '+') return pad(flags, digits, charge)
-  // Padding with zeros goes between the sign and the digits.
+  // Zeros go between the sign and the digits.
   if (flags.zero && !flags.minus && flags.width !== undefined && flags.width > digits.length + 1) {
     return sign + padding(flags, flags.width - digits.length - 1, charge) + digits
   }
@@ -41,7 +37,7 @@ function notFinite (flags: Readonly<Flags>, sign: string, text: string, charge: 
   return padWithSpaces(flags, isBare ? text : sign + text, charge)
 }
 
-/** Applies the flag # to a float: the decimal point is always shown, and the zeros that %g would drop are kept. */
+/** The flag # always shows the point, and keeps the zeros that %g would drop. */
 function withPoint (text: string, kind: FloatVerb, precision: number): string {
   const at = text.search(kind === 'x' || kind === 'X' ? /p/i : /[epEP]/)
   let number = at < 0 ? text : text.slice(0, at)
@@ -55,26 +51,24 @@ function withPoint (text: string, kind: FloatVerb, precision: number): string {
   return number + '0'.repeat(Math.max(missing, 0)) + tail
 }
 
-/** The length of printed text that costs one visit (the unit in which the work of a render is counted), in characters. */
+/** In characters. */
 const CHARACTERS_PER_VISIT = 64
 
-/** The cost of a member of a map, in visits (units of a render's work). Names are sorted, looked up and printed, and so cost more than elements. */
+/** In visits: names are sorted, looked up and printed. */
 const VISITS_PER_MEMBER = 8
-/** The cost of an integer with more than 308 digits, in visits (units of a render's work). */
+/** In visits, for more than 308 digits. */
 const HUGE_INTEGER_VISITS = 50_000
 
-/** Go's package fmt: formats a value by `%v`, `%d` and all other verbs. */
 export class Printer {
   readonly #visit: (visits: number) => void
   readonly #charge: Charge
 
-  /** @param visit counts visits (units of work) against the limit of the render, before the work is done: one for each element, and for each 64 characters */
+  /** `visit` is called before the work: one for each element, and for each 64 characters. */
   constructor (visit: (visits: number) => void) {
     this.#visit = visit
     this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
   }
 
-  /** The text of a value by `%v` without flags. `{{value}}` prints it. */
   text (value: GoValue): string {
     switch (typeof value) {
       case 'string': return value
@@ -85,13 +79,13 @@ export class Printer {
     }
   }
 
-  /** The text of a bigint. Writing digits takes more than linear time, so an integer that no double can represent costs extra. */
+  /** Writing digits takes more than linear time, so an integer that no double can represent costs extra. */
   #large (value: bigint): string {
     if (!Number.isFinite(Number(value))) this.#visit(HUGE_INTEGER_VISITS)
     return value.toString()
   }
 
-  /** Formats one argument by a verb. Nil gives an empty text, except inside a list or a map. */
+  /** Nil gives an empty text, except inside a list or a map. */
   argument (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     if (value === null || value === NOTHING) return pad(flags, '', this.#charge)
     if (verb === 'T') return formatText(flags, typeName(value), 's', this.#charge) as string
@@ -105,8 +99,7 @@ export class Printer {
     switch (kind) {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
-        // The cost of the whole text is counted, even if nearly all of the text is cut: before a cut all characters are counted, and a format or a
-        // list can have the same text many times.
+        // The whole text is charged even if it is cut: a cut counts all characters, and the same text can occur many times.
         if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)
@@ -154,13 +147,12 @@ export class Printer {
     return kind === 'slice' || kind === 'map' ? '0x0' : this.#badVerb(value, verb, flags)
   }
 
-  /** The text for a verb that does not fit the value, `%!d(string=x)`. The value in it is printed with the same flags. */
+  /** `%!d(string=x)`; the value in it has the same flags. */
   #badVerb (value: GoValue, verb: string, flags: Readonly<Flags>): string {
     return `%!${verb}(${typeName(value)}=${this.#value(value, 'v', flags)})`
   }
 }
 
-/** Formats a string by a verb; `undefined` when the verb is not one for strings. */
 function formatText (flags: Readonly<Flags>, text: string, verb: string, charge: Charge): string | undefined {
   switch (verb) {
     case 'v': return flags.sharpV ? quoted(flags, text, charge) : pad(flags, truncate(flags, text), charge)
@@ -179,13 +171,11 @@ function quoted (flags: Readonly<Flags>, text: string, charge: Charge): string {
   return pad(flags, quoteText(wanted, flags.plus), charge)
 }
 
-/** Cuts a text to the precision, which counts runes (characters). */
 function truncate ({ precision }: Readonly<Flags>, text: string): string {
   if (precision === undefined || text.length <= precision || runeCount(text) <= precision) return text
   return Array.from(text.slice(0, 2 * precision)).slice(0, precision).join('')
 }
 
-/** Writes the bytes of a text as hexadecimal digits. The flag space separates them, and # marks each. */
 function hexadecimal (flags: Readonly<Flags>, text: string, verb: 'x' | 'X', charge: Charge): string {
   charge(5 * text.length)
   const all = toBytes(text)

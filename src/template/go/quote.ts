@@ -6,28 +6,23 @@ const SHORT_ESCAPES: Readonly<Record<string, string>> = {
 
 const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0')
 
-/** Whether Go prints a character as it is: a letter, mark, number, punctuation, symbol or the ASCII space. */
 export function isPrintable (character: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)
 }
 
-/** Matches characters that a literal cannot contain as they are; the second pattern is for literals with ASCII only. */
 const UNQUOTABLE = /["\\]|\p{Cc}|[^\p{ASCII}\p{L}\p{M}\p{N}\p{P}\p{S}]/gu
 const UNQUOTABLE_AS_ASCII = /["\\]|\p{Cc}|[^\p{ASCII}]/gu
 
-/** Quotes a text as a Go string literal in double quotes, as `%q` does. */
 export function quoteText (text: string, asciiOnly = false): string {
   const quoted = text.replace(asciiOnly ? UNQUOTABLE_AS_ASCII : UNQUOTABLE, character => escape(character, '"', asciiOnly))
   return `"${quoted}"`
 }
 
-/** Quotes a character as a Go literal in single quotes. */
 export function quoteRune (code: number, asciiOnly = false): string {
   const valid = code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)
   return `'${escape(valid ? String.fromCodePoint(code) : '\ufffd', "'", asciiOnly)}'`
 }
 
-/** Whether a text can be written between backquotes, unchanged and on one line. */
 export function canBackquote (text: string): boolean {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
@@ -51,13 +46,10 @@ const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
   a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', '\\': '\\'
 }
 
-/** The escapes with digits, by their letter: the number of digits, and whether they give a byte. */
 const CODE_ESCAPES: Readonly<Record<string, readonly [digits: number, isByte: boolean]>> = { x: [2, true], u: [4, false], U: [8, false] }
 
-/** One character of a literal: its value, and its length in the source. */
 interface Unquoted { readonly text: string, readonly length: number }
 
-/** The value of a Go string literal; `undefined` for an invalid one. @param literal the literal with its quotes */
 export function unquote (literal: string): string | undefined {
   const quote = literal[0]
   const body = literal.slice(1, -1)
@@ -70,11 +62,10 @@ export function unquote (literal: string): string | undefined {
     text += one.text
     at += one.length
   }
-  // Bytes that the literal writes one by one (`\xc3\xa9`) can together be a character.
+  // Bytes written one by one (`\xc3\xa9`) can together be a character.
   return fromBytes(toBytes(text))
 }
 
-/** The code point (or byte) of a Go character literal, or the name of the mistake in it. */
 export function unquoteRune (literal: string): number | 'invalid syntax' | 'malformed' {
   const one = literal[1] === "'" ? undefined : unquoteCharacter(literal, 1, "'")
   if (one === undefined) return 'invalid syntax'
@@ -108,10 +99,7 @@ function hexadecimal (digits: string, count: number, isByte: boolean): Unquoted 
   return isValid ? { text: String.fromCodePoint(value), length: 2 + count } : undefined
 }
 
-/**
- * A byte of a string as text: below 0x80 a character, otherwise a lone surrogate, which becomes a part of a character when the bytes beside it
- * complete one.
- */
+/** From 0x80 on a lone surrogate, until the bytes beside it complete a character. */
 function byte (value: number): string {
   return String.fromCharCode(value < 0x80 ? value : 0xdc00 + value)
 }

@@ -14,7 +14,6 @@ import { type Block, type Body, type Evaluate, type Expression, type Header, joi
 import { type Context, type Dot, failure, placeOf, undefinedVariable, type Variable } from './unit.ts'
 import { writeList } from './write-list.ts'
 
-/** Compiles a statement other than a text. */
 export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): Block {
   switch (node.type) {
     case 'action': return compileAction(context, node)
@@ -34,15 +33,12 @@ function jump (kind: number): Block {
   return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
 }
 
-/** A statement `{{pipeline}}` that declares no variables. */
 type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
 
-/** Whether a statement prints the value of a pipeline. */
 export function isPrinting (node: Statement): node is PrintNode {
   return node.type === 'action' && node.pipe.variables.length === 0
 }
 
-/** Compiles a `{{pipeline}}` that declares or assigns variables, and so prints nothing. */
 function compileAction (context: Context, node: ActionNode): Block {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   return { ...NO_STATEMENT, evaluate, assigns, size }
@@ -66,7 +62,6 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   }
 }
 
-/** Makes the function that gives the printed text of a value. */
 function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
   const at = placeOf(context, node)
   return (machine, value) => {
@@ -82,7 +77,6 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
   }
 }
 
-/** Compiles `{{if}}` or `{{with}}`. */
 function compileBranch (context: Context, node: BranchNode): Block {
   const { scope } = context
   const setsDot = node.type === 'with'
@@ -110,7 +104,7 @@ function compileBranch (context: Context, node: BranchNode): Block {
   }
 }
 
-/** Whether a pipeline only reads values. When such a pipeline is the condition of an `if`, nothing that is printed comes from it, so it is not traced. */
+/** Such a condition of an `if` is not traced: nothing that is printed comes from it. */
 function isReading ({ commands, variables }: Pipe): boolean {
   return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
 }
@@ -126,7 +120,6 @@ function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: re
   }
 }
 
-/** Compiles `{{template "name" argument}}`: the call of a template that the same source defines, otherwise of a partial (another prompt). */
 function compileTemplateCall (context: Context, node: TemplateNode): Block {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
@@ -159,7 +152,6 @@ function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   }
 }
 
-/** Makes the closure that runs another prompt as a partial and writes its output. That prompt can be in the other template language. */
 function writePartial (context: Context, node: TemplateNode): Write {
   const slot = context.unit.links.get(node) as number
   const blocks = context.scope.depth
@@ -168,7 +160,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
     const known = argumentOf(machine, value, at)
     const { run, root: outer } = machine
     const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= enterPartial(run, machine.links[slot] as LinkedPartial, outer))
-    // The partial gets a scope root of its own. There, variables that the caller has left out have the defaults that the partial declares.
+    // The partial's own scope root has the defaults that it declares for variables the caller left out.
     const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
     const { within } = run
     run.enter(blocks)
@@ -180,23 +172,20 @@ function writePartial (context: Context, node: TemplateNode): Write {
   }
 }
 
-/** The argument with which a template is called. A `LazyNode` is not read here, and an absent value is noted as missing. */
+/** A `LazyNode` is not read here, and an absent value is noted as missing. */
 function argumentOf ({ run }: Machine, value: GoValue, at: Position): GoValue {
   return value instanceof Absent ? run.miss(value, at) : value
 }
 
-/** The cost of sorting one name of a map, in visits (units of a render's work). */
+/** In visits. */
 const VISITS_PER_SORTED_NAME = 4
 
-/** A compiled `range`. */
 interface Loop {
   readonly header: Header
   readonly body: List
-  /** The slots of the variables that skipped rounds could have assigned. Rounds are skipped when it is not known yet whether they run. */
   readonly skipped: readonly number[]
 }
 
-/** Compiles `{{range}}`. */
 function compileRange (context: Context, node: BranchNode): Block {
   const { scope, unit } = context
   const list = compileCommands(context, node.pipe)
@@ -211,7 +200,7 @@ function compileRange (context: Context, node: BranchNode): Block {
   setPaths(variables, list.path, false)
   const otherwise = compileElse(context, node.otherwise)
   const inside = unionOf([body.assigns, otherwise?.assigns ?? []])
-  // A `break` in the else list ends this range; a `continue` there concerns the loop around it.
+  // In the else list `break` ends this range, `continue` concerns the loop around it.
   const jumps = (otherwise?.jumps ?? 0) & Jump.Continue
   const loop: Loop = { header, body, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
@@ -256,10 +245,7 @@ function headerOf (variables: readonly Variable[], isAssignment: boolean): Heade
   return { key: slots.length > 1 ? slots[0] as number : -1, element: slots.at(-1) ?? -1, assigns: unionOf([slots]), isAssignment }
 }
 
-/**
- * Sets the paths of the header's variables. In the body the last variable has an element; in the else list all of them have the value that was looped
- * over.
- */
+/** The last variable is an element in the body; in the else list all are the value that was looped over. */
 function setPaths (variables: readonly Variable[], path: string, isInBody: boolean): void {
   for (const [index, variable] of variables.entries()) {
     const isElement = index === variables.length - 1
@@ -268,16 +254,12 @@ function setPaths (variables: readonly Variable[], path: string, isInBody: boole
   }
 }
 
-/** Sets the header's variables to the value of the `range`, which they have before the first round. */
 function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, value: GoValue): void {
   if (key >= 0) variables[key] = value
   if (element >= 0) variables[element] = value
 }
 
-/**
- * Runs a loop over a value. The result is the text before the loop followed by the loop's own text; `undefined` when there is nothing to loop over;
- * `PENDING` when the value is not known.
- */
+/** `undefined` when there is nothing to loop over; `PENDING` when the value is unknown. */
 type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
 
 function iteration (context: Context, list: Expression, loop: Loop): Iterate {
@@ -321,7 +303,7 @@ function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): str
   return text
 }
 
-/** Loops over a branch (a group of shared variables). Its members stay lazy: each is fetched only when it is used. */
+/** Members stay lazy: each is fetched only when it is used. */
 function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
   const keys = branch.keys()
   if (keys === PENDING) return PENDING
@@ -337,14 +319,14 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: str
   return text
 }
 
-/** Loops over the integers from 0 up to `value`, without `value` itself. They have the type of `value`: int or uint8. */
+/** The integers have the type of `value`: int or uint8. */
 function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
-  // Numbers need not become bigint, because the limit of visits (units of a render's work) is reached long before 2^53.
+  // No bigint: the limit of visits is reached long before 2^53.
   for (let index = 0; index < count; index++) {
-    // The number costs a visit (a unit of the render's work), because it is made here, whereas elements of a list exist.
+    // Costs a visit because it is made here, whereas elements of a list exist.
     machine.run.charge(1)
     text = iterateOnce(machine, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
     if (endsLoop(machine, loop, text, index + 1 < count)) break
@@ -352,7 +334,6 @@ function overInteger (machine: Machine, loop: Loop, value: GoValue, before: stri
   return text
 }
 
-/** Runs one round of a loop. The rounds over an integer have no key. */
 function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
@@ -360,7 +341,6 @@ function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, el
   return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
 }
 
-/** Handles the jumps of a round. @returns whether the loop is over */
 function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean): boolean {
   if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
   const { jump } = machine
@@ -374,7 +354,6 @@ function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean)
 
 const nothing: Evaluate = () => null
 
-/** The compiled statement that writes nothing. */
 export const NO_STATEMENT: Block = {
   evaluate: nothing,
   path: undefined,
@@ -385,7 +364,6 @@ export const NO_STATEMENT: Block = {
   size: 0
 }
 
-/** Compiles the statements after the `{{else}}` of a block; `undefined` for a block without one. */
 function compileElse (context: Context, list: ListNode | undefined): List | undefined {
   return list === undefined ? undefined : context.scope.block(() => context.unit.compilers.list(context, list))
 }

@@ -4,15 +4,13 @@ import { type GoValue } from './go-value.ts'
 import { beginsAtRoot, type Evaluate, type PlainPath, readPlain } from './code.ts'
 import { type Machine, type TracedMachine, tracedOf } from './render-state.ts'
 
-// The functions in this file wrap the closures of a template's paths, so that they report to the trace what the paths read.
+// Wraps the closures of a template's paths, so that they report to the trace what they read.
 
-/** The provenance of the value of a path; `undefined` for null and for the special values (`PENDING`, `Absent`, …). */
 export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
   if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
 
-/** Makes an operand report what it reads, in a faster way if it is a plain path. */
 export function tracePath (evaluateOther: Evaluate, find: () => PlainPath | undefined): Evaluate {
   const path = find()
   if (path === undefined) return evaluateOther
@@ -40,7 +38,6 @@ export function traceVariable (slot: number): Evaluate {
   }
 }
 
-/** Makes an assignment note where the variable's value comes from. */
 export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)
@@ -54,7 +51,6 @@ export function traceAssignment (slot: number, evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes the closure that reads fields of an operand's value, as in `(f .x).name`, and reports which member was read. */
 export function traceFields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate {
   return (machine, dot) => {
     const { trace } = tracedOf(machine)
@@ -68,10 +64,6 @@ export function traceFields (base: Evaluate, names: readonly string[], read: Eva
   }
 }
 
-/**
- * Makes the closure that reads the first field of a path and reports that. The field is a variable when the path begins at the scope root, otherwise a
- * member of the dot.
- */
 export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)

@@ -5,14 +5,7 @@ import { beginsAtRoot, Kind, type List, type PlainPath, readPlain, type Step } f
 import { Jump, type Machine, maybe, REAL_JUMPS, skip, type TracedMachine } from './render-state.ts'
 import { resolveOrigin } from './trace-paths.ts'
 
-/**
- * Writes a list of statements, and returns `before` followed by their text. Each time, the cost of the list is counted, and the length of the text is
- * compared with its limit.
- *
- * Printed and tested paths of plain data, which are the most frequent statements, are handled here: calling a closure that V8 cannot predict takes
- * longer than the work of the closure.
- * @throws RenderError, or a ServiceError such as RENDER_BUDGET
- */
+/** Frequent statements are inline: V8 cannot predict closure calls. @throws RenderError, or a ServiceError such as RENDER_BUDGET */
 export function writeList (machine: Machine, list: List, dot: GoValue, before: string): string {
   machine.run.charge(list.cost)
   const { traced } = machine
@@ -43,10 +36,7 @@ function print (machine: Machine, step: Step, dot: GoValue, value: GoValue, befo
   return step.write(machine, dot, value, before)
 }
 
-/**
- * Skips the rest of a list, because code before it that was skipped (its condition is not known yet) might have jumped. The variables that the rest can
- * assign become pending, and the jumps in the rest count as possible ones.
- */
+/** Skipped code might have jumped: what the rest assigns becomes pending, and its jumps possible. */
 function skipRest (machine: Machine, steps: readonly Step[], from: number): void {
   for (let index = from; index < steps.length; index++) {
     const { assigns, jumps } = steps[index] as Step
@@ -55,7 +45,6 @@ function skipRest (machine: Machine, steps: readonly Step[], from: number): void
   }
 }
 
-/** Writes a statement, and reports to the trace what is written and where its value comes from. */
 function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, before: string): string {
   const { path, kind, beforeWriter } = step
   const { trace } = traced
@@ -74,12 +63,11 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
   const value = way === undefined || plain === undefined ? step.evaluate(machine, dot) : plain
   traced.from = way ?? trace.take(mark)
   const text = step.write(machine, dot, value, before)
-  // A branch (a group of shared variables) reports its names to the trace each time that it is tested or looped over. These reports are dropped here.
+  // Drops the names that a branch reports each time it is tested or looped over.
   trace.drop(mark)
   return text
 }
 
-/** Prints a value, and reports it in a faster way when the path leads to a text or an integer, as nearly all do. */
 function printTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, plain: GoValue | undefined, before: string): string {
   const { trace, partial } = traced
   const writer = step.writer as PathWriter

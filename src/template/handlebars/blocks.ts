@@ -7,7 +7,6 @@ import { findParam, simpleName } from './paths.ts'
 import { memberAt, oneOf, type StaticPath, UNKNOWN } from './static-path.ts'
 import { UNTRACED } from './tracing.ts'
 
-/** Compiles a block: a block helper such as `if`, a raw block, or a block over a value or a tool's result. */
 export function compileBlock (block: Block, environment: Environment): Render {
   const name = block.path.type === 'PathExpression' ? simpleName(block.path) : undefined
   const isRaw = block.openStrip.open === undefined
@@ -40,7 +39,7 @@ function compileWith (block: Block, environment: Environment): Render {
   }
 }
 
-/** Whether `with` skips its body for a value. Unlike for `if`, 0 is not empty. */
+/** Unlike for `if`, 0 is not empty. */
 function isEmpty (value: Value): boolean {
   if (typeof value !== 'object') return value === false || value === '' || Number.isNaN(value)
   if (value === null || value === NOTHING) return true
@@ -67,10 +66,7 @@ function compileEach (block: Block, environment: Environment): Render {
   }
 }
 
-/**
- * Compiles a block over a value, `{{#name}}`. True keeps the context, and a list is iterated. Any other value except false, null and absent becomes
- * the context. A tool's result becomes the context as in `with`.
- */
+/** True keeps the context, a list is iterated; anything else except false, null and absent becomes the context. */
 function compileValueBlock (block: Block, environment: Environment): Render {
   const head = compileHead(block, environment, 'tested')
   const body = compileInner(block.program, environment, contextOfValueBlock(head, environment))
@@ -90,10 +86,7 @@ function compileValueBlock (block: Block, environment: Environment): Render {
   }
 }
 
-/**
- * The paths of the context inside a block over a value. The result of a tool has no path. For any other value it is not known whether the context stays
- * as it is (over `true`), or becomes an element of the value (over a list) or the value itself.
- */
+/** Unknown before the run: `true` keeps the context, a list gives an element, else the value itself is it. */
 function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): StaticPath {
   const isCall = toolSlot !== undefined && where === UNKNOWN
   return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
@@ -110,7 +103,6 @@ function entering (body: Render, withParams: boolean): (scope: Scope, context: V
 
 type LoopValue = readonly Value[] | ValueObject | LazyNode
 
-/** Makes the function that runs a block's body once for each element or member; it gives `undefined` when there are none. */
 function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
   return (scope, value) => {
     if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])
@@ -159,7 +151,6 @@ function loopOverMembers (body: Render, inner: Scope, holder: ValueObject | Lazy
   return output
 }
 
-/** Compiles the block `if`, or the block `unless`, which is an `if` with its branches exchanged. */
 function compileConditional (block: Block, environment: Environment, wanted: boolean): Render {
   const name = wanted ? 'if' : 'unless'
   const { hash, ...unnamed } = block
@@ -198,13 +189,11 @@ function testWithZero (condition: Evaluate, includesZero: Evaluate): (scope: Sco
 
 const nothing: Render = () => ''
 
-/** Compiles the body of a block that keeps the context. */
 function compileSame (program: Program | undefined, environment: Environment): Render {
   if (program === undefined) return nothing
   return environment.collection.compilers.sequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
 }
 
-/** Compiles the body of a block that sets the context, such as `with` or `each`. @param value the context, which is the first block parameter, too */
 function compileInner (program: Program | undefined, environment: Environment, value: StaticPath): Render {
   if (program === undefined) return nothing
   const names = program.blockParams ?? []
@@ -219,10 +208,7 @@ function compileInner (program: Program | undefined, environment: Environment, v
   return environment.tracing.inner(render)
 }
 
-/**
- * Skips a block whose value is not known yet: neither its body nor its else runs in this pass. A render runs its templates again until all values are
- * known.
- */
+/** While the value is unknown, neither the body nor the else runs in this pass. */
 function skip (scope: Scope): string {
   scope.rendering.run.unfinished = true
   return ''

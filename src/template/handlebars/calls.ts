@@ -9,15 +9,11 @@ import { extendPath, memberAt, oneOf, solePath, type StaticPath, UNKNOWN } from 
 import { type Compiled, type Evaluate, isTrue, memberOf, missing, type Scope } from './scope.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 
-/**
- * Compiles a call of one form: a built-in function, such as `and` or `len`, that does not evaluate every argument or does not need an argument's whole
- * value.
- */
 type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
 
 const MANY = Number.MAX_SAFE_INTEGER
 
-/** Compiles `default fallback value`. The value is evaluated first; the fallback is used only when the value is absent, null, `NOTHING` or the empty text. */
+/** The value first; the fallback only for absent, null, `NOTHING` or the empty text. */
 const compileDefault: CompileForm = (call, environment, use) => {
   checkArity('default', call, 2, 2)
   const [fallback, value] = call.params as [Expression, Expression]
@@ -40,14 +36,13 @@ const compileNot: CompileForm = (call, environment) => {
   })
 }
 
-/** Compiles `and`, which stops at the first false operand, or `or`, which stops at the first true one. If none stops it, the last operand is the result. */
 const compileJunction = (name: string, decisive: boolean): CompileForm => (call, environment, use) => {
   checkArity(name, call, 1, MANY)
   const last = call.params.length - 1
   const operands = call.params.map((param, index) =>
     environment.collection.compilers.expression(param, environment, decisive && index < last ? 'tested' : useOfOneOfSeveral(use)))
   const evaluates = operands.map(({ evaluate }) => evaluate)
-  // An object counts as true, so the result of `and` can be an object only if that object is the last operand.
+  // Objects are true, so the result of `and` is an object only if it is the last operand.
   const holders = decisive ? operands : operands.slice(last)
   return valueAt(oneOfSeveral(use, ...holders.map(({ where }) => where)), scope => {
     for (let index = 0; index < last; index++) {
@@ -59,7 +54,7 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   })
 }
 
-/** Compiles `lookup holder key` or `index holder key…`. Each key is one segment of the value's path, even if it contains dots. */
+/** Each key is one segment, even if it contains dots. */
 const compileLookup = (name: string, most: number): CompileForm => (call, environment, use) => {
   checkArity(name, call, name === 'lookup' ? 2 : 1, most)
   const [holder, ...keys] = call.params as [Expression, ...Expression[]]
@@ -84,10 +79,7 @@ const compileLookup = (name: string, most: number): CompileForm => (call, enviro
   }
 }
 
-/**
- * Compiles `len value`: the length of a text in UTF-16 units, the number of elements of a list or of members of an object. Of a `LazyNode` only the names
- * are read, not the values.
- */
+/** Texts count UTF-16 units. Of a `LazyNode` only the names are read. */
 const compileLength: CompileForm = (call, environment) => {
   checkArity('len', call, 1, 1)
   const [argument] = call.params as [Expression]
@@ -115,20 +107,16 @@ const FORMS: ReadonlyMap<string, CompileForm> = new Map([
   ['len', compileLength]
 ])
 
-/** Whether a name is that of a form (a built-in function with a compiler of its own, such as `and`). */
 function isForm (name: string): boolean {
   return FORMS.has(name)
 }
 
-/** Compiles the call of a form (a built-in function with a compiler of its own, such as `and`). @throws TemplateSyntaxError */
+/** @throws TemplateSyntaxError */
 function compileForm (name: string, call: Call, environment: Environment, use: Use): Compiled {
   return (FORMS.get(name) as CompileForm)(call, environment, use)
 }
 
-/**
- * How a function that returns one of its operands uses each operand. When only a member of the result is read, it is not known in which operand the
- * member is looked up, so the operands themselves are noted as tested.
- */
+/** When only a member of the result is read, the operand it is in is unknown: all are noted as tested. */
 function useOfOneOfSeveral (use: Use): Use {
   return use === 'descended' ? 'tested' : use
 }
@@ -141,15 +129,11 @@ function valueAt (where: StaticPath, evaluate: Evaluate): Compiled {
   return { evaluate, where }
 }
 
-/** The segment that stands for a key in a path: the key itself if it is a literal, `*` for a computed key. */
 function literalKey (key: Expression): string {
   return key.type === 'StringLiteral' || key.type === 'NumberLiteral' ? String(key.value) : '*'
 }
 
-/**
- * The element of a value by a key. As in the package handlebars, a text, number or boolean that counts as false is itself the result. An element of
- * an absent value is absent, and reading it is not reported as a missing value.
- */
+/** As in the package handlebars, a falsy text, number or boolean is itself the result. */
 function elementOf (holder: Value, key: Value, label: string): Value {
   if (holder === PENDING || holder === NOTHING) return holder
   if (typeof holder !== 'object' || holder === null) return holder ? missing(holder, false, label) : holder
@@ -158,13 +142,9 @@ function elementOf (holder: Value, key: Value, label: string): Value {
   return member === undefined ? missing(holder, false, label) : member
 }
 
-/** A built-in function that gets the values of all its arguments. */
 type Builtin = Pick<TemplateFunction, 'name' | 'arity' | 'apply'>
 
-/**
- * The comparison functions of Go's template language, as this service offers them in Handlebars. Values of different types are unequal, which is an
- * error in Go. Null and `NOTHING` are equal, and integers of any size are compared exactly.
- */
+/** Different types are unequal, which is an error in Go; null equals `NOTHING`; integers of any size compare exactly. */
 const COMPARISONS: ReadonlyMap<string, Builtin> = new Map([
   compare('eq', Number.MAX_SAFE_INTEGER, ([value, ...others], context) => others.some(other => isEqual(value as Value, other, context))),
   compare('ne', 2, ([one, other], context) => !isEqual(one as Value, other as Value, context)),
@@ -181,7 +161,7 @@ function compare (name: string, most: number, apply: TemplateFunction['apply']):
 function isEqual (one: Value, other: Value, context: FunctionContext): boolean {
   const left = scalar(one, context)
   const right = scalar(other, context)
-  // Only an integer can equal an integer of the other JavaScript type: `1n == 1`, as Go's `eq` would say.
+  // Only integers can equal across types: `1n == 1`, as Go's `eq` would say.
   // eslint-disable-next-line eqeqeq
   return isNumber(left) && isNumber(right) ? left == right : left === right
 }
@@ -208,7 +188,7 @@ function scalar (value: Value, context: FunctionContext): string | number | bigi
 
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
-/** Compiles an expression that is an argument. In an argument a plain name is always a path, and never a call. */
+/** In an argument a plain name is always a path, never a call. */
 export function compileExpression (expression: Expression, environment: Environment, use: Use): Compiled {
   environment.collection.nodes++
   switch (expression.type) {
@@ -218,7 +198,6 @@ export function compileExpression (expression: Expression, environment: Environm
   }
 }
 
-/** Compiles a call, `{{name a b=c}}`, `(name a b=c)` or `{{#name a b=c}}`: of a built-in function, otherwise of a tool. */
 function compileCall (call: Call, environment: Environment, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
   return { ...compiled, evaluate: environment.tracing.making(compiled.evaluate) }
@@ -236,7 +215,6 @@ function compileByName (call: Call, environment: Environment, use: Use): Compile
   return compileTool(name, call, environment)
 }
 
-/** Whether a name without arguments is a call: that of a block helper, or of a function that needs no arguments. */
 function isCallWithoutArguments (name: string): boolean {
   return name === 'log' || name === 'lookup' || BLOCK_HELPERS.has(name) ||
     (FUNCTIONS.get(name) ?? COMPARISONS.get(name))?.arity.least === 0
@@ -283,7 +261,6 @@ function compileTool (name: string, call: Call, environment: Environment): Compi
   return { evaluate, where: UNKNOWN, toolSlot: slot }
 }
 
-/** Calls a tool with arguments whose values are known. @param slot the index of the tool in `Rendering.links` */
 function callTool (scope: Scope, slot: number, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
   const { run, links } = scope.rendering
   try {
@@ -295,7 +272,7 @@ function callTool (scope: Scope, slot: number, positional: readonly Value[], nam
   return run.call(links[slot] as LinkedTool, positional, named, at)
 }
 
-/** Compiles a literal. `undefined` becomes `NOTHING`, and an integer keeps the digits that a double cannot represent. */
+/** `undefined` becomes `NOTHING`; an integer keeps digits that a double cannot represent. */
 function compileLiteral (literal: Literal, environment: Environment): Compiled {
   const value = literalValue(literal, environment)
   return { evaluate: () => value, where: UNKNOWN }
@@ -309,7 +286,7 @@ function literalValue (literal: Literal, environment: Environment): Value {
   return /^-?\d+$/.test(digits) ? BigInt(digits) : literal.value
 }
 
-/** Checks the arguments of a call. @throws TemplateSyntaxError unless their number fits and none is named */
+/** @throws TemplateSyntaxError unless their number fits and none is named */
 export function checkArity (name: string, call: Call, least: number, most: number): void {
   const [named] = call.hash?.pairs ?? []
   if (named !== undefined) throw syntaxError(`"${name}" takes no named arguments`, named)
@@ -319,13 +296,12 @@ export function checkArity (name: string, call: Call, least: number, most: numbe
   throw syntaxError(`"${name}" takes ${wanted} argument${wanted === '1' ? '' : 's'}, not ${count}`, call)
 }
 
-/** The name that a literal means where a name is expected: `{{"first name"}}`, `{{12}}`. */
 export function literalName (literal: Exclude<Expression, { type: 'SubExpression' | 'PathExpression' }>): string {
   if (literal.type === 'NullLiteral') return 'null'
   return literal.type === 'UndefinedLiteral' ? 'undefined' : String(literal.original)
 }
 
-/** Compiles an argument whose value is used in full: an absent value is noted as missing, a `LazyNode` is read. */
+/** An absent value is noted as missing, a `LazyNode` is read. */
 function compileArgument (expression: Expression, environment: Environment): Pick<Compiled, 'evaluate' | 'where'> {
   const { evaluate, where } = environment.collection.compilers.expression(expression, environment, 'used')
   const at = positionOf(expression.loc.start)
@@ -336,10 +312,7 @@ function compileArgument (expression: Expression, environment: Environment): Pic
   return { evaluate: consume, where }
 }
 
-/**
- * Compiles the arguments of a call. The result is pending when one of them is, but only after all have been evaluated, so that all missing values are
- * found at once.
- */
+/** Pending only after all are evaluated, so that all missing values are found at once. */
 function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
   return evaluating(params.map(param => compileArgument(param, environment).evaluate))
 }
@@ -357,15 +330,9 @@ function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly
   }
 }
 
-/** Wraps the evaluation of a named argument, for example to trace it. */
 type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluate
 
-/**
- * Compiles named arguments into an object without a prototype; pending as in `compileArguments`. An argument that is `undefined` counts as not given.
- * @param hash the named arguments, which are evaluated in this order
- * @param order the order in which the members are assigned, which shows when the object is printed
- * @param wrap wraps the evaluation of each argument
- */
+/** `undefined` counts as not given. `order` is that of assignment, which shows when the object is printed. */
 export function compileHash (
   hash: Hash | undefined,
   environment: Environment,
@@ -385,7 +352,7 @@ export function compileHash (
   }
 }
 
-/** Compiles `{{name}}` or `{{name …}}`. A name without arguments is a tool if there is one, otherwise a path. */
+/** A name without arguments is a tool if there is one, otherwise a path. */
 export function compileHead (head: Call, environment: Environment, use: Use): Compiled {
   if (head.params.length > 0 || head.hash !== undefined) return compileCall(head, environment, use)
   if (head.path.type === 'SubExpression') return environment.collection.compilers.expression(head.path, environment, use)

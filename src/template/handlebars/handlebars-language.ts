@@ -43,7 +43,7 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   const tracing = explain ? TRACED : UNTRACED
   prescan(text)
   const program = parse(text)
-  // Hardly any template has inline partials, and searching the tree for them takes a hundredth of a compile.
+  // Hardly any template has inline partials, and the search takes a hundredth of a compile.
   const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
   const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
   const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, tracing }
@@ -65,7 +65,6 @@ function inlineNamesIn (statement: Statement): string[] {
   }
 }
 
-/** Finds the branches that a constant condition never takes, in source order. */
 function findUnreachable (program: Program | undefined): UnreachablePart[] {
   return (program?.body ?? []).flatMap(inStatement)
 }
@@ -88,7 +87,6 @@ function inBlock (block: Block): UnreachablePart[] {
   ]
 }
 
-/** The place at which a body begins, after white space and comments. */
 function beginning (program: Program | undefined, truth: boolean): UnreachablePart[] {
   const first = program?.body.find(
     statement => statement.type !== 'CommentStatement' && !(statement.type === 'ContentStatement' && statement.value.trim() === '')
@@ -96,7 +94,6 @@ function beginning (program: Program | undefined, truth: boolean): UnreachablePa
   return first === undefined ? [] : [{ reason: `the condition is always ${String(truth)}`, ...positionOf(first.loc.start) }]
 }
 
-/** Whether a block always runs its body (`true`) or never does (`false`); `undefined` when that depends on a value. */
 function truthOfBlock ({ path, params, hash }: Block): boolean | undefined {
   const [param] = params
   if (path.type !== 'PathExpression' || param === undefined || hash !== undefined) return undefined
@@ -132,10 +129,8 @@ function truthOfCall (path: Expression, truths: readonly (boolean | undefined)[]
   }
 }
 
-/** A part of a sequence: a text, or a closure that computes one. */
 type Part = string | Render
 
-/** Compiles a sequence of statements; see `Compilers.sequence`. */
 function compileSequence (
   program: Program,
   environment: Environment,
@@ -168,10 +163,6 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-/**
- * Compiles the parts of a sequence in a template that is explained. Texts are reported to the trace, too: by the printing closure beside them if there
- * is one, otherwise by a closure of their own.
- */
 function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
   const parts: Part[] = []
   let before: Literal | undefined
@@ -200,7 +191,6 @@ function literalOf (statement: Statement): Literal | undefined {
   return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
 }
 
-/** Compiles one statement: a text for content, a closure for computed output, `undefined` for a statement without output. */
 function compileStatement (statement: Statement, environment: Environment, beside: Beside): Part | undefined {
   switch (statement.type) {
     case 'ContentStatement': return statement.value === '' ? undefined : statement.value
@@ -221,7 +211,7 @@ function compileMustache (mustache: Mustache, environment: Environment, beside: 
   return environment.tracing.writing(print, head.traced, at, beside)
 }
 
-/** The name of an inline partial. @throws TemplateSyntaxError for any other decorator */
+/** @throws TemplateSyntaxError for any other decorator */
 function inlineName (decorator: DecoratorBlock): string {
   const isInline = decorator.path.type === 'PathExpression' && decorator.path.original === 'inline'
   if (!isInline) throw syntaxError('decorators other than {{#*inline "name"}} are not available', decorator)
@@ -258,7 +248,7 @@ function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (
   }
 }
 
-/** Compiles the printing of a value: never escaped, objects and lists as JSON, null and `NOTHING` as the empty text. */
+/** Never escaped; objects and lists as JSON, null and `NOTHING` as the empty text. */
 function compilePrint (evaluate: Evaluate, at: Position): Render {
   return scope => {
     const value = evaluate(scope)
@@ -281,7 +271,6 @@ function printOther (value: Value, run: Run, at: Position): string {
   }
 }
 
-/** Makes a closure that runs the parts in order and joins their output. @param nodes number of nodes in the sequence; each run is charged for all of them */
 function concatenate (parts: readonly Part[], nodes: number): Render {
   // Neighbouring texts are joined here, so the output is start + renders[0] + rest[0] + renders[1] + rest[1] …
   let start = ''
@@ -303,7 +292,7 @@ function concatenate (parts: readonly Part[], nodes: number): Render {
   }
 }
 
-/** Gives a text back unless it is longer than the limit of the output. @throws RENDER_BUDGET */
+/** @throws RENDER_BUDGET */
 function checked (text: string, run: Run): string {
   if (text.length > run.limits.output) run.checkOutput(text.length)
   return text

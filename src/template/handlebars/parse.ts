@@ -3,23 +3,20 @@ import { TemplateSyntaxError } from '../language.ts'
 import { classifyHandlebars } from '../prescan.ts'
 import { type Position, positionAt, scanTags } from '../tags.ts'
 
-/** An error of the parser of the package handlebars. It has a place only when the mistake is not at the token where the parser stopped. */
+/** Has a place only when the mistake is not at the token where the parser stopped. */
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
 
 /** The members of the handlebars package's parser that are used here. */
 interface Parser {
   parse (text: string): Program
-  /** The lexer, whose position is the place of a parse error. The error's message shows the column only by a drawing (`---^`). */
+  /** Its position is the error's place: the message shows the column only by a drawing (`---^`). */
   readonly parser: { readonly lexer: { readonly yylloc: { readonly first_line: number, readonly first_column: number } } }
 }
 
-// Only the parser is imported, for which the package has no types. The package's compiler, which generates code, would add 36 modules to every start.
+// Only the parser, which has no types: the package's compiler would add 36 modules to every start.
 const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as Parser
 
-/**
- * Parses a template, and applies its white space control. The caller must have run `prescan` on it, because the parser is slow and recursive.
- * @throws TemplateSyntaxError
- */
+/** The caller must have run `prescan`, because the parser is slow and recursive. @throws TemplateSyntaxError */
 export function parse (text: string): Program {
   try {
     return parseTemplate(text)
@@ -28,15 +25,11 @@ export function parse (text: string): Program {
   }
 }
 
-/** Converts a place of the syntax tree into a position, in which columns count from 1, too. */
 export function positionOf (place: Place): Position {
   return { line: place.line, column: place.column + 1 }
 }
 
-/**
- * Turns an error of the parser into a syntax error. Its message is `Parse error on line 3:\n…\n---^\nExpecting 'A', 'B', got 'C'`, `Lexical error on
- * line 1. …`, or `a doesn't match b - 1:3`.
- */
+/** `Parse error on line 3:\n…\n---^\nExpecting 'A', 'B', got 'C'`, `Lexical error on line 1. …`, or `a doesn't match b - 1:3`. */
 function toSyntaxError (error: ParserError, text: string): TemplateSyntaxError {
   const at = positionOf(placeOf(error))
   const [, opened, closed] = /^(.*) doesn't match (.*?)(?: - \d+:\d+)?$/.exec(error.message) ?? []
@@ -59,7 +52,6 @@ function isBefore (one: Position, other: Position): boolean {
   return one.line < other.line || (one.line === other.line && one.column <= other.column)
 }
 
-/** The tokens of the parser, in the words of error messages. */
 const TOKENS: ReadonlyMap<string, string> = new Map([
   ['INVALID', 'this character'],
   ['CONTENT', 'text'],
@@ -93,7 +85,7 @@ const TOKENS: ReadonlyMap<string, string> = new Map([
   ['CLOSE_BLOCK_PARAMS', '"|"']
 ])
 
-/** Finds the first tag that does not end, and gives the error for it. The parser stops somewhere after that tag, and cannot say where it begins. */
+/** The parser stops somewhere after the unclosed tag, and cannot say where it begins. */
 function findUnclosedTag (text: string): TemplateSyntaxError | undefined {
   for (const { start, inner } of scanTags(text, 'handlebars')) {
     if (inner.startsWith('!') || inner.startsWith('{{')) continue
@@ -109,7 +101,6 @@ function findUnclosedTag (text: string): TemplateSyntaxError | undefined {
   return undefined
 }
 
-/** Finds the innermost block that is open at the end of a template, and gives the error for it. */
 function findUnclosedBlock (text: string): TemplateSyntaxError | undefined {
   const open: Array<{ readonly start: number, readonly inner: string }> = []
   for (const tag of scanTags(text, 'handlebars')) {
@@ -123,22 +114,18 @@ function findUnclosedBlock (text: string): TemplateSyntaxError | undefined {
   return new TemplateSyntaxError(name === undefined ? 'the block is not closed' : `"${name}" has no {{/${name}}}`, positionAt(text, block.start))
 }
 
-/** Finds a comment or raw block that is not closed, and gives the error for it. */
 function findUnclosedText (text: string): TemplateSyntaxError | undefined {
   const last = Array.from(scanTags(text, 'handlebars')).findLast(({ inner }) => inner.startsWith('!') || inner.startsWith('{{'))
   return last && new TemplateSyntaxError(`the ${last.inner.startsWith('!') ? 'comment' : 'raw block'} is not closed`, positionAt(text, last.start))
 }
 
-/**
- * The syntax tree that the parser of the package handlebars gives. The package's own types allow any statement and expression. These types list them,
- * so that TypeScript checks whether the compiler handles all of them.
- */
+/** The package's own types allow any statement; these let TypeScript check that the compiler handles all. */
 export interface Program {
   readonly body: readonly Statement[]
   readonly blockParams?: readonly string[]
 }
 
-/** A place in the source. Lines count from 1, columns from 0. */
+/** Lines count from 1, columns from 0. */
 export interface Place { readonly line: number, readonly column: number }
 
 interface Node {
@@ -150,7 +137,6 @@ export type Statement = Content | Comment | Mustache | Block | Partial | Partial
 interface Content extends Node { readonly type: 'ContentStatement', readonly value: string }
 interface Comment extends Node { readonly type: 'CommentStatement' }
 
-/** The common members of `{{name a b=c}}`, `(name a b=c)` and `{{#name a b=c}}`. */
 export interface Call extends Node {
   readonly path: Expression
   readonly params: readonly Expression[]
@@ -161,12 +147,12 @@ export interface Mustache extends Call { readonly type: 'MustacheStatement' }
 interface SubExpression extends Call { readonly type: 'SubExpression' }
 interface Decorator extends Call { readonly type: 'Decorator' }
 
-/** A block: `{{#x}}`, `{{^x}}` or a raw block. An inverse block has no `program`. */
+/** An inverse block has no `program`. */
 export interface Block extends Call {
   readonly type: 'BlockStatement'
   readonly program?: Program
   readonly inverse?: Program
-  /** The white space control of the opening tag; for a raw block it has no members. */
+  /** Empty for a raw block. */
   readonly openStrip: { readonly open?: boolean }
 }
 
@@ -185,9 +171,7 @@ export type Expression = SubExpression | Path | Literal
 
 export interface Path extends Node {
   readonly type: 'PathExpression'
-  /** Whether the path begins with `@`. */
   readonly data: boolean
-  /** The number of `../` with which the path begins. */
   readonly depth: number
   readonly parts: readonly string[]
   readonly original: string

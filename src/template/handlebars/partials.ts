@@ -13,7 +13,7 @@ import { type Compiled, type Evaluate, type Inline, LoopData, type PartialBody, 
 
 const PARTIAL_BLOCK = '@partial-block'
 
-/** Compiles `{{> name context key=value}}`, which includes a partial. A call that is alone on its line indents the partial's text. */
+/** Alone on its line, a call indents the partial's text. */
 export function compilePartial (partial: Partial, environment: Environment): Render {
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
@@ -22,7 +22,7 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
   return environment.tracing.indentation(indented, indent)
 }
 
-/** Compiles `{{#> name}}body{{/name}}`. The partial gets the body as `@partial-block`; without such a partial, the body is used in its place. */
+/** The body is `@partial-block` in the partial, or stands in where there is none. */
 export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
   return compilePartialCall(partial, environment, argument => {
     // The context of the body is the partial's argument, unless the partial runs the body with another one.
@@ -32,7 +32,6 @@ export function compilePartialBlock (partial: PartialBlock, environment: Environ
   })
 }
 
-/** The name and the arguments that a call passes to a partial. */
 interface Handed {
   readonly name: string
   readonly base: Value
@@ -47,7 +46,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   const evaluate = environment.tracing.argument(context)
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
-  // Named arguments can replace members of the context, so the paths of the context are only possible ones.
+  // Named arguments can replace members, so the context's paths are only possible ones.
   environment.collection.inlines.call(name, partial.hash === undefined ? context.where : oneOf(context.where))
   const { depth } = environment
   const inlines = body === undefined ? environment.inlines : new Set([...environment.inlines, ...body.inlines.map(inline => inline.name)])
@@ -66,7 +65,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
   return isPlain ? callPlain(evaluate, slot, depth, call) : call
 }
 
-/** Calls a partial as in `{{> name}}` and `{{> name context}}`. Nearly all calls are such, and are a third faster without the work for other forms. */
+/** Nearly all calls are such, and are a third faster without the work for other forms. */
 function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Render): Render {
   return scope => {
     const { rendering } = scope
@@ -80,7 +79,6 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
   }
 }
 
-/** Adds a partial to the references of the template, and gives the reference's index; `undefined` for a partial that this template certainly defines. */
 function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
@@ -100,7 +98,7 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   const at = positionOf(param.loc.start)
   const consume: Evaluate = scope => {
     const context = evaluate(scope)
-    // A `LazyNode` is passed on unread, so that members which the partial does not use are never fetched.
+    // A `LazyNode` is passed on unread: members that the partial does not use are never fetched.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
   return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
@@ -110,14 +108,13 @@ function compileSameContext ({ context, tracing }: Environment): Compiled {
   return tracing.context({ evaluate: scope => scope.context, where: context })
 }
 
-/** Compiles the named arguments, and finds the paths of their values. */
 function compileNamed (
   hash: Hash | undefined,
   environment: Environment
 ): { readonly named: (scope: Scope) => Handed['named']; readonly found: RawCall['named'] } {
   if (hash === undefined) return { named: () => undefined, found: [] }
   const found: Array<RawCall['named'][number]> = []
-  // The package handlebars assigns the named arguments in this order, which shows when a context is printed.
+  // The package's order of assignment, which shows when a context is printed.
   const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
     found.push({ name, where })
     return environment.tracing.namedArgument(evaluate, name)
@@ -131,7 +128,6 @@ function dataWith (render: Render, scope: Scope): LoopData {
   return data
 }
 
-/** Finds a partial and calls it: the block that the caller gave, an inline partial, a prompt, or the call's own body; `undefined` if there is none. */
 function callPartial (scope: Scope, handed: Handed, slot: number | undefined, body: Sequence | undefined): string | undefined {
   const { rendering } = scope
   if (handed.name === PARTIAL_BLOCK) return callBody(scope, scope.data?.body ?? (body && handed.data?.body), handed)
@@ -143,7 +139,7 @@ function callPartial (scope: Scope, handed: Handed, slot: number | undefined, bo
   return body && callBody(scope, handed.data?.body, handed)
 }
 
-/** Runs a block in the scope in which it was written. Inside, `@partial-block` is that of the block's own template. */
+/** Inside, `@partial-block` is that of the block's own template. */
 function callBody (scope: Scope, body: PartialBody | undefined, handed: Handed): string | undefined {
   if (body === undefined) return undefined
   const data = new LoopData(handed.data)
@@ -158,7 +154,6 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   return writeFrom(inline.rendering, scope, inline.render, inner.keepLevel())
 }
 
-/** Runs a part of another template than the caller's. Meanwhile `run.within` names that other template. */
 function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
   run.within = partial
   const text = render(scope)
@@ -177,7 +172,7 @@ function renderLinked (
   const { run, root: outer } = caller
   const link = caller.links[slot] as LinkedPartial
   const { template, write, links, root, partials } = ((caller.partials ??= [])[slot] ??= enterPartial(run, link, outer))
-  // The partial gets a scope root of its own. There, variables that the caller has left out have the defaults that the partial declares.
+  // The partial's own scope root has the defaults that it declares for variables the caller left out.
   const dot = merge(base === outer ? root : base, named, run)
   run.within = link.id
   const text =
@@ -188,7 +183,6 @@ function renderLinked (
   return text
 }
 
-/** The inline partials that a partial called with a block can use: those that can be used where the call stands, and those that the block defines. */
 function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: ReadonlyMap<string, Inline> | undefined): ReadonlyMap<string, Inline> | undefined {
   if (body === undefined || body.inlines.length === 0) return inlines
   const more = new Map(inlines)
@@ -225,7 +219,6 @@ export class MergedContext extends LazyNode {
   readonly #base: LazyNode
   readonly #named: Readonly<Record<string, Value>>
 
-  /** @param named the named arguments, none of which is pending, lazy or absent */
   constructor (base: LazyNode, named: Readonly<Record<string, Value>>) {
     super()
     this.path = base.path
@@ -249,7 +242,6 @@ export class MergedContext extends LazyNode {
   }
 }
 
-/** A compiled Handlebars template. */
 export class HandlebarsTemplate implements Template {
   readonly syntax = 'handlebars'
   readonly references: readonly Reference[]
@@ -274,7 +266,6 @@ export class HandlebarsTemplate implements Template {
       before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
   }
 
-  /** Runs the template as a partial of another Handlebars template. @param data the `@` variables and the `@partial-block` of the calling template */
   renderWithin (rendering: Rendering, data: LoopData | undefined): string {
     return this.#render(new Scope(rendering, rendering.dot, undefined, data, undefined))
   }

@@ -5,17 +5,15 @@ import { type Compiled, type Evaluate, type FoundParam, isFromTool, type LoopDat
 import { type Environment, type ParamNames, type Use } from './environment.ts'
 import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
-/** Whether a path is written as one of the context: `this.x`, `./x`, `../x`, `.`. The rule is that of the package handlebars. */
+/** `this.x`, `./x`, `../x`, `.`, by the package's rule. */
 function isScoped (path: Path): boolean {
   return /^\.|this\b/.test(path.original)
 }
 
-/** The name of a path with one segment, which can also be a call; `undefined` for any other path. */
 export function simpleName (path: Path): string | undefined {
   return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
 }
 
-/** Finds the block parameter with a name. */
 export function findParam (name: string, params: ParamNames | undefined): FoundParam | undefined {
   let hops = 0
   for (let each = params; each !== undefined; each = each.outer, hops++) {
@@ -25,7 +23,6 @@ export function findParam (name: string, params: ParamNames | undefined): FoundP
   return undefined
 }
 
-/** Compiles a path, and notes that the template reads it. */
 export function compilePath (path: Path, environment: Environment, use: Use): Compiled {
   const param = paramOf(path, environment)
   const compiled = resolve(path, param, environment)
@@ -59,10 +56,7 @@ function outward (environment: Environment, depth: number): Environment | undefi
   return place
 }
 
-/**
- * The member of the context, or `undefined`. In a partial, `variables`, `args`, `caller` and the shared variables can always be read: when the partial's
- * context lacks such a name of the scope root (the object with all variables), the name is looked up there.
- */
+/** In a partial, names of the scope root that the context lacks are looked up at the root. */
 function contextMember (scope: Scope, name: string, isOfData: boolean): Value | undefined {
   const { context } = scope
   const member = memberOf(context, name, isOfData)
@@ -70,12 +64,9 @@ function contextMember (scope: Scope, name: string, isOfData: boolean): Value | 
   return yieldsToRoot(scope, name, member) ? scope.rendering.root.field(name) : member
 }
 
-/** The way from the value with which a path begins to the path's own value. */
 interface Way {
   readonly names: readonly string[]
-  /** Whether all names can only be members of data, never JavaScript's own properties. */
   readonly isOfData: boolean
-  /** The name of the path in the error when no value is found. */
   readonly label: string
 }
 
@@ -83,8 +74,7 @@ function wayOf (names: readonly string[], label: string): Way {
   return { names, isOfData: names.every(isDataName), label }
 }
 
-// Each of the common lengths has a closure of its own, because a loop over the segments would take most of the time of a short path. A path without a
-// value is walked once more in the slow way, which finds out why.
+// One closure per common length: a loop would take most of a short path's time. A missing value is walked again, to find out why.
 function fromContext (way: Way): Evaluate {
   const { names, isOfData, label } = way
   const [first, second, third] = names
@@ -120,7 +110,6 @@ function fromOuterContext (depth: number, way: Way): Evaluate {
   return scope => {
     let place: Scope | undefined = scope
     for (let hop = 0; hop < depth && place !== undefined; hop++) {
-      // Whether the body of a partial's block keeps the context is not known yet.
       if (place.context === PENDING) return PENDING
       place = place.up
     }
@@ -177,7 +166,6 @@ const DATA: ReadonlyMap<string, ReadData> = new Map([
   ['partial-block', data => data.body === undefined ? undefined : true]
 ])
 
-/** Follows names from a value on, beginning with the name at index `start`. */
 function walk (value: Value, { names, isOfData, label }: Way, start: number, fromTool: boolean): Value {
   let holder = value
   let holderFromTool = fromTool

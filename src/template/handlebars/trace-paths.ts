@@ -5,12 +5,11 @@ import { PENDING, type Value } from '../value.ts'
 import { type Path } from './parse.ts'
 import { type Compiled, type Evaluate, type FoundParam, type LoopData, memberOf, type Scope, type TracedPath, yieldsToRoot } from './scope.ts'
 
-/** The provenance of the context of a scope. */
 export function provenanceOf (scope: Scope | undefined): Provenance {
   return scope?.provenance ?? NOWHERE
 }
 
-/** Describes a path for an explanation; gives `undefined` for a path that begins with `@root`, because the scope root has no origin. */
+/** `undefined` for `@root`, which has no origin. */
 function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
   if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
   if (param === undefined) {
@@ -21,30 +20,22 @@ function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefine
       isPlain: depth === 0 && parts.every(isDataName)
     }
   }
-  // The second block parameter is a key. It has the provenance of its element, but is no member of it.
+  // The second block parameter is a key: it has its element's provenance, but is no member of it.
   const names = param.index > 0 ? [] : parts.slice(1)
   return { evaluate, names, startOf: scope => paramsOf(scope, param.hops)?.provenance ?? NOWHERE, isPlain: false }
 }
 
-/**
- * Gives a copy of the description of a path whose name can be that of a tool. If there is such a tool, `evaluate` of the copy gives `PENDING`, because
- * nothing is known about the tool's result before it is read.
- */
+/** `PENDING` where a tool has the name: its result is unknown before it is read. */
 export function unlessTool (traced: TracedPath, slot: number): TracedPath {
   const { evaluate } = traced
   return { ...traced, evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : PENDING, toolSlot: slot }
 }
 
-/** The scope root (the object with all variables), if a plain path begins there with the caller's variables; `undefined` for any other path. */
 export function rootOf ({ context, rendering: { root } }: Scope, { names: [first] }: TracedPath): TracedRoot | undefined {
   return context === root && (first === 'variables' || first === 'args') && root instanceof TracedRoot ? root : undefined
 }
 
-/**
- * The value of a plain path (see `TracedPath.isPlain`) in the data of the context or of the caller's variables. `undefined` when there is none, and when
- * the path is the name of a tool.
- * @param root the result of `rootOf`
- */
+/** `undefined` when there is none, and when the path is the name of a tool. */
 export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: TracedPath, root: TracedRoot | undefined): Value | undefined {
   if (toolSlot !== undefined && rendering.links[toolSlot] !== undefined) return undefined
   let value: Value | undefined = root === undefined ? context : root.variables()
@@ -55,10 +46,8 @@ export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: T
   return value
 }
 
-/** The beginning of a path: a value, the value's provenance, and the names that lead on from the value. */
 interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
 
-/** Makes an expression report that the context is read. */
 export function traceContext (compiled: Compiled): Compiled {
   const evaluate: Evaluate = scope => {
     traceOf(scope.rendering.run).read(provenanceOf(scope))
@@ -67,10 +56,7 @@ export function traceContext (compiled: Compiled): Compiled {
   return { ...compiled, evaluate, traced: { evaluate: compiled.evaluate, names: [], startOf: provenanceOf, isPlain: true } }
 }
 
-/**
- * Makes the closure of a path report what it reads. When the reports do not tell that, the path is followed once more from its beginning.
- * @param param the block parameter with which the path begins, if it does
- */
+/** Follows the path once more where the reports do not tell its origin. */
 export function tracePath (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled {
   const traced = traceOfPath(path, param, compiled.evaluate)
   const evaluate = reading(path, param, compiled.evaluate, traced)
@@ -136,10 +122,7 @@ function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
   }
 }
 
-/**
- * Finds the beginning of a path with `@`. For `@root` it is the scope root; for `@index` and the others it is the value itself, whose provenance is that
- * of the loop.
- */
+/** `@index` and the others have the provenance of the loop. */
 function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
   if (name === 'root') return ({ rendering }) => ({ value: rendering.root, provenance: NOWHERE, names })
   return (scope, _trace, value) => ({ value, provenance: made([ofLoop(outerData(scope, depth))]), names: [] })
@@ -151,7 +134,7 @@ function outerData ({ data }: Scope, depth: number): LoopData | undefined {
   return found
 }
 
-/** The provenance of the present element of a loop. The loop data of a partial with a block have none; then that of the loop around the partial counts. */
+/** A partial with a block has none in its loop data: then the loop around it counts. */
 function ofLoop (data: LoopData | undefined): Provenance {
   for (let each = data; each !== undefined; each = each.outer) {
     if (each.provenance !== undefined) return each.provenance

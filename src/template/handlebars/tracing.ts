@@ -9,13 +9,8 @@ import type { Path } from './parse.ts'
 import { provenanceOf, readPlain, rootOf, traceContext, tracePath } from './trace-paths.ts'
 import type { Compiled, Evaluate, FoundParam, Render, Scope, TracedPath } from './scope.ts'
 
-// The functions in this file wrap the closures of statements, so that these report to the trace (the record of how the output is made). Each scope has
-// the provenance of its context, of its block parameters and of its loop data.
+// Wraps the closures of statements, to report to the trace. Each scope has the provenance of context, parameters and loop data.
 
-/**
- * Makes a whole template, the body of an inline partial, or a block that is passed to a partial get the provenance of its context: that of the argument
- * with which it was called.
- */
 function traceEntry (render: Render): Render {
   return scope => {
     scope.provenance = traceOf(scope.rendering.run).takeArgument()
@@ -23,7 +18,6 @@ function traceEntry (render: Render): Render {
   }
 }
 
-/** Makes the closure that reports a piece of the template's text. The text itself is written by the sequence. */
 export function traceLiteral (literal: Literal): Render {
   const writer = literalWriter(literal)
   return ({ rendering }) => {
@@ -32,11 +26,7 @@ export function traceLiteral (literal: Literal): Render {
   }
 }
 
-/**
- * Makes the closure of a block or a partial report the text before it.
- * @param leavesReads whether the closure leaves reads in the trace, which are then forgotten: true for a block, which has only tested values; false for
- * a partial, which has taken what was read as the provenance of its arguments
- */
+/** `leavesReads`: a block leaves tested values in the trace, to be forgotten; a partial has taken them for its arguments. */
 export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
   const clean = leavesReads ? forgetting(render) : render
   if (before === undefined) return clean
@@ -58,7 +48,6 @@ function forgetting (render: Render): Render {
   }
 }
 
-/** Makes an expression report what it prints, as a span. */
 function traceWriting (print: Render, path: TracedPath | undefined, at: Position, beside: Beside): Render {
   const writer = writerAt(at, beside)
   const printOther: Render = scope => {
@@ -71,7 +60,7 @@ function traceWriting (print: Render, path: TracedPath | undefined, at: Position
   return path === undefined ? printOther : tracePathWriting(path, pathWriter(at, beside, path.names), printOther)
 }
 
-/** Makes an expression report what it prints: the faster way, for a path that gives a text or a number, as nearly all expressions do. */
+/** Faster, for paths that give a text or a number, as nearly all do. */
 function tracePathWriting (path: TracedPath, writer: PathWriter, printOther: Render): Render {
   return path.isPlain ? tracePlainWriting(path, writer, printOther) : traceEvaluatedWriting(path, writer, printOther)
 }
@@ -103,7 +92,6 @@ function traceEvaluatedWriting ({ evaluate, startOf }: TracedPath, { below }: Pa
   }
 }
 
-/** Makes a call report that its value was made from what its arguments have read. */
 function traceMaking (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -116,7 +104,6 @@ function traceMaking (evaluate: Evaluate): Evaluate {
 
 const FALLBACK = originated([{ kind: 'default' }])
 
-/** Makes the fallback of a `default` report that it is used. */
 function traceFallback (evaluate: Evaluate): Evaluate {
   return scope => {
     traceOf(scope.rendering.run).read(FALLBACK)
@@ -124,10 +111,6 @@ function traceFallback (evaluate: Evaluate): Evaluate {
   }
 }
 
-/**
- * Makes the header of a block (the expression after `#each`, `#with` or `#`) note its value and the value's provenance in the trace, where the block's
- * body finds them.
- */
 function traceHeader (evaluate: Evaluate): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -138,7 +121,6 @@ function traceHeader (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes a block's body note the provenance of its context, in each round if the block is a loop. */
 function traceInner (body: Render): Render {
   return inner => {
     const { data, params, outer, rendering } = inner
@@ -160,12 +142,11 @@ function ofElement (trace: Trace, { value, provenance }: Header, key: string | n
   return value instanceof LazyNode || found !== provenance ? found : made([provenance])
 }
 
-/** The provenance of a block's context. A block over `true` keeps the context around it. */
+/** A block over `true` keeps the context around it. */
 function ofContext ({ value, provenance }: Header, { context, outer }: Scope): Provenance {
   return value === context || outer === undefined ? provenance : provenanceOf(outer)
 }
 
-/** Makes the closure of a partial's argument report where the argument's value comes from. */
 function traceArgument ({ evaluate, traced: path }: Compiled): Evaluate {
   const evaluateOther = traceOther(evaluate)
   if (path?.isPlain !== true) return evaluateOther
@@ -189,7 +170,6 @@ function traceOther (evaluate: Evaluate): Evaluate {
   }
 }
 
-/** Makes the closure of a partial's named argument report where the argument's value comes from. */
 function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -200,7 +180,6 @@ function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate {
   }
 }
 
-/** Indents the spans (the explained pieces of output) of a partial in the same way as the partial's text. */
 function traceIndentation (render: Render, indent: string): Render {
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -211,7 +190,7 @@ function traceIndentation (render: Render, indent: string): Render {
   }
 }
 
-/** Indents every line of a text that comes in pieces, except an empty last one. The indentation is added to the piece in which the line begins. */
+/** Except an empty last line. Indentation goes to the piece in which the line begins. */
 export function indentTexts (pieces: readonly string[], indent: string): string[] {
   let isLineStart = true
   return pieces.map(piece => {
@@ -222,29 +201,17 @@ export function indentTexts (pieces: readonly string[], indent: string): string[
   })
 }
 
-/**
- * Wraps the closures that a compile makes, either so that they report to a trace what they read and write, or not at all. A template that is explained
- * (where does each piece of its output come from?) is compiled separately: one compile for both would take a fifth longer, and twice the memory.
- */
+/** Lets closures report to a trace. Explained templates are compiled apart: one compile for both costs a fifth more time, twice the memory. */
 export interface Tracing {
-  /** Whether reports are on, so that pieces of the template's text are reported, too. */
   readonly isOn: boolean
-  /** Wraps a whole template, the body of an inline partial, or a block that is passed to a partial, so that it can note where its context comes from. */
   entry (render: Render): Render
-  /** Wraps the body of a block, so that it can note where its context comes from: the value of the block's header or, in a loop, an element of that value. */
   inner (render: Render): Render
-  /** Wraps the header of a block (the expression after `#each`, `#with` or `#`), so that the header's value and provenance can be noted. */
   header (evaluate: Evaluate): Evaluate
-  /** Wraps the closure of an expression that prints, so that it can report what it prints. */
   writing (print: Render, path: Compiled['traced'], at: Position, beside: Beside): Render
-  /** Wraps a compiled path, so that it can report what it reads. @param param the block parameter with which the path begins, if there is one */
   path (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled
-  /** Wraps the context that a partial gets when its call has no argument, so that it can be reported where the context comes from. */
   context (compiled: Compiled): Compiled
-  /** Wraps the closure of a function call, so that it can report what the result was made from. */
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
-  /** Wraps the argument with which a partial is called, so that it can be reported where the argument comes from. */
   argument (compiled: Compiled): Evaluate
   namedArgument (evaluate: Evaluate, name: string): Evaluate
   indentation (render: Render, indent: string): Render
@@ -254,7 +221,6 @@ function same<T> (given: T): T {
   return given
 }
 
-/** Wraps nothing, for templates that are not explained. */
 export const UNTRACED: Tracing = {
   isOn: false,
   entry: same,
@@ -270,7 +236,6 @@ export const UNTRACED: Tracing = {
   indentation: same
 }
 
-/** Wraps the closures so that they report to the trace of the run. */
 export const TRACED: Tracing = {
   isOn: true,
   entry: traceEntry,

@@ -8,45 +8,33 @@ import type { GrpcDescription } from './grpc-definition.ts'
 
 // This import makes the .proto files that come with protobuf known to protobufjs. A description with options needs one of them, descriptor.proto.
 
-/** The most statements of a .proto text that describes a service. The schema of registrations limits the length of the text. */
 const MAX_STATEMENTS = 2000
 
-/**
- * The most fields of one message, and of all messages together that a call of the method needs. Each field that protobufjs adds to a
- * message takes time in proportion to the fields that the message has already.
- */
+/** Each field that protobufjs adds to a message takes time in proportion to the fields that the message has already. */
 const MAX_MESSAGE_FIELDS = 300
 const MAX_FIELDS = 2000
 
-/** The code that protobufjs generates for an enum field grows with each value of the enum: against the limits above, a value counts as this part of a field. */
+/** The generated code of an enum field grows with each value, so that a value counts as this part of a field. */
 const ENUM_VALUE_FIELDS = 0.2
 
-/** The longest JSON text that describes the messages of one gRPC method, in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_DESCRIPTION = 512 * 1024
 
-/** A request to find a gRPC method: a description of services, and the names of the service and the method. */
 export interface MethodQuestion {
   readonly source: GrpcDescription
-  /** The words by which error texts name the description, such as `"proto"` for that member of the registration. */
   readonly origin: string
   readonly service: string
   readonly method: string
 }
 
-/** A gRPC method as plain data, with only the messages that a call needs. */
 export interface MethodDescription {
   readonly path: string
-  /** The full names of the request message and the reply message. */
   readonly request: string
   readonly reply: string
   readonly nested: Readonly<Record<string, AnyNestedObject>>
 }
 
-/**
- * Finds a method in a description of gRPC services. Must run in a process that can be killed, since protobufjs can take very long for an
- * untrusted description.
- * @throws Error with the reason why there is no method that can be called
- */
+/** Must run in a process that can be killed: protobufjs can take very long for an untrusted description. @throws Error with the reason */
 function describeMethod ({ source, origin, service, method }: MethodQuestion): MethodDescription {
   const root = protobuf.Root.fromJSON(source.kind === 'proto' ? parseProto(source.text) : restoreMaps(parseDescriptorSet(source.bytes, origin)))
   root.resolveAll()
@@ -62,7 +50,7 @@ function describeMethod ({ source, origin, service, method }: MethodQuestion): M
   return { path: `/${service}/${method}`, request: request.fullName, reply: reply.fullName, nested }
 }
 
-/** Finds a service by its full name only; protobufjs also finds names that merely end in it. */
+/** protobufjs also finds names that merely end in `name`. */
 function findService (root: NamespaceBase, name: string): Service | undefined {
   const found = root.lookup(name)
   return found?.fullName === `.${name}` && 'methods' in found ? found as Service : undefined
@@ -78,7 +66,7 @@ function parseDescriptorSet (bytes: Uint8Array, origin: string): INamespace {
 interface DescriptorSet { readonly file: ReadonlyArray<{ readonly messageType: readonly MessageDescriptor[] }> }
 interface MessageDescriptor { readonly name: string, readonly field: readonly unknown[], readonly nestedType: readonly MessageDescriptor[] }
 
-/** Checks that no message has so many fields that protobufjs would be busy with it for seconds. @throws Error for too many fields */
+/** So many fields would keep protobufjs busy for seconds. @throws Error for too many fields */
 function checkFields (messages: readonly MessageDescriptor[], origin: string): void {
   for (const { name, field, nestedType } of messages) {
     if (field.length > MAX_MESSAGE_FIELDS) throw tooManyFields(origin, name, field.length)
@@ -90,7 +78,7 @@ function tooManyFields (origin: string, message: string, fields: number): Error 
   return new Error(`a message of ${origin} has at most ${MAX_MESSAGE_FIELDS} fields; ${message} has ${fields}`)
 }
 
-/** Parses the text of a .proto file. Nothing is read from the disk: the text can import only the files that come with protobuf itself. */
+/** Nothing is read from the disk: the text can import only the files that come with protobuf itself. */
 function parseProto (text: string): INamespace {
   const statements = text.split(';').length - 1
   if (statements > MAX_STATEMENTS) {
@@ -105,12 +93,10 @@ function parseProto (text: string): INamespace {
   return root.resolveAll().toJSON()
 }
 
-/** Gives the full names of a method's messages and of all that they need: the types of their fields, and the declarations of fields that extend them. */
 function neededBy (messages: readonly Type[], origin: string): Set<string> {
   const needed = new Set<Type | Enum>(messages)
   const names = new Set<string>()
   let total = 0
-  // Messages that are added here are visited later in the same loop.
   for (const each of needed) {
     names.add(each.fullName)
     if (!('fieldsArray' in each)) continue
@@ -131,7 +117,7 @@ function neededBy (messages: readonly Type[], origin: string): Set<string> {
   return names
 }
 
-/** Reduces a namespace to the needed names. A message that is not needed itself, but in which a needed one is declared, stays without its fields. */
+/** A message that is not needed itself, but in which a needed one is declared, stays without its fields. */
 function prune (nested: Readonly<Record<string, AnyNestedObject>>, path: string, needed: ReadonlySet<string>): Record<string, AnyNestedObject> {
   return Object.fromEntries(Object.entries(nested).flatMap(([name, member]): [string, AnyNestedObject][] => {
     const fullName = `${path}.${name}`
@@ -148,10 +134,7 @@ function withoutNotes (member: AnyNestedObject): Partial<IType> {
   )
 }
 
-/**
- * Restores the maps in a service description. A descriptor stores a map as a repeated nested message of `{ key, value }`, and protobufjs
- * leaves it so: https://protobuf.dev/programming-guides/proto3/#backwards
- */
+/** protobufjs leaves a map as the repeated message of its descriptor: https://protobuf.dev/programming-guides/proto3/#backwards */
 function restoreMaps<T extends INamespace> (described: T): T {
   const nested = Object.entries(described.nested ?? {}).map(([name, member]) => [name, restore(member)])
   return { ...described, nested: Object.fromEntries(nested) }
@@ -185,7 +168,6 @@ function isMapEntry ({ options, fields }: IType): boolean {
 
 // The entry of the child process in which descriptions of services are parsed (see grpc-method.ts).
 
-/** What the child process answers about a gRPC method: its description, or the reason why there is none. */
 export type MethodAnswer = { readonly described: MethodDescription } | { readonly problem: string }
 
 answerQuestions((question: MethodQuestion): MethodAnswer => {

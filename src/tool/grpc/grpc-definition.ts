@@ -3,14 +3,12 @@ import { type CommonDefinition, type ToolDefinition } from '../definition.ts'
 import { about, checkHost, own, policyOf, required } from '../tool-reader.ts'
 import { type Operator } from '../operator.ts'
 
-/** The definition of a tool that is a unary method of a gRPC service. */
 export interface GrpcDefinition extends ToolDefinition {
-  /** The server's `host:port`; `undefined` when the base URL of the tool's module gives it. */
+  /** `undefined` when the base URL of the tool's module gives it. */
   readonly target: GrpcTarget | undefined
-  /** The service's name with its package, such as `translate.Translator`. */
   readonly service: string
   readonly method: string
-  /** The registered description of the service; `undefined` when the server is asked by reflection. */
+  /** `undefined` when the server is asked by reflection. */
   readonly source: GrpcDescription | undefined
 }
 
@@ -20,7 +18,6 @@ export type GrpcDescription =
   | { readonly kind: 'proto', readonly text: string }
   | { readonly kind: 'descriptor-set', readonly bytes: Uint8Array }
 
-/** Reads the part of a registration that is about gRPC. @throws Error with the reason why this is no gRPC tool */
 export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, operator: Operator): GrpcDefinition {
   const { target, path } = about('url', () => splitTarget(required(endpoint, 'url', 'grpc')))
   const [, service, method] = /^\/?([\w.]+)\/(\w+)$/.exec(own(endpoint, 'method') as string ?? path) ?? []
@@ -38,17 +35,13 @@ function grpcDescription (endpoint: JsonObject): GrpcDescription | undefined {
   return encoded === undefined ? undefined : { kind: 'descriptor-set', bytes: Buffer.from(encoded, 'base64') }
 }
 
-/**
- * Splits a tool's URL into the server and the method's path. Forms: `host:port`, `grpc://host:port/package.Service/Method`, or only a
- * path, which is relative to the tool's module.
- */
+/** Forms: `host:port`, `grpc://host:port/package.Service/Method`, or only a path, relative to the tool's module. */
 function splitTarget (url: string): { target: GrpcTarget | undefined, path: string } {
   if (url.startsWith('/')) return { target: undefined, path: url }
   const [, scheme = 'grpc', authority = '', path = ''] = /^(?:(grpc|grpcs|http|https):\/\/)?([^/?#@]+)(\/[^?#]*)?$/.exec(url) ?? []
   return { target: parseGrpcTarget(scheme, authority), path }
 }
 
-/** Parses the address of a gRPC server. @throws Error with the reason why it is invalid */
 export function parseGrpcTarget (scheme: string, authority: string): GrpcTarget {
   const [, host, port] = /^(\[[0-9a-fA-F:.]+\]|[^:[\]\s{}%]+):(\d{1,5})$/.exec(authority) ?? []
   if (host === undefined || port === undefined || Number(port) === 0 || Number(port) > 65535) {

@@ -2,10 +2,10 @@ import { type Client, type ServiceError } from '@grpc/grpc-js'
 import { type Reader, type Writer } from 'protobufjs'
 import { ToolError, unreachable } from '../tool-error.ts'
 
-/** The longest time for all reflection requests about one service, in ms. */
+/** In ms, for all requests about one service. */
 const TIMEOUT = 5000
 
-/** The most .proto files in the description of one service (its own file and all imported ones), and their largest total size, in bytes. */
+/** The files of one service with all imported ones; the total size in bytes. */
 const MAX_FILES = 200
 const MAX_BYTES = 1024 * 1024
 
@@ -21,18 +21,13 @@ const RESOURCE_EXHAUSTED = 8
 const UNIMPLEMENTED = 12
 const UNAVAILABLE = 14
 
-/** The description of one .proto file, as far as it is parsed here; `bytes` is the whole of it, unparsed. */
 interface DescribedFile { readonly name: string, readonly dependencies: readonly string[], readonly bytes: Uint8Array }
 
-/**
- * Asks a gRPC server by reflection for the file that describes a service, and for all files that this one needs.
- * @returns an unparsed FileDescriptorSet
- * @throws ToolError
- */
+/** @returns an unparsed FileDescriptorSet of the service's file and all that it needs @throws ToolError */
 export async function reflect (client: Client, service: string): Promise<Uint8Array> {
   const deadline = Date.now() + TIMEOUT
   let failure: unknown
-  // Many servers only have the older version of reflection. The two differ only in the name of the package.
+  // Many servers only have the older version, which differs only in the name of the package.
   for (const version of ['v1', 'v1alpha']) {
     try {
       return await collect((field, text) => ask(client, version, deadline, field, text), service)
@@ -50,7 +45,6 @@ async function collect (askFor: Ask, service: string): Promise<Uint8Array> {
   const { Reader, Writer } = await loadWire()
   const set = Writer.create()
   const described = new Set<string>()
-  /** The names of the files that are described already or have to be asked for, in the order in which they came up. */
   const known = new Set<string>()
   let size = 0
 
@@ -67,7 +61,7 @@ async function collect (askFor: Ask, service: string): Promise<Uint8Array> {
   }
 
   keep(await askFor(FILE_CONTAINING_SYMBOL, service))
-  // Names that an answer adds are visited later in the same loop.
+  // Names that an answer adds are visited later in this loop.
   for (const name of known) if (!described.has(name)) keep(await askFor(FILE_BY_FILENAME, name))
   return set.finish()
 }
@@ -76,7 +70,7 @@ function tooManyFiles (service: string): ToolError {
   return new ToolError('UNKNOWN_METHOD', `the server describes ${service} in more than ${MAX_FILES} files`)
 }
 
-/** Sends one reflection request, and returns the reply. Each request is a gRPC call of its own, since some servers answer only a call's first request. */
+/** Each request is a call of its own, since some servers answer only a call's first request. */
 async function ask (client: Client, version: string, deadline: number, field: number, text: string): Promise<Uint8Array> {
   const { Writer } = await loadWire()
   const pass = (bytes: Buffer) => bytes
@@ -117,7 +111,6 @@ function readError (reader: typeof Reader, bytes: Uint8Array): string {
   return [...members(reader, bytes, new Set([2]))].map(([, content]) => textOf(content)).at(-1) ?? ''
 }
 
-/** Yields those members of an encoded message whose field numbers are wanted, and which are texts, bytes or messages. */
 function * members (reader: typeof Reader, message: Uint8Array, wanted: ReadonlySet<number>): Generator<[field: number, content: Uint8Array]> {
   const input = reader.create(message)
   try {

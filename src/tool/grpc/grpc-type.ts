@@ -18,37 +18,27 @@ import type { MethodAnswer, MethodDescription, MethodQuestion } from './descript
 import { type GrpcDefinition, type GrpcTarget, parseGrpc, parseGrpcTarget } from './grpc-definition.ts'
 import { reflect } from './grpc-reflection.ts'
 
-/**
- * The options by which protobufjs converts a message to JSON: names as in the .proto file, zero values present, enums by name, bytes as
- * base64. 64-bit integers are converted later.
- */
 const MAPPING: IConversionOptions = { defaults: true, enums: String, bytes: String, json: true }
 
-/** Encodes arguments as a protobuf message. @throws Error when the values do not fit the message */
 export function encodeMessage (type: Type, values: JsonObject): Buffer {
   return type.encode(type.fromObject(fromJson(values, type) as Record<string, unknown>)).finish() as Buffer
 }
 
-/** Decodes a protobuf message to JSON. @throws Error when the bytes are no such message */
 export function decodeMessage (type: Type, bytes: Buffer): Json {
   return toJson(type.toObject(type.decode(bytes), MAPPING), type)
 }
 
-/**
- * Converts JSON for protobufjs, which takes 64-bit integers only as texts. A text that is no value name of its enum is refused here, since
- * protobufjs would send 0 for it.
- */
+/** protobufjs takes 64-bit integers only as texts, and would send 0 for a text that is no value name of its enum. */
 function fromJson (value: Json, type: Type | undefined, field?: Field): unknown {
   if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
   if (typeof value === 'string') checkEnumText(value, field)
   if (!isObject(value)) return value
   const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
-  // protobufjs reads fields without asking whether they are the object's own, and would find a `constructor` in every object.
+  // protobufjs would find a `constructor` in every object, since it reads inherited members.
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)
 }
 
-/** The most value names of an enum that one error message lists. */
 const MAX_SHOWN_TEXTS = 20
 
 function checkEnumText (text: string, field: Field | undefined): void {
@@ -65,7 +55,6 @@ function int64 (value: bigint): string {
   return value.toString()
 }
 
-/** Converts a decoded message to JSON. 64-bit integers, which are `Long` objects, keep all their digits. */
 function toJson (value: unknown, type: Type | undefined): Json {
   if (typeof value !== 'object' || value === null) return value === undefined ? null : value as Json
   if (Array.isArray(value)) return value.map(item => toJson(item, type))
@@ -78,7 +67,6 @@ function toInteger (digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits)
 }
 
-/** Converts the members of a message, and the keys of those members that are maps. */
 function convertMembers<From, To> (
   message: Readonly<Record<string, From>>,
   type: Type | undefined,
@@ -105,7 +93,7 @@ function messageOf (field: Field | undefined): Type | undefined {
   return type !== undefined && 'fields' in type ? type : undefined
 }
 
-/** Converts a map's key for protobufjs, which takes each key of a `map<bool, …>` that is not empty for true. */
+/** protobufjs takes each non-empty key of a `map<bool, …>` for true. */
 function writeKey (keyType: string, key: string): string {
   if (keyType !== 'bool' || key === 'true') return key
   if (key === 'false') return ''
@@ -115,7 +103,7 @@ function writeKey (keyType: string, key: string): string {
 const SIGNED = new Set(['int64', 'sint64', 'sfixed64'])
 const UNSIGNED = new Set(['uint64', 'fixed64'])
 
-/** Converts a map's key from protobufjs, which gives a 64-bit key as 8 characters, one for each byte, and a missing key (0) as the text `0`. */
+/** protobufjs gives a 64-bit key as 8 characters, one for each byte, and a missing key (0) as the text `0`. */
 function readKey (keyType: string, key: string): string {
   if (key.length !== 8) return key
   const bytes = Buffer.from(key, 'latin1')
@@ -123,7 +111,7 @@ function readKey (keyType: string, key: string): string {
   return UNSIGNED.has(keyType) ? String(bytes.readBigUInt64LE()) : key
 }
 
-/** The type of tools that are unary methods of gRPC services. All tools of one server share its channel. */
+/** Tools that are unary methods of gRPC services. All tools of one server share its channel. */
 export const grpcType: ToolType<GrpcDefinition> = {
   name: 'grpc',
   parse: parseGrpc,
@@ -154,20 +142,16 @@ interface GrpcConnectorOptions {
   readonly failed: (error: Error) => void
 }
 
-/**
- * Makes the connector (the way to call a tool) for a unary gRPC method. All tools of one server share its channel. The form of the method's
- * messages is found out when the tool is registered.
- */
 function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
 
-  /** Finds the tool's server. If the tool's URL is relative, its module gives the server's address, which can change between calls. */
+  /** The address that a module gives can change between calls. */
   async function locate (signal: AbortSignal) {
     const target = definition.target ?? targetOf(await baseUrls.of(definition.module, signal))
     const key = `${target.tls ? 'grpcs' : 'grpc'}://${target.host}:${target.port}`
     const last = held
     if (last?.key === key) return last
-    // The new server is stored before the wait below, so that only one of several concurrent calls releases the old one.
+    // Stored before the wait below, so that only one of several concurrent calls releases the old server.
     const next = held = { key, target, server: servers.acquire(key, () => openServer(target)) }
     if (last !== undefined) await servers.release(last.key)
     return next
@@ -214,7 +198,7 @@ function targetOf (base: URL): GrpcTarget {
   try {
     return parseGrpcTarget(base.protocol.slice(0, -1), base.host)
   } catch (error) {
-    // The URL itself is not shown: perhaps a caller of the tool is not allowed to read it.
+    // The URL is not shown: perhaps a caller of the tool may not read it.
     throw new ToolError('BASE_URL_MISSING', `the base URL of its module ${(error as Error).message}`)
   }
 }
@@ -250,7 +234,7 @@ const DEADLINE_EXCEEDED = 4
 const RESOURCE_EXHAUSTED = 8
 const UNAVAILABLE = 14
 
-/** The texts by which the gRPC client says that it had no connection, so that the call was never sent. */
+/** By these texts grpc-js says that the call was never sent. */
 const NOT_CONNECTED = /^(?:No connection established|Name resolution failed)|ECONNREFUSED/
 
 function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonly string[]): ToolError {
@@ -265,29 +249,22 @@ function toToolError (error: ServiceError, signal: AbortSignal, secrets: readonl
   return new ToolError('STATUS', `answered with gRPC status ${error.code}`, { transient: error.code === RESOURCE_EXHAUSTED, quote: details })
 }
 
-/** A unary gRPC method with the types of its messages, ready to be called. */
 interface GrpcMethod {
   readonly path: string
   readonly requestType: Type
   readonly replyType: Type
 }
 
-/** Reads descriptions of gRPC services in a separate process, which is killed when that takes too long. */
 type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
 
-/** The longest time in which the separate process has to read one description of gRPC services, in ms. */
+/** In ms. */
 const READ_MILLISECONDS = 5000
 
-/** Makes the description reader, which all gRPC tools share. */
 function createDescriptionReader (): DescriptionReader {
   return createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
 }
 
-/**
- * Finds the message types of a gRPC method that is a tool. They come from the description in the tool's registration, else from the server's
- * reflection. protobufjs generates JavaScript from descriptions. That is safe: names enter the code only as escaped literals.
- * @throws ToolError with the reason why the method is not known, or not unary
- */
+/** The code that protobufjs generates is safe: names enter it only as escaped literals. @throws ToolError with the reason */
 async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {
   const described: Pick<MethodQuestion, 'source' | 'origin'> = source === undefined
     ? { source: { kind: 'descriptor-set', bytes: await reflect(await client(), service) }, origin: 'what the server describes' }
@@ -298,7 +275,7 @@ async function findMethod ({ source, service, method }: GrpcDefinition, client: 
   return await build(answer.described)
 }
 
-/** Builds the protobufjs types of a method, message by message with pauses, so that a large untrusted description does not block the process. */
+/** With pauses, so that a large untrusted description does not block the process. */
 async function build ({ path, request, reply, nested }: MethodDescription): Promise<GrpcMethod> {
   const { default: { Root } } = await import('protobufjs')
   const root = new Root()
@@ -310,7 +287,7 @@ async function build ({ path, request, reply, nested }: MethodDescription): Prom
   return { path, requestType: root.lookupType(request), replyType: root.lookupType(reply) }
 }
 
-/** Adds messages to a namespace like protobufjs' `addJSON`, but with pauses in which the process can serve other requests. */
+/** Like protobufjs' `addJSON`, but with pauses. */
 async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<string, AnyNestedObject>>, slices: Slices): AsyncGenerator<Type> {
   const { default: { Enum, Field, Namespace, Type } } = await import('protobufjs')
   for (const [name, { nested: inner = {}, ...own }] of Object.entries(nested) as [string, INamespace][]) {
@@ -331,40 +308,35 @@ async function * addMessages (parent: NamespaceBase, nested: Readonly<Record<str
   }
 }
 
-/** Makes protobufjs generate the code that reads and writes one message. Otherwise the tool's first call would generate all such code without a pause. */
+/** Otherwise the tool's first call would generate all code without a pause. */
 async function generate (type: Type, slices: Slices): Promise<void> {
   const uses = [() => type.setup(), () => type.fromObject({}), () => type.encode({}), () => decodeMessage(type, Buffer.alloc(0))]
   for (const use of uses) {
     try {
       use()
     } catch {
-      // An empty message is not valid when it has required fields; the code was generated all the same.
+      // An empty message lacks required fields; the code was generated all the same.
     }
     if (slices.isDue()) await slices.pause()
   }
 }
 
-/** Loads the package grpc-js, which takes 180 ms. It is loaded when the first gRPC tool is registered, so that only services with such tools wait for it. */
+/** Loading takes 180 ms, so that only services with such tools wait for it. */
 const loadGrpc = () => import('@grpc/grpc-js')
 
-/** The shortest time between two lookups of a server's name, in ms. */
+/** In ms. */
 const RESOLVE_INTERVAL = 5000
 
-/** A gRPC server with its channel (connection), which all its tools share. */
 interface GrpcServer {
-  /** The client that makes calls over the channel. @throws ToolError while there is no channel */
+  /** @throws ToolError while there is no channel */
   client (): Promise<Client>
-  /** Looks up in the background whether the server's name has other addresses by now. To be called when the server cannot be reached. */
   resolveAgain (): void
   close (): Promise<void>
 }
 
 interface Channel { readonly client: Client, readonly addresses: string }
 
-/**
- * Opens a channel to a gRPC server. The name is resolved here, not by grpc-js, so that each address is checked by the egress policy and
- * the channel goes to the very addresses that were checked. Proxies in the environment are ignored for the same reason.
- */
+/** grpc-js neither resolves names nor uses proxies, so that the channel goes to the very addresses that the egress policy checked. */
 function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, maxReply: number): GrpcServer {
   let looked = 0
   const channel: Preparation<Channel> = createPreparation({
@@ -380,7 +352,7 @@ function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, ma
         'grpc.enable_retries': 0,
         'grpc.max_receive_message_length': maxReply
       })
-      // The client is made to connect now, so that no render has to wait for that.
+      // It connects now, so that no render has to wait for that.
       client.getChannel().getConnectivityState(true)
       return { client, addresses }
     },
@@ -407,7 +379,7 @@ function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, ma
   }
 }
 
-/** The addresses of a server in the form that grpc-js takes: https://github.com/grpc/grpc/blob/master/doc/naming.md */
+/** https://github.com/grpc/grpc/blob/master/doc/naming.md */
 function describeAddresses (addresses: readonly LookupAddress[], port: number): string {
   const family = addresses[0]?.family
   const same = addresses.filter(address => address.family === family).map(({ address }) => `${bracketed(address)}:${port}`)
@@ -418,7 +390,7 @@ function bracketed (host: string): string {
   return isIP(host) === 6 ? `[${host}]` : host
 }
 
-/** Makes one unary gRPC call, with a message that is encoded already. @throws ServiceError of grpc-js, or the reason of a signal that was aborted before */
+/** @throws ServiceError of grpc-js, or the reason of a signal that was aborted before */
 function callUnary (
   client: Client,
   path: string,
@@ -428,7 +400,7 @@ function callUnary (
   signal: AbortSignal
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // If the caller gave up while the connection was being made, the call must not be sent.
+    // A caller who gave up while the connection was being made must not get the call sent.
     signal.throwIfAborted()
     const pass = (bytes: Buffer) => bytes
     const done = (error: ServiceError | null, bytes?: Buffer) => (error === null ? resolve(bytes as Buffer) : reject(error))

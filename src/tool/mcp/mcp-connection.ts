@@ -15,29 +15,26 @@ import { about, checkHost, own, policyOf } from '../tool-reader.ts'
 import { errorIn, McpHttpTransport } from './mcp-http-transport.ts'
 import { FloodError, McpInbox, type Offer, readOffer } from './mcp-messages.ts'
 
-/** The most tools of one server that are used, and the most pages of its list that are asked for. */
 const MAX_TOOLS = 500
 const MAX_PAGES = 64
 
-/** The time limit for learning a server's protocol version, in ms: old servers perhaps do not answer at all. */
+/** In ms: old servers perhaps do not answer at all. */
 const PROBE_TIMEOUT = 2000
 
-/** The shortest time between two listings of a server's tools, in ms, however often the server says that they have changed. */
+/** In ms, however often the server says that its tools have changed. */
 const LISTING_INTERVAL = 5000
 
-/** The time limit of a call that has no deadline, and of a listing, in ms. */
+/** In ms, for a listing, and for a call that has no deadline. */
 const CALL_TIMEOUT = 60_000
 
-/** The time for which a server that has sent too much is left alone at least, in ms. */
+/** In ms. */
 const FLOOD_PAUSE = 10_000
 
-/** The connection to one MCP server, with its session, which all tools of the server share. It is opened once, and again when the session is lost. */
+/** One MCP server's session, which all its tools share. It is opened once, and again when the session is lost. */
 export interface McpConnection {
-  /** What the server has listed last; `undefined` before the first listing. */
   offer (): Offer | undefined
-  /** Calls `listener` each time that the server has listed its tools. @returns the function that ends this */
   watch (listener: () => void): () => void
-  /** Calls a tool of the server. @returns the result as the server sent it @throws ToolError */
+  /** @returns the result as the server sent it @throws ToolError */
   call (name: string, values: JsonObject, attempt: Attempt): Promise<JsonObject>
   readonly attempted: Promise<void>
   state (): PreparationState
@@ -47,15 +44,12 @@ export interface McpConnection {
 export interface McpConnectionOptions extends McpTransportOptions {
   readonly server: McpServer
   readonly headers: Readonly<Record<string, string>>
-  /** The secrets in the headers, which are removed from the server's texts. */
   readonly secrets: readonly string[]
   readonly failed: (error: Error) => void
 }
 
-/** An open session. */
 interface Session { readonly client: Client, readonly transport: McpTransport }
 
-/** Connects to an MCP server: over streamable HTTP, or to a process that is started here. */
 export function createMcpConnection (options: McpConnectionOptions): McpConnection {
   const listeners = new Set<() => void>()
   let offer: Offer | undefined
@@ -82,7 +76,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   })
 
   async function call (name: string, values: JsonObject, attempt: Attempt): Promise<JsonObject> {
-    // The client writes messages with JSON.stringify, which does not take a bigint. A caller's long number must not count as a failure of the session.
+    // JSON.stringify takes no bigint; a caller's long number must not count as a failure of the session.
     if (holdsBigint(values)) throw new ToolError('ARGUMENTS_INVALID', 'an integer beyond 2^53 cannot be sent to an MCP server: send it as a text')
     const session = await preparation.get()
     try {
@@ -91,7 +85,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
       if (attempt.signal.aborted) throw attempt.signal.reason
       if (!await isSessionUnknown(error, session)) throw await failed(error, session)
     }
-    // The server has refused the call because it does not know the session, so it has not carried it out: a new session, and the call again.
+    // A server that does not know the session has not carried the call out, so it can be made again.
     preparation.renew(session, SESSION_UNKNOWN, 0)
     const next = await preparation.get()
     try {
@@ -102,17 +96,16 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     }
   }
 
-  /** Sends a call. The headers of a connection are the same for all calls, so the trace context of a call is put into the message. */
+  /** The headers of a connection are the same for all calls, so the trace context goes into the message. */
   async function send ({ client }: Session, name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<JsonObject> {
     const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
     const inputSchema = offer?.tools.find(tool => tool.name === name)?.inputSchema ?? { type: 'object' }
-    // With the tool's definition given, and without an output schema in it, the client leaves it to this service to judge the result.
+    // With a definition that has no output schema, the client leaves it to this service to judge the result.
     const toolDefinition = { name, inputSchema: inputSchema as { type: 'object' } }
     const options = { signal, timeout: timeLeft ?? CALL_TIMEOUT, toolDefinition }
     return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, options) as JsonObject
   }
 
-  /** Describes the failure of a call, and finds out whether the session is lost. One that the server answers is this call's alone. */
   async function failed (error: unknown, session: Session): Promise<ToolError> {
     if (await isSessionUnknown(error, session)) {
       preparation.renew(session, SESSION_UNKNOWN)
@@ -126,7 +119,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     return failure
   }
 
-  /** Some servers answer 400 when they do not know a session, as they do to a call that they do not like: a ping tells which of the two it was. */
+  /** Some servers answer 400 both to an unknown session and to a call that they do not like: a ping tells which. */
   function checkSession (session: Session): void {
     if (session.transport.sessionId === undefined) return
     session.client.ping({ timeout: PROBE_TIMEOUT }).catch(async error => {
@@ -149,7 +142,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
 
 const SESSION_UNKNOWN = 'answered with status 404: the session is lost'
 
-/** Whether a call failed because the server does not know the session any more. In the protocol of 2026 there are no sessions. */
+/** In the protocol of 2026 there are no sessions. */
 async function isSessionUnknown (error: unknown, { client }: Session): Promise<boolean> {
   return await statusOf(error) === 404 && client.getProtocolEra() !== 'modern'
 }
@@ -159,7 +152,7 @@ async function statusOf (error: unknown): Promise<number | undefined> {
   return error instanceof SdkHttpError ? error.status : undefined
 }
 
-/** The schema of everything: this service reads lists and results itself, since the client would refuse a whole list for one bad tool. */
+/** The client would refuse a whole list for one bad tool, so this service reads lists and results itself. */
 const ANY: StandardSchemaV1<unknown, never> = { '~standard': { version: 1, vendor: 'ai-prompt-shell', validate: value => ({ value: value as never }) } }
 
 async function connect ({ server, headers, ...options }: McpConnectionOptions, changed: (offer: Offer) => void, signal: AbortSignal) {
@@ -175,7 +168,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
     inputRequired: { autoFulfill: false },
     listChanged: { tools: { autoRefresh: false, onChanged: () => { listing.request() } } }
   })
-  // A failure to list the tools again is ignored: if the connection is lost, the next call of a tool notices it.
+  // A failure is ignored: if the connection is lost, the next call notices it.
   const listing = createThrottle(() => { listTools(client, options.secrets).then(changed, () => {}) }, LISTING_INTERVAL)
   const transport = createMcpTransport(server, headers, options)
   try {
@@ -190,7 +183,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
   }
 }
 
-/** Lists all pages of a server's tools. The server's texts are shown and logged, so the secrets that this service sends to it are removed. */
+/** The server's texts are shown and logged, so the secrets that it gets are removed. */
 async function listTools (client: Client, secrets: readonly string[], signal?: AbortSignal): Promise<Offer> {
   const listed: Json[] = []
   const options = { timeout: CALL_TIMEOUT, ...(signal === undefined ? {} : { signal }) }
@@ -205,7 +198,6 @@ async function listTools (client: Client, secrets: readonly string[], signal?: A
   return await readOffer(listed, MAX_TOOLS, secrets)
 }
 
-/** Describes the failure of a call. */
 async function describeFailure (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   const told = (code: number, message: string) => new ToolError('TOOL_ERROR', `answered with error ${code}`, { quote: quoteOf(message, secrets) })
@@ -219,17 +211,13 @@ async function describeFailure (error: Error, secrets: readonly string[]): Promi
   const code = error instanceof SdkError ? error.code : undefined
   if (code === SdkErrorCode.RequestTimeout) return new ToolError('TIMEOUT', 'did not answer before its deadline', { transient: true })
   const isNoResult = code === SdkErrorCode.InvalidResult || code === SdkErrorCode.UnsupportedResultType || code === SdkErrorCode.ClientHttpUnexpectedContent
-  // These are the errors of JSON.parse, and of the client's own schema of messages.
   if (isNoResult || error instanceof SyntaxError || error.name.endsWith('ZodError')) {
     return new ToolError('REPLY_INVALID', 'sent a reply that is no result of a tool')
   }
   return unreachable(error, secrets)
 }
 
-/**
- * Describes why a session could not be opened. At that time every HTTP status is about the address, and none about a session. If the client
- * could not learn the server's protocol version, the real error is the `cause` of the client's error.
- */
+/** Here every HTTP status is about the address. If the protocol version stayed unknown, the real error is the `cause`. */
 async function describeRefusal (error: Error, secrets: readonly string[]): Promise<ToolError> {
   const { SdkError, SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   if (error instanceof SdkHttpError) return statusError(error.status)
@@ -240,17 +228,14 @@ async function describeRefusal (error: Error, secrets: readonly string[]): Promi
 interface McpTransportOptions {
   readonly agent: HttpAgent
   readonly commands: ReadonlyMap<string, StdioCommand>
-  /** The largest size of a message, in bytes. */
+  /** In bytes. */
   readonly maxReply: number
 }
 
-/** The transport of one connection to an MCP server. */
 interface McpTransport extends Transport {
-  /** Why the connection has ended; `undefined` while it has not. */
   readonly ended: ToolError | undefined
 }
 
-/** Makes the transport for one connection to an MCP server. It opens nothing yet. */
 function createMcpTransport (
   server: McpServer,
   headers: Readonly<Record<string, string>>,
@@ -265,7 +250,7 @@ function createMcpTransport (
 /** The time that a process has to end by itself, and then after a SIGTERM, in ms. */
 const PATIENCE = 2000
 
-/** The environment variables that every program needs. The process gets none of the service's own. */
+/** The process gets none of the service's own variables. */
 const ENVIRONMENT = ['HOME', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER']
 
 /**
@@ -277,7 +262,7 @@ class McpStdioTransport implements Transport {
   onclose?: () => void
   onerror?: (error: Error) => void
   onmessage?: (message: JSONRPCMessage) => void
-  /** The MCP library takes a transport with `pid` and `stderr` for one of this kind: a server of an older protocol may leave its first question unanswered. */
+  /** By `pid` and `stderr` the MCP library knows this kind: an older server may leave its first question unanswered. */
   readonly stderr = null
   readonly #command: StdioCommand
   readonly #maxLine: number
@@ -285,7 +270,7 @@ class McpStdioTransport implements Transport {
   #process: ChildProcessByStdio<Writable, Readable, null> | undefined
   ended: ToolError | undefined
 
-  /** @param maxReply the greatest size of a message that nobody asked for, in bytes; an answer, which holds its text twice perhaps, may have twice that */
+  /** `maxReply` is in bytes; an answer, which perhaps holds its text twice, may have twice that. */
   constructor (command: StdioCommand, maxReply: number) {
     this.#command = command
     this.#maxLine = 2 * maxReply
@@ -362,7 +347,7 @@ class McpStdioTransport implements Transport {
     }
   }
 
-  /** A line that is no message, such as one that the program has printed by mistake, is counted and passed over. */
+  /** Programs print lines that are no message by mistake: these are counted and passed over. */
   #take (line: string): void {
     try {
       this.#inbox.take(line)
@@ -382,23 +367,19 @@ function endGroup ({ pid }: ChildProcessByStdio<Writable, Readable, null>, signa
   }
 }
 
-/** The definition of a tool of an MCP server, or of a whole server with all its tools. */
 export interface McpDefinition extends ToolDefinition {
   readonly server: McpServer
-  /** The tool's name on the server; `undefined` for the whole server, whose tools are named `{name}_{tool}`. */
+  /** `undefined` for the whole server, whose tools are named `{name}_{tool}`. */
   readonly tool: string | undefined
-  /** Whether the server wraps the tool's result in an object `{"result": …}`, as its output schema shows (FastMCP does so). */
+  /** The output schema shows whether results are wrapped in `{"result": …}`, as FastMCP does. */
   readonly wrapsResult?: boolean
-  /** Whether `returns` is the output schema that the server offers, and not a promise of the registration. */
   readonly isReturnsOffered?: boolean
 }
 
-/** The place of an MCP server: an address, or the name of a command that the operator allows. */
 type McpServer =
   | { readonly kind: 'http', readonly url: string }
   | { readonly kind: 'stdio', readonly command: string }
 
-/** Reads the part of a registration that is about MCP. @throws Error with the reason why this is no MCP tool */
 export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operator: Operator): McpDefinition {
   const server = mcpServer(endpoint, operator)
   if (server.kind === 'http') checkHost(new URL(server.url).host, common, operator)

@@ -8,31 +8,27 @@ import { ToolError, unreachable } from '../tool-error.ts'
 import type { HttpAgent } from '../connections.ts'
 import { FloodError, McpInbox } from './mcp-messages.ts'
 
-/** The shortest life of a stream that counts as a success, in ms. A stream that ends sooner counts as a failure. */
+/** In ms; a stream that ends sooner counts as a failure. */
 const STABLE = 5000
 
-/** The first delay, in ms, after one failure more than `FREE`. It doubles with each further failure, up to `MAX_DELAY`. */
+/** In ms, after one failure more than `FREE`; it doubles up to `MAX_DELAY`. */
 const FIRST_DELAY = 500
 const MAX_DELAY = 60_000
 
-/** The most failures in a row after which the next stream is opened without a delay. A few are usual: a server can end a stream early. */
+/** A few failures are usual: a server can end a stream early. */
 const FREE = 2
 
-/**
- * Limits how often a stream to an MCP server is opened again. The SDK waits only as long as the server says. `retry: 1` is 1 ms, so the SDK
- * would send a thousand requests a second to a server whose streams end at once.
- */
+/** The SDK waits only as long as the server says: with `retry: 1` it would send a thousand requests a second. */
 export class ReconnectPace {
   readonly #now: () => number
   #openedAt = -Infinity
   #failures = 0
 
-  /** Creates the pace of one server's streams. @param now the clock, in ms */
   constructor (now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** The delay after which the caller has to open the next stream, in ms. The life of that stream counts from the end of the delay. */
+  /** In ms. The life of the next stream counts from the end of the delay. */
   next (): number {
     const now = this.#now()
     this.#failures = now - this.#openedAt < STABLE ? this.#failures + 1 : 0
@@ -42,13 +38,10 @@ export class ReconnectPace {
   }
 }
 
-/** The most times that a stream which ended before its answer is continued. */
 const MAX_RESUMPTIONS = 2
 
-/** The member of a request's `_meta` that names the protocol's version, in the protocol of 2026. */
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 
-/** How far a stream of events has been read: the id of its last event, and the time after which the server wants it to be continued, in ms. */
 interface StreamPosition { lastEvent: string | undefined, retry: number }
 
 /**
@@ -70,12 +63,12 @@ export class McpHttpTransport implements Transport {
   readonly #maxReply: number
   readonly #inbox: McpInbox
   readonly #closing = new AbortController()
-  /** The requests that wait for an answer, by id, so that a call that is given up keeps no stream open. */
+  /** A call that is given up keeps no stream open. */
   readonly #waiting = new Map<string, AbortController>()
   readonly #pace = new ReconnectPace()
   #version: string | undefined
 
-  /** @param maxReply the greatest size of a reply, or of one event of a stream, in bytes */
+  /** `maxReply` is in bytes, for a reply or for one event of a stream. */
   constructor (url: URL, headers: Readonly<Record<string, string>>, agent: HttpAgent, maxReply: number) {
     this.#url = url
     this.#headers = headers
@@ -84,7 +77,6 @@ export class McpHttpTransport implements Transport {
     this.#inbox = new McpInbox(maxReply, message => this.onmessage?.(message))
   }
 
-  /** Why the connection has ended. */
   get ended (): ToolError | undefined {
     return this.#closing.signal.aborted ? this.#closing.signal.reason as ToolError : undefined
   }
@@ -99,7 +91,6 @@ export class McpHttpTransport implements Transport {
     this.#end(new ToolError('UNREACHABLE', 'the connection was closed', { transient: true }))
   }
 
-  /** Sends a message. A request is over when its answer has been delivered. */
   async send (message: JSONRPCMessage, { headers = {}, requestSignal }: TransportSendOptions = {}): Promise<void> {
     this.#closing.signal.throwIfAborted()
     try {
@@ -147,7 +138,6 @@ export class McpHttpTransport implements Transport {
     }
   }
 
-  /** Reads the answer to a request from a stream, which may be continued by further streams. */
   async #readAnswer (id: string | number, response: Response, signal: AbortSignal): Promise<void> {
     const position: StreamPosition = { lastEvent: undefined, retry: 1000 }
     let stream = response
@@ -168,7 +158,6 @@ export class McpHttpTransport implements Transport {
     }
   }
 
-  /** Reads the stream on which the server sends what is no answer, and opens it again when it ends, for as long as the server has one. */
   async #follow (): Promise<void> {
     const { signal } = this.#closing
     const position: StreamPosition = { lastEvent: undefined, retry: 1000 }
@@ -204,7 +193,7 @@ export class McpHttpTransport implements Transport {
     }
   }
 
-  /** An event that is broken is told and passed over: the answer may still come. */
+  /** A broken event is passed over: the answer may still come. */
   #takeEvent (data: string): void {
     try {
       this.#inbox.take(data)
@@ -215,7 +204,7 @@ export class McpHttpTransport implements Transport {
     }
   }
 
-  /** An error of JSON-RPC for this very request is its answer. Any other refusal is a failure of HTTP. */
+  /** An error of JSON-RPC for this very request is its answer; any other refusal is a failure of HTTP. */
   async #refused ({ id }: JSONRPCRequest, response: Response, text: string): Promise<void> {
     const body = errorIn(text)
     if (response.status !== 400 || body === undefined || String(body.id) !== String(id)) throw await httpError(response, text)
@@ -230,7 +219,6 @@ export class McpHttpTransport implements Transport {
     }, signal, 'method' in message && message.method === 'initialize')
   }
 
-  /** Opens a stream: the one that goes on after an event, or the one for what is no answer. */
   async #get (lastEvent: string | undefined, signal: AbortSignal): Promise<Response> {
     await delay(this.#pace.next(), undefined, { signal, ref: false })
     return await this.#fetch({
@@ -272,7 +260,6 @@ export class McpHttpTransport implements Transport {
   }
 }
 
-/** The headers that the protocol of 2026 repeats from the body. */
 function headersOf (message: JSONRPCMessage): Readonly<Record<string, string>> {
   if (!('method' in message)) return {}
   const { method, params } = message as { method: string, params?: { _meta?: Record<string, unknown>, name?: unknown } }
@@ -297,13 +284,12 @@ async function unexpectedContent (response: Response, type: string): Promise<nev
   throw new SdkError(SdkErrorCode.ClientHttpUnexpectedContent, `Unexpected content type: ${type}`)
 }
 
-/** The error that the MCP library knows from its own transport, by which it learns a server's version. */
+/** By this error of its own transport the MCP library learns a server's version. */
 async function httpError ({ status, statusText }: Response, text: string): Promise<Error> {
   const { SdkErrorCode, SdkHttpError } = await import('@modelcontextprotocol/client')
   return new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, `status ${status}`, { status, statusText, text })
 }
 
-/** The error of JSON-RPC in the body of a reply, if there is one. */
 export function errorIn (text: string): { readonly id: Json, readonly code: number, readonly message: string } | undefined {
   let body: Json
   try {

@@ -4,10 +4,9 @@ import { redactJson } from '../../base/redact.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { ToolError } from '../tool-error.ts'
 
-/** The most messages in a second that a server may send without being asked: pings, notifications, requests, answers to nothing. */
 const MAX_PER_SECOND = 100
 
-/** The further messages that a server may send for each request to it, such as the empty event that begins a stream. */
+/** Such as the empty event that begins a stream. */
 const PER_REQUEST = 2
 
 /**
@@ -18,19 +17,17 @@ const PER_REQUEST = 2
 export class McpInbox {
   readonly #maxMessage: number
   readonly #deliver: (message: JSONRPCMessage) => void
-  /** The ids of the requests that are not answered yet, as texts: some servers answer with `"1"` to `1`. */
+  /** As texts: some servers answer with `"1"` to `1`. */
   readonly #asked = new Set<string>()
-  /** The number of messages that the server may still send unasked. It grows with time, up to a second's worth. */
   #allowance = MAX_PER_SECOND
   #countedAt = performance.now()
 
-  /** @param maxMessage the greatest length of a message that is no answer, in UTF-16 units */
+  /** `maxMessage` is in UTF-16 units, for a message that is no answer. */
   constructor (maxMessage: number, deliver: (message: JSONRPCMessage) => void) {
     this.#maxMessage = maxMessage
     this.#deliver = deliver
   }
 
-  /** Records that a request is about to be sent, whose answer is expected. */
   ask (id: string | number): void {
     this.#asked.add(String(id))
     this.#allowance += PER_REQUEST
@@ -40,19 +37,18 @@ export class McpInbox {
     return this.#asked.has(String(id))
   }
 
-  /** Records that the answer to a request is no longer expected. */
   forget (id: string | number): void {
     this.#asked.delete(String(id))
   }
 
-  /** Reads and delivers one message, or a list of messages. @throws SyntaxError for a text that is not JSON @throws FloodError */
+  /** @throws SyntaxError for a text that is not JSON @throws FloodError */
   take (text: string): void {
     const value = JSON.parse(text) as Json
     if (!Array.isArray(value)) this.#takeOne(value, text.length)
     else for (const each of value) this.#takeOne(each as Json, text.length / value.length)
   }
 
-  /** Counts a message that nobody asked for. @throws FloodError when there are too many of them */
+  /** @throws FloodError */
   count (): void {
     const now = performance.now()
     const most = MAX_PER_SECOND + PER_REQUEST * this.#asked.size
@@ -73,17 +69,13 @@ export class McpInbox {
   }
 }
 
-/** The error of a server that sends too much. Its connection is closed. */
 export class FloodError extends ToolError {
   constructor (what: string) {
     super('UNREACHABLE', `${what}: its connection was closed`, { transient: true })
   }
 }
 
-/**
- * An answer in the form that the MCP library knows: it passes over any other, and the request would wait until its deadline. Members of the protocol
- * that are null are left out of the result; what a tool itself gives stays as it is.
- */
+/** The MCP library passes over an answer of another form, and the request would wait until its deadline. */
 function answerOf ({ id = null, error, result }: JsonObject): JsonObject {
   if (error !== undefined) return { jsonrpc: '2.0', id, error: isError(error) ? error : { code: -32603, message: stringifyJson(error) } }
   const cleaned = isJsonObject(result) ? withoutNulls(result) : {}
@@ -95,12 +87,10 @@ function isError (error: Json): boolean {
   return isJsonObject(error) && Number.isInteger(error['code']) && typeof error['message'] === 'string'
 }
 
-/** A copy of an object without its own members that are null. */
 function withoutNulls (object: JsonObject): MutableObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null)) as MutableObject
 }
 
-/** A tool as an MCP server describes it. */
 export interface OfferedTool {
   readonly name: string
   readonly description?: string
@@ -108,19 +98,14 @@ export interface OfferedTool {
   readonly outputSchema?: JsonObject | undefined
 }
 
-/** What an MCP server offers: the tools that can be used, and why others cannot. */
 export interface Offer {
   readonly tools: readonly OfferedTool[]
   readonly problems: readonly OfferProblem[]
 }
 
-/** A tool that cannot be used, by the name that the server gives to it, with the reason. */
 export interface OfferProblem { readonly tool: string, readonly reason: string }
 
-/**
- * Reads the list of tools that a server has sent. One that is wrong is left out and told, and does not keep the others from being used. The work
- * pauses often, since lists can be large. @param secrets removed from the server's texts
- */
+/** A wrong tool does not keep the others from being used. Pauses often, since lists can be large. */
 export async function readOffer (listed: readonly Json[], limit: number, secrets: readonly string[]): Promise<Offer> {
   const tools: OfferedTool[] = []
   const problems: OfferProblem[] = []

@@ -13,13 +13,12 @@ import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 import { createMcpConnection, type McpConnection, type McpDefinition, parseMcp } from './mcp-connection.ts'
 import type { OfferedTool, OfferProblem } from './mcp-messages.ts'
 
-/** The type of tools that MCP servers offer. All tools of one server share its connection. */
 export const mcpType: ToolType<McpDefinition> = {
   name: 'mcp',
   parse: parseMcp,
   connect (resources) {
     const { operator } = resources
-    // Replies are streams, which can be silent for a long time, so there is no time limit between two pieces.
+    // Replies are streams, which can be silent for long: no time limit between two pieces.
     const agent = createHttpAgent(operator.egress, operator.tls, { bodyTimeout: 0 })
     const servers = new SharedPool<McpConnection>()
     return {
@@ -29,7 +28,6 @@ export const mcpType: ToolType<McpDefinition> = {
   }
 }
 
-/** Opens the source that provides the tools of one MCP server. When the server changes its list of tools, the source changes its tools too. */
 function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnection>, agent: HttpAgent, resources: ToolResources): ToolSource {
   const { operator, maxReply, log, changed } = resources
   const failed = logUnprepared(definition, resources)
@@ -68,7 +66,7 @@ function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnec
     return isOther
   }
 
-  /** Updates the tools from the server's list. Tools whose description is unchanged stay, with their statistics and circuit breakers. */
+  /** Tools whose description is unchanged stay, with their statistics and circuit breakers. */
   const discovering = oneAtATime(async () => {
     const offer = connection.offer()
     if (offer === undefined) return
@@ -97,10 +95,7 @@ function openMcpSource (definition: McpDefinition, servers: SharedPool<McpConnec
   }
 }
 
-/**
- * The tools of a registration before the server has listed any. If the registration is for a single tool, templates can call it at once, as
- * with other protocols. The calls fail until the server is connected.
- */
+/** Templates can call a single tool at once, as with other protocols; the calls fail until the server is connected. */
 function beforeDiscovery (definition: McpDefinition): McpDefinition[] {
   return definition.tool === undefined ? [] : [definition]
 }
@@ -109,13 +104,7 @@ function describeProblem ({ tool, reason }: OfferProblem): string {
   return `its tool ${tool} cannot be used: ${reason}`
 }
 
-/**
- * Reads the result of an MCP tool: its structured content if there is any, else its text. The text is parsed as JSON if `returns` declares
- * a type other than `string`. A result with other content than text is returned as the list of its blocks, in which notes stand for pictures, sound
- * and binary files. A tool that has answered has done its work, so a result that breaks a promise of the server is a result all the same.
- * @param warn called with what is wrong with a result that is taken nevertheless
- * @throws ToolError for a result that the server marks as an error, that breaks a promise of the registration, or that nests too deep or is too large
- */
+/** A tool that answered has done its work: a broken promise of the server is a result all the same, one of the registration a ToolError. */
 export function readMcpReply (
   { structuredContent, content = [], isError }: JsonObject,
   definition: Pick<McpDefinition, 'returns' | 'wrapsResult' | 'isReturnsOffered'>,
@@ -166,7 +155,7 @@ function textOf (blocks: readonly JsonObject[]): string {
   return blocks.flatMap(({ type, text }) => type === 'text' && typeof text === 'string' ? [text] : []).join('\n')
 }
 
-/** A block with a note in the place of data in base64, of which neither a template nor a model can make anything. */
+/** Neither a template nor a model can make anything of data in base64. */
 function withNotes (block: JsonObject): JsonObject {
   const { type, data, resource } = block
   if (typeof data === 'string' && type !== 'text') return { type: type ?? null, ...noteOf(block, data) }
@@ -179,13 +168,7 @@ function noteOf ({ mimeType = 'unknown' }: JsonObject, base64: string): JsonObje
   return { mimeType, bytes, note: `${String(mimeType)}, ${bytes} bytes: left out` }
 }
 
-/**
- * Makes the definitions of the tools that a registration stands for, from the list that its server offers: one tool by its name or, for a
- * registration of the whole server, all tools as `{function name}_{tool}`. Tools whose names become one get names of their own. What the
- * registration says itself overrides the server. The work pauses often, so that the process can do other work.
- * @param rejected called with each tool that cannot be used
- * @param known definitions made from an earlier list, by revision; they are reused, since compiling the schemas of a hundred tools takes long
- */
+/** `known` is reused, since compiling the schemas of a hundred tools takes long; what the registration says overrides the server. */
 export async function discoverTools (
   registered: McpDefinition,
   offered: readonly OfferedTool[],
@@ -213,10 +196,7 @@ export async function discoverTools (
   return definitions
 }
 
-/**
- * Makes the definition of one tool, from the registration of a whole server. Parameters and results in the server's registration are dropped,
- * since they are not about a single tool.
- */
+/** Registered parameters and results are dropped, since they are not about a single tool. */
 function nameAmongAll (registered: McpDefinition, tool: string, name: string): McpDefinition {
   return {
     ...registered,
@@ -229,11 +209,7 @@ function nameAmongAll (registered: McpDefinition, tool: string, name: string): M
   }
 }
 
-/**
- * Completes a tool's definition with the description and schemas that the server offers.
- * @param compile compiles schemas at once or, for a whole server, at the first call: of hundreds of tools hardly any is ever called
- * @throws SchemaError
- */
+/** A whole server's schemas are compiled at the first call: of hundreds of tools hardly any is called. @throws SchemaError */
 function complete (definition: McpDefinition, tool: OfferedTool, revision: string, compile: typeof compileSchema): McpDefinition {
   const schema = (declared: Json | undefined): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared, compile)
   const { schema: output, wrapsResult } = unwrapOutput(tool.outputSchema)
@@ -248,10 +224,7 @@ function complete (definition: McpDefinition, tool: OfferedTool, revision: strin
   }
 }
 
-/**
- * Finds the schema of a tool's real result. Structured content in MCP is always an object, so servers wrap other results: FastMCP gives
- * `{"result": X}` for a function that returns X (https://gofastmcp.com/servers/tools#output-schemas).
- */
+/** Structured content is always an object, so FastMCP wraps other results: https://gofastmcp.com/servers/tools#output-schemas */
 function unwrapOutput (schema: JsonObject | undefined): { readonly schema: Json | undefined, readonly wrapsResult: boolean } {
   const properties = isJsonObject(schema?.['properties']) ? schema['properties'] : {}
   const { result } = properties

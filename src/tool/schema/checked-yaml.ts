@@ -3,10 +3,9 @@ import { describeViolations, type Violation } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
 import { compilePublishedSchema } from './schema.ts'
 
-/** The validated content of a YAML file of the operator, with the lines of its parts for messages. */
 export interface CheckedYaml {
   readonly value: Json
-  /** The line of the value at a path. If there is no such value, the line of the innermost value around it. @param path member names and indices */
+  /** Of the innermost value around the path, if there is none at it. */
   lineOf (path: ReadonlyArray<string | number>): number
 }
 

@@ -1,14 +1,13 @@
 import { RE2JS } from 're2js'
 
-/** The error that a text is no ECMA-262 pattern (regular expression of JavaScript), or cannot be run in linear time. */
 class PatternError extends Error {
   override readonly name = 'PatternError'
 }
 
-/** The largest count in a repetition that RE2, the linear-time engine, allows. */
+/** The limit of RE2. */
 const MAX_REPEATS = 1000
 
-/** The short names of the Unicode categories, which RE2 needs, by the long names that ECMA-262 allows too. */
+/** RE2 needs the short names; ECMA-262 allows the long ones too. */
 const CATEGORIES = new Map(Object.entries({
   C: ['Other'],
   Cc: ['Control', 'cntrl'],
@@ -57,7 +56,7 @@ const LAST_POINT = 0x10ffff
 
 const LINE_ENDS: readonly Range[] = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]]
 
-/** The characters that `\d`, `\s` and `\w` stand for, without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
+/** Without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
 const CLASSES: Readonly<Record<string, readonly Range[]>> = {
   d: [[0x30, 0x39]],
   s: [
@@ -92,15 +91,9 @@ const ESCAPE = new RegExp([
   '(?<boundary>[bB])', '(?<back>[1-9]|k<)', '(?<itself>[^\\da-zA-Z])'
 ].map(form => `\\\\(?:${form})`).join('|'), 'suy')
 
-/** A part of a pattern that matches one character: a code point, or the inside of a character class in RE2's syntax. */
 type Item = number | string
 
-/**
- * Translates an ECMA-262 pattern (as in JavaScript, with the flag `u`) to the syntax of RE2. The two languages look alike but differ, so
- * each character and class is spelled out. Groups do not capture, since nobody needs what they matched. The older grammar without `u` is
- * accepted too: needless backslashes before punctuation, and brackets that close nothing, stand for themselves.
- * @throws PatternError
- */
+/** ECMA-262 and RE2 look alike but differ, so each character and class is spelled out. Accepts the grammar without `u` too. @throws PatternError */
 export function toLinearPattern (pattern: string): string {
   let place = 0
   let written = ''
@@ -137,7 +130,7 @@ export function toLinearPattern (pattern: string): string {
     while (pattern[place] !== ']') {
       if (place >= pattern.length) throw new PatternError('it has a [ without its ]')
       const first = takeItem()
-      // A hyphen at the end of a character class `[…]`, or next to an escape for several characters such as `\d`, stands for itself.
+      // A hyphen at the end of a class, or next to an escape for several characters, stands for itself.
       if (typeof first === 'number' && pattern[place] === '-' && pattern[place + 1] !== ']') {
         place++
         const last = takeItem()
@@ -194,7 +187,7 @@ export function toLinearPattern (pattern: string): string {
   return written
 }
 
-/** What an escape such as `\n` or `\d` matches. `\b` is a backspace: callers pass it only from the inside of a character class `[…]`. */
+/** `\b` is a backspace: callers pass it only from inside a character class. */
 function itemOf ({ 0: text, groups = {} }: RegExpExecArray): Item {
   const { long, high, low, unit, byte, control, nul, property, set, white, boundary, itself } = groups
   if (set !== undefined) return setText(set)

@@ -3,5 +3,5 @@ import { fixedValidators } from '../../base/published-schema.ts'
 
 const ajv = new Ajv({ strict: false, logger: false, validateFormats: false, code: { source: true, esm: true } })
 
-/** Validates JSON Schemas of draft-07. The build replaces this module by code that is generated beforehand. */
+/** The build replaces this module by code that is generated beforehand. */
 export const validators = fixedValidators(ajv, { metaschema: 'http://json-schema.org/draft-07/schema' })

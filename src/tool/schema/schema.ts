@@ -11,21 +11,17 @@ import { toLinearPattern } from './ecma-pattern.ts'
 import { validators as draft07 } from './metaschema-07.ts'
 import { validators as draft2020 } from './metaschema-2020.ts'
 
-/** The longest pattern (regular expression), in UTF-16 units. */
+/** In UTF-16 units. */
 const MAX_PATTERN = 500
 
-/** The most states that the automata of all regular expressions in a schema have together. Compiling takes about 1 µs for each state. */
+/** All expressions of a schema together; compiling takes about 1 µs for each state. */
 const MAX_STATES = 20_000
 
-/** The states that are added for each `\p{…}` (it has hundreds of ranges) and for each character of a translated pattern: both take time to compile. */
+/** Added for each `\p{…}` (it has hundreds of ranges) and each character: both take time to compile. */
 const PROPERTY_STATES = 150
 const CHARACTER_STATES = 0.1
 
-/**
- * Makes the regular-expression engine that ajv uses for `pattern` and `patternProperties` of one schema. Patterns are ECMA-262, as JSON
- * Schema defines. They are run by RE2 in time linear to the text, since a backtracking `RegExp` can be made to run for ever. Look-around
- * and back references cannot be run that way, and are refused when the schema is compiled.
- */
+/** RE2 runs patterns in time linear to the text. Look-around and back references are refused when the schema is compiled. */
 export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   let states = 0
   const charge = (more: number) => {
@@ -44,7 +40,7 @@ export function createPatternEngine (meter: WorkMeter): RegExpEngine {
         meter.tryPattern(text.length, size)
         return automaton.test(text)
       },
-      // ajv uses this text to recognise equal patterns in a schema.
+      // ajv recognises equal patterns by this text.
       toString: () => pattern
     }
   }
@@ -55,40 +51,32 @@ function about<T> (pattern: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    // RE2's whole message would quote the translated pattern, which the author does not know, so only its description is used.
+    // RE2's whole message would quote the translated pattern, which the author does not know.
     const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : (error as Error).message
     throw new Error(`pattern "${pattern}" is not supported: ${reason}`)
   }
 }
 
-/** The longest schema, as JSON text in UTF-16 units. */
+/** JSON text in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
 
-/** The deepest nesting of a schema. Each level becomes a level of generated code. */
+/** Each level becomes a level of generated code. */
 const MAX_SCHEMA_DEPTH = 40
 
-/** The most objects, lists and booleans in a schema. Each becomes code, and V8 takes long, or fails, to compile too much at once. */
+/** Each becomes code, and V8 takes long, or fails, to compile too much at once. */
 const MAX_PARTS = 1000
 
 const MAX_VIOLATIONS = 20
 
-/**
- * All violations are listed only if the number of the value's members, multiplied by the number of the schema's members, is at most this.
- * Above it, only the first violation is reported, since a list with a violation for each pair of members could fill the memory.
- */
+/** Members of the value times those of the schema: above it only the first violation is told, as a list could fill the memory. */
 const MAX_PAIRS_TOLD = 200_000
 
-/** The error that a schema cannot be used; the message says why. */
 export class SchemaError extends Error {
   override readonly name = 'SchemaError'
 }
 
-/** A compiled JSON Schema, which validates values. */
 export interface CompiledSchema {
-  /**
-   * Validates a value. Returns at most 20 violations, none for a valid value. Never throws, and never changes the value.
-   * @param root the name of the value in paths: `arguments` gives `arguments.list[0].name`
-   */
+  /** At most 20 violations, none for a valid value. Never throws, and never changes the value. `root` begins the paths. */
   validate (value: Json, root?: string): Violation[]
 }
 
@@ -121,11 +109,7 @@ export function compilePublishedSchema (name: string): CompiledSchema {
   return compiled
 }
 
-/**
- * Checks a stranger's JSON Schema now, but compiles it only for the first value that it validates, since many schemas are never used. If it
- * cannot be compiled then, every value is reported as one that cannot be checked.
- * @throws SchemaError
- */
+/** Many schemas are never used. If one cannot be compiled later, every value is reported as unchecked. @throws SchemaError */
 export function compileSchemaLater (schema: Json): CompiledSchema {
   const checked = checkSchema(schema)
   const meter = new WorkMeter()
@@ -133,18 +117,16 @@ export function compileSchemaLater (schema: Json): CompiledSchema {
   return { validate: validator(checked, meter, () => (isValid ??= build(checked, meter, false))) }
 }
 
-/** A schema that is within its limits, and valid by its metaschema. */
 interface CheckedSchema {
   readonly plain: object | boolean
   readonly dialect: Dialect
-  /** The number of members of the schema, at all levels. */
   readonly size: number
 }
 
 function checkSchema (schema: Json): CheckedSchema {
   if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
-  // ajv would turn such a schema into a function that returns a promise. A promise counts as true here, and crashes the process when it is rejected.
+  // ajv would return a promise, which counts as true here and crashes the process when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
   const size = checkSize(plain)
   const dialect = chooseDialect(plain)
@@ -167,16 +149,13 @@ function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => Val
       return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
     } catch (error) {
       if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
-      // A reference that leads to itself overflows the stack. Then the value cannot be checked either.
+      // A reference that leads to itself overflows the stack.
       return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
 }
 
-/**
- * Puts a value into a wrapper object for ajv, with numbers in place of its big integers. ajv passes to the check of a keyword the object around
- * the checked value, by which the check finds the original integer, with all digits.
- */
+/** ajv gives a keyword's check the object around the value, by which the check finds the original integer. */
 function placed (value: Json) {
   const parentData = toNumbers({ value }) as { readonly value: Json }
   const instance = parentData.value
@@ -201,7 +180,7 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
     validateSchema: false,
     ownProperties: true,
     allErrors,
-    // Both are off: `optimize` makes the generated code smaller but can take quadratic time, and `inlineRefs` can make the code much larger.
+    // `optimize` can take quadratic time, and `inlineRefs` can make the code much larger.
     inlineRefs: false,
     code: { regExp: createPatternEngine(meter), optimize: false }
   })
@@ -215,9 +194,9 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
 
 const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
 
-/** Validates a schema against its metaschema. All schemas share one ajv for this, because it reads them only as data, and remembers nothing of them. */
+/** All schemas share one ajv here, because it reads them only as data, and remembers nothing of them. */
 function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
-  // The generated validators do not know big integers, so at most they refuse too much; the full check below decides then.
+  // The generated validators know no big integers, so at most they refuse too much; the check below decides.
   if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
   let ajv = metaschemas.get(Dialect)
   if (ajv === undefined) {
@@ -230,7 +209,6 @@ function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): vo
   throw new SchemaError(`${path} ${message}`)
 }
 
-/** Checks the size of a schema. @returns the number of its members, at all levels */
 function checkSize (schema: object | boolean): number {
   if (isDeeper(schema, MAX_SCHEMA_DEPTH)) throw new SchemaError(`a schema nests at most ${MAX_SCHEMA_DEPTH} levels`)
   if (JSON.stringify(schema).length > MAX_SCHEMA) throw new SchemaError(`a schema has at most ${MAX_SCHEMA} characters`)
@@ -239,7 +217,6 @@ function checkSize (schema: object | boolean): number {
   return count(schema, () => true)
 }
 
-/** Counts a value and all values in it, as far as `isCounted` accepts them. */
 function count (value: unknown, isCounted: (member: unknown) => boolean): number {
   const own = isCounted(value) ? 1 : 0
   return typeof value === 'object' && value !== null ? Object.values(value).reduce<number>((sum, member) => sum + count(member, isCounted), own) : own
@@ -254,7 +231,6 @@ function hasMoreMembers (value: unknown, limit: number): boolean {
   return visit(value)
 }
 
-/** Converts an error of ajv to a violation in plain words. The name of a missing or unexpected member becomes a part of the path. */
 function toViolation (error: ErrorObject, root: string): Violation {
   const path = root + error.instancePath.split('/').slice(1).map(segment => member(segment.replaceAll('~1', '/').replaceAll('~0', '~'))).join('')
   const params = error.params as Record<string, unknown>

@@ -39,8 +39,7 @@ describe('A process that is killed while it changes files', { concurrency: true 
     await origin.put('old/sub/b.md', 'b', 0o600)
     await origin.put('old/c.md', 'c')
     change = { do: { actions: ACTIONS, bases: { 'run.sh': await hashOf(join(origin.root, 'run.sh')) }, eol: 'keep' } }
-    child = join(folder.path, 'child.mjs')
-    await bundleProcess(new URL('child.ts', import.meta.url), child)
+    child = await bundleProcess(new URL('child.ts', import.meta.url), folder.path)
   })
   after(async () => {
     await folder.remove()

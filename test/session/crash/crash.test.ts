@@ -75,8 +75,7 @@ describe('A process that is killed', { concurrency: true }, () => {
   before(async () => {
     folder = await createTemporaryFolder()
     redis = await startRedisServer()
-    child = join(folder.path, 'child.mjs')
-    await bundleProcess(new URL('child.ts', import.meta.url), child)
+    child = await bundleProcess(new URL('child.ts', import.meta.url), folder.path)
   })
   after(async () => {
     await redis.stop()

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, symlink } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import pLimit from 'p-limit'
 import { parseAgent } from '../../../src/registry/kinds/agent-kind.ts'
@@ -44,11 +44,7 @@ describe('A process that is killed while an agent streams its answers and sums u
   before(async () => {
     folder = await createTemporaryFolder()
     redis = await startRedisServer()
-    // As deep below what it reads as the source is.
-    child = join(folder.path, 'src/built/child.mjs')
-    // The parser of Handlebars is required by its path, which no bundle has.
-    for (const name of ['node_modules', 'jsonschema']) await symlink(resolve(name), join(folder.path, name))
-    await bundleProcess(new URL('talk-child.ts', import.meta.url), child)
+    child = await bundleProcess(new URL('talk-child.ts', import.meta.url), folder.path)
   })
   after(async () => {
     await redis.stop()

@@ -9,7 +9,7 @@ import { agentEngine } from '../src/engine/agent-engine.ts'
 import { parseAgent } from '../src/registry/kinds/agent-kind.ts'
 import { startOf } from '../src/session/engine.ts'
 import { followSession } from '../src/session/follow.ts'
-import { type Position, type Start } from '../src/session/model.ts'
+import { type LogPosition, type Start } from '../src/session/model.ts'
 import { type Performer } from '../src/session/effects.ts'
 import { SessionRunner } from '../src/session/runner.ts'
 import { openSessionStore, type SessionPlace } from '../src/session/store/open-session-store.ts'
@@ -124,7 +124,7 @@ async function latency (store: SessionStore): Promise<number[]> {
 /** A thousand followers at one replica, of a hundred sessions that another one appends to, one after the other. */
 async function crowd (place: SessionPlace): Promise<Row[]> {
   const [writer, reader] = [await openSessionStore(place, { log: LOG }), await openSessionStore(place, { log: LOG })]
-  const tops = new Map<string, Position>()
+  const tops = new Map<string, LogPosition>()
   for (let count = 0; count < SESSIONS; count++) {
     const id = newId()
     tops.set(id, await createSession(writer, id, 1))

@@ -32,7 +32,7 @@ function define<const Code extends string, A extends readonly unknown[]> (
   return Object.assign(make, { code, statusCode })
 }
 
-interface Read { readonly syntax: 'go' | 'handlebars' }
+interface TextSyntax { readonly syntax: 'go' | 'handlebars' }
 
 export interface TextName {
   /** From 0; left out for a prompt with one message. */
@@ -286,7 +286,7 @@ export const lintBusy = define('LINT_BUSY', 503,
 
 // Errors of renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
-  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: Read['syntax'] | undefined }, violations: readonly Violation[] = []) =>
+  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: TextSyntax['syntax'] | undefined }, violations: readonly Violation[] = []) =>
     `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
   (id, missing, { syntax } = { syntax: undefined }, violations = []) => ({
     id,
@@ -298,7 +298,7 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const renderFailed = define('RENDER_FAILED', 500,
-  (id: string, reason: string, at: TextName & Read & { readonly line: number, readonly column: number }) =>
+  (id: string, reason: string, at: TextName & TextSyntax & { readonly line: number, readonly column: number }) =>
     `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
   (id, reason, { syntax, line, column, messageIndex, part, member, in: partial }) =>
     ({ id, reason, syntax, line, column, messageIndex, part, member, in: partial }))

@@ -2,24 +2,24 @@ import { type TextPlace } from './json.ts'
 
 export type JsonPath = ReadonlyArray<string | number>
 
-interface Wanted {
-  readonly below: Map<string, Wanted>
+interface PlaceQuery {
+  readonly below: Map<string, PlaceQuery>
   /** Where a member's name or an item's value begins; of two members with one name the last one counts, as for a parser. */
   place: TextPlace | undefined
 }
 
 /** In one pass; the text was parsed already. A path that does not exist gets its deepest part that does. */
 export function placesInJson (text: string, paths: readonly JsonPath[]): TextPlace[] {
-  const root: Wanted = { below: new Map(), place: undefined }
-  const ways = paths.map(path => path.reduce<Wanted[]>((way, segment) => [...way, childOf(way.at(-1) as Wanted, String(segment))], [root]))
+  const root: PlaceQuery = { below: new Map(), place: undefined }
+  const ways = paths.map(path => path.reduce<PlaceQuery[]>((way, segment) => [...way, childOf(way.at(-1) as PlaceQuery, String(segment))], [root]))
   new Scan(text).value(root)
   return ways.map(way => way.findLast(({ place }) => place !== undefined)?.place ?? { line: 1, column: 1 })
 }
 
-function childOf ({ below }: Wanted, segment: string): Wanted {
+function childOf ({ below }: PlaceQuery, segment: string): PlaceQuery {
   const known = below.get(segment)
   if (known !== undefined) return known
-  const child: Wanted = { below: new Map(), place: undefined }
+  const child: PlaceQuery = { below: new Map(), place: undefined }
   below.set(segment, child)
   return child
 }
@@ -38,7 +38,7 @@ class Scan {
     this.#text = text
   }
 
-  value (wanted: Wanted | undefined): void {
+  value (wanted: PlaceQuery | undefined): void {
     this.#skipSpace()
     if (wanted !== undefined) wanted.place ??= this.#place()
     const first = this.#text[this.#index]
@@ -50,7 +50,7 @@ class Scan {
     }
   }
 
-  #members (wanted: Wanted | undefined): void {
+  #members (wanted: PlaceQuery | undefined): void {
     this.#index++
     while (this.#hasNext('}')) {
       const place = this.#place()
@@ -64,7 +64,7 @@ class Scan {
     }
   }
 
-  #items (wanted: Wanted | undefined): void {
+  #items (wanted: PlaceQuery | undefined): void {
     this.#index++
     for (let index = 0; this.#hasNext(']'); index++) this.value(wanted?.below.get(String(index)))
   }
@@ -97,7 +97,7 @@ class Scan {
   }
 }
 
-function forgetPlaces ({ below }: Wanted): void {
+function forgetPlaces ({ below }: PlaceQuery): void {
   for (const child of below.values()) {
     child.place = undefined
     forgetPlaces(child)

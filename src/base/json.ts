@@ -159,15 +159,15 @@ function mayBeDeep (text: string): boolean {
   return !['[', '{'].every(bracket => hasAtMost(text, bracket, MAX_JSON_DEPTH / 2))
 }
 
-interface Findings {
+interface JsonScan {
   readonly hasLongNumber: boolean
   /** Where it nests deeper than `MAX_JSON_DEPTH`; left out when it never does. */
   readonly tooDeepAt?: number
 }
 
-const NOTHING_FOUND: Findings = { hasLongNumber: false }
+const NOTHING_FOUND: JsonScan = { hasLongNumber: false }
 
-function scan (text: string): Findings {
+function scan (text: string): JsonScan {
   let hasLongNumber = false
   let depth = 0
   let digits = 0

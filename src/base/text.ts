@@ -74,12 +74,12 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object'
 }
 
-export function typeInWords (type: string): string {
+export function describeType (type: string): string {
   return TYPES[type] ?? type
 }
 
 /** `a string`, `an object`; numbers, true, false and null are given as they are. */
-export function kindInWords (value: unknown): string {
+export function describeKind (value: unknown): string {
   if (typeof value === 'string') return 'a string'
   if (Array.isArray(value)) return 'a list'
   return typeof value === 'object' && value !== null ? 'an object' : String(value)

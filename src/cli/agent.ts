@@ -1,7 +1,7 @@
 import { type Command } from 'commander'
 import { apiPath, objectOf, textOf } from './api-client.ts'
 import { type Cli } from './context.ts'
-import { AT_ONCE, type Beginning } from './dialogue.ts'
+import { AT_ONCE, type SessionLaunch } from './dialogue.ts'
 import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
 import { toPath } from '../store/store.ts'
 
@@ -13,7 +13,7 @@ export function addAgentCommand (program: Command, cli: Cli): void {
   })
 }
 
-function beginAgent (id: string): Beginning {
+function beginAgent (id: string): SessionLaunch {
   return {
     definition: `agents/${toPath(id)}`,
     resume: session => `aps agent ${id} --resume ${session}`,

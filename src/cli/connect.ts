@@ -27,13 +27,13 @@ interface Profiles {
 const NONE: Profiles = { current: undefined, named: new Map() }
 
 /** `undefined` if no home folder is known. */
-function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: Environment): string | undefined {
+function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: CliEnv): string | undefined {
   const above = folder || (home || windows ? join(home || windows || '', '.config') : '')
   return above === '' ? undefined : join(above, 'ai-prompt-shell', 'config.yaml')
 }
 
 /** @returns an empty list without a file @throws CliError if it is wrong, or other users of the machine may read it */
-function readProfiles (environment: Environment): Profiles {
+function readProfiles (environment: CliEnv): Profiles {
   const file = profilesFile(environment)
   if (file === undefined) return NONE
   const text = readPrivate(file)
@@ -47,7 +47,7 @@ function readProfiles (environment: Environment): Profiles {
   }
 }
 
-async function writeProfile (environment: Environment, name: string, profile: Profile): Promise<string> {
+async function writeProfile (environment: CliEnv, name: string, profile: Profile): Promise<string> {
   const file = profilesFile(environment)
   if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')
   const { named } = readProfiles(environment)
@@ -80,7 +80,7 @@ function profileIn ({ url, token, tokenCommand }: JsonObject): Profile {
   }
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+type CliEnv = Readonly<Record<string, string | undefined>>
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
@@ -92,7 +92,7 @@ export interface AddressOptions {
   readonly at?: string
 }
 
-interface Address {
+interface ServiceAddress {
   readonly url: string
   readonly profile?: Profile
   /** `''` for none. @throws CliError */
@@ -100,7 +100,7 @@ interface Address {
 }
 
 /** Options, environment, profiles, then `.env`. A profile's token goes only to its address. @throws CliError for an unknown profile */
-export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): Address {
+export function addressOf ({ url, at: profile }: AddressOptions, environment: CliEnv): ServiceAddress {
   if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
   const ofVariable = () => environment['APS_TOKEN'] ?? ''
   const said = url ?? (profile === undefined ? environment['APS_URL'] || undefined : undefined)
@@ -119,7 +119,7 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: En
 }
 
 /** Anybody may have written `.env`: the user's token goes to this machine only, to others only the token that `.env` has. */
-function addressHere (environment: Environment): Address {
+function addressHere (environment: CliEnv): ServiceAddress {
   const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = parseEnv(readHere('.env'))
   if (url) return { url, token: () => token ?? '' }
   const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0
@@ -135,7 +135,7 @@ function readHere (file: string): string {
 }
 
 /** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */
-function tokenOf ({ token = '', tokenCommand }: Profile, environment: Environment): string {
+function tokenOf ({ token = '', tokenCommand }: Profile, environment: CliEnv): string {
   if (tokenCommand === undefined) return token
   try {
     return execSync(tokenCommand, { encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'inherit'], timeout: TOKEN_PATIENCE }).trim()

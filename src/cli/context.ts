@@ -33,13 +33,13 @@ const KEYS: Readonly<Record<string, 'run' | 'edit' | 'skip' | 'cancel' | 'paste'
 
 const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (cancel)', paste: 'p (paste what it printed elsewhere)' } as const
 
-type Offer = keyof typeof WORDS
+type AnswerWord = keyof typeof WORDS
 
 /** Asks again until the answer is one of the offers. @returns `undefined` when the input has ended */
 export async function chooseCommand (
   command: string,
   question: string,
-  offers: readonly Offer[],
+  offers: readonly AnswerWord[],
   { lines, output }: { readonly lines: Lines, readonly output: Output }
 ): Promise<CommandChoice | undefined> {
   for (;;) {
@@ -146,9 +146,9 @@ export async function readParameters ({ param = [], args }: GivenParameters, std
   return Object.fromEntries([...Object.entries(given), ...texts])
 }
 
-type Read = (what: string, value: string) => Promise<string>
+type OptionReader = (what: string, value: string) => Promise<string>
 
-function createReader (stdin: Readable, signal: AbortSignal): Read {
+function createReader (stdin: Readable, signal: AbortSignal): OptionReader {
   let user: string | undefined
   return async (what, value) => {
     if (!value.startsWith('@')) return value
@@ -173,7 +173,7 @@ function decode (what: string, bytes: Buffer): string {
   }
 }
 
-async function readObject (what: string, given: string, read: Read): Promise<JsonObject> {
+async function readObject (what: string, given: string, read: OptionReader): Promise<JsonObject> {
   const value = await parseText(what, await read(what, given))
   if (!isJsonObject(value)) throw usageError(`${what}: expected an object of variables, as JSON or YAML`)
   return value

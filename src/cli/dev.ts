@@ -8,10 +8,10 @@ import { CliError, type Output } from './output.ts'
 /** In ms, for the search for the differences of two texts. */
 const TIMEOUT = 2000
 
-export interface Watched { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
+export interface WatchedPrompt { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
 
 /** Returns when the service ends. */
-export async function renderChanges (url: string, watched: Watched | undefined, output: Output, cli: Cli): Promise<void> {
+export async function renderChanges (url: string, watched: WatchedPrompt | undefined, output: Output, cli: Cli): Promise<void> {
   const api = cli.connect(url, cli.environment['APS_TOKEN'] ?? '')
   let last = watched === undefined ? '' : await tryRender('', watched, api, output)
   for await (const { name, data } of api.events('/api/events')) {
@@ -22,7 +22,7 @@ export async function renderChanges (url: string, watched: Watched | undefined, 
 }
 
 /** @param last `''` for none @returns `last` if the prompt cannot be rendered */
-async function tryRender (last: string, { prompt, variables }: Watched, api: ApiClient, output: Output): Promise<string> {
+async function tryRender (last: string, { prompt, variables }: WatchedPrompt, api: ApiClient, output: Output): Promise<string> {
   try {
     const { rendered_prompt: rendered = '' } = objectOf(await api.post(apiPath('api', 'render', 'prompts', prompt), { variables: await variables() }))
     const text = textIn(rendered)

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, parseJson } from '../base/json.ts'
 import type { Service } from '../service.ts'
-import type { Progress, Visitor } from '../service/sessions/door.ts'
+import type { TurnResult, RequestContext } from '../service/sessions/door.ts'
 import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
 import { CliError, EXIT } from './output.ts'
 
-export function remoteDialogues ({ definition, startAt }: Beginning, api: ApiClient): Dialogues {
-  async function stateOf (id: string): Promise<DialogueState> {
+export function remoteDialogues ({ definition, startAt }: SessionLaunch, api: ApiClient): Dialogues {
+  async function stateOf (id: string): Promise<DialogueView> {
     const { status, seq, word } = objectOf(await api.get(apiPath('api', 'sessions', id)))
     const held = status === 'waiting_approval' ? await approvalsIn(api, id) : []
     return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: held }
@@ -56,7 +56,7 @@ export function remoteDialogues ({ definition, startAt }: Beginning, api: ApiCli
 
 const MAX_PLACE = 999_999_999
 
-export function placeIn (bytes: Buffer): Place | undefined {
+export function placeIn (bytes: Buffer): EventPlace | undefined {
   const [, seq, n] = /^id: ?(\d+)\.(\d+)\r?$/m.exec(bytes.toString()) ?? []
   return seq === undefined ? undefined : { seq: Number(seq), n: Number(n) }
 }
@@ -75,15 +75,15 @@ export interface DialogueEvent {
   readonly type: string
   readonly data: JsonObject
   /** In the session's log; live events have none. */
-  readonly place?: Place | undefined
+  readonly place?: EventPlace | undefined
 }
 
-export interface Place { readonly seq: number, readonly n: number }
+export interface EventPlace { readonly seq: number, readonly n: number }
 
 /** The sender follows the session's events, and so does not wait for what comes next. */
 export const AT_ONCE = { prefer: 'respond-async' } as const
 
-export interface DialogueState {
+export interface DialogueView {
   readonly id: string
   readonly status: string
   /** Such as `await_input`: finer than `status`, and of its own for each kind of session. */
@@ -92,13 +92,13 @@ export interface DialogueState {
   readonly asked: readonly DialogueEvent[]
 }
 
-export interface Beginning {
+export interface SessionLaunch {
   /** Such as `agents/helper`; `plans/` stands for all plan profiles. */
   readonly definition: string
   /** @throws CliError */
   startAt (api: ApiClient): Promise<string>
   /** @throws ServiceError */
-  start (service: Service, visitor: Visitor): Promise<Progress>
+  start (service: Service, visitor: RequestContext): Promise<TurnResult>
   resume (id: string): string
   /** Whether the user may leave; else the session waits for an answer, and the command ends with an error. */
   isSettled (word: string): boolean
@@ -113,9 +113,9 @@ export const LOOKED_AT = 200
 /** The newest ones, looked through for the last turn of a resumed session. */
 export const LAST_MESSAGES = 100
 
-export type Said = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
+export type DialogueInput = { readonly text: string } | { readonly action: { readonly name: string, readonly data: JsonObject } } | 'cancel'
 
-export interface Decided {
+export interface DecisionInput {
   readonly decision: 'approve' | 'reject'
   /** As it was shown: the service refuses a decision about anything else. */
   readonly digest: string
@@ -127,16 +127,16 @@ type PreviewQuery = { readonly after: number } | { readonly path: string, readon
 
 /** Over HTTP, or in this process. Every method throws CliError. */
 export interface Dialogues {
-  start (): Promise<DialogueState>
+  start (): Promise<DialogueView>
   /** Without an id, the newest open session of this command's definition. */
-  find (id?: string): Promise<DialogueState>
-  say (id: string, said: Said): Promise<void>
-  decide (id: string, effect: string, decided: Decided): Promise<void>
+  find (id?: string): Promise<DialogueView>
+  say (id: string, said: DialogueInput): Promise<void>
+  decide (id: string, effect: string, decided: DecisionInput): Promise<void>
   /** As `GET /api/plans/{id}/preview` gives it. */
   preview (id: string, query: PreviewQuery): Promise<JsonObject>
   /** The newest last, in the form of `GET /api/sessions/{id}/messages`. */
   lastMessages (id: string): Promise<readonly JsonObject[]>
-  printed (id: string, place: Place): Promise<string>
+  printed (id: string, place: EventPlace): Promise<string>
   /** Until the session ends. */
   events (id: string, after: number): AsyncIterable<DialogueEvent>
   close (): Promise<void>

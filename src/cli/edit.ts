@@ -7,7 +7,7 @@ import { type Command } from 'commander'
 import { type Cli, openLines } from './context.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 import { objectOf } from './api-client.ts'
-import { type EntryKind, entryTextOf, pathOf, publish, storedText, tagOf, tellDiagnostics } from './entries.ts'
+import { type CliKind, entryTextOf, pathOf, publish, storedText, tagOf, tellDiagnostics } from './entries.ts'
 import { draftOf } from './entry-files.ts'
 
 /**
@@ -15,7 +15,7 @@ import { draftOf } from './entry-files.ts'
  * the text, the file with it is kept.
  * @throws CliError
  */
-export async function editEntry (kind: EntryKind, id: string, cli: Cli, command: Command): Promise<void> {
+export async function editEntry (kind: CliKind, id: string, cli: Cli, command: Command): Promise<void> {
   const { api, output } = cli.open(command)
   const { json, etag } = await api.getTagged(pathOf(kind, id))
   if (etag === '') throw new CliError(EXIT.NO, `${kind.noun} ${id} is not registered by itself: edit the extension that brings it`)

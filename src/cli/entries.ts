@@ -12,7 +12,7 @@ import { yamlToJson } from '../store/decode-value.ts'
 import { type ApiClient, apiPath, listOf, objectOf, type TaggedReply, textOf } from './api-client.ts'
 import { type Output, usageError } from './output.ts'
 
-export interface EntryKind extends KeyKind {
+export interface CliKind extends KeyKind {
   /** `prompts` for `/api/prompts`. */
   readonly name: string
   /** `prompt` for `aps prompt …`. */
@@ -39,7 +39,7 @@ const readJson = (text: string): Json => decodeJson(text).value
 const DEFINITION = { columns: ['id', 'origin', 'description'], takesText: false, registeredIn: without('id', 'origin', 'diagnostics'), read: readJson }
 
 /** In the order of writing: tools and shared variables before the prompts that use them, prompts before their tests. */
-export const ENTRY_KINDS: readonly EntryKind[] = [
+export const ENTRY_KINDS: readonly CliKind[] = [
   {
     key: 'tools',
     name: 'tools',
@@ -114,7 +114,7 @@ export const ENTRY_KINDS: readonly EntryKind[] = [
 ]
 
 /** As the service's ETag: two spellings of one value have one hash. Throws for a text that cannot be parsed. */
-export function tagOf (kind: EntryKind, text: string): string {
+export function tagOf (kind: CliKind, text: string): string {
   return contentHash(kind.read(text))
 }
 
@@ -132,7 +132,7 @@ export interface EntryText {
 const PROMPT_TEXTS = ['messages', 'userPrompt', 'prompt']
 
 /** `-` is stdin. @throws CliError */
-export async function readEntryText (kind: EntryKind, path: string, stdin: Readable, signal: AbortSignal): Promise<EntryText> {
+export async function readEntryText (kind: CliKind, path: string, stdin: Readable, signal: AbortSignal): Promise<EntryText> {
   if (path === '-') return entryTextOf(kind, await readStream(addAbortSignal(signal, stdin)), '')
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw usageError(`${path} cannot be read: ${error.code ?? error.message}`)
@@ -141,7 +141,7 @@ export async function readEntryText (kind: EntryKind, path: string, stdin: Reada
 }
 
 /** @param extension `.json`, `.yaml`, `.yml`; with any other the form is guessed from the text @throws CliError */
-export function entryTextOf (kind: EntryKind, text: string, extension: string): EntryText {
+export function entryTextOf (kind: CliKind, text: string, extension: string): EntryText {
   if (extension === '.json') return { text, type: 'application/json' }
   if (extension === '.yaml' || extension === '.yml') return json(ofYaml(text))
   if (text.trim() === '') throw usageError(`expected ${withArticle(kind.noun)}, got nothing`)
@@ -177,7 +177,7 @@ function isJson (text: string): boolean {
   }
 }
 
-function isPromptInYaml ({ key }: EntryKind, text: string): boolean {
+function isPromptInYaml ({ key }: CliKind, text: string): boolean {
   if (key !== 'templates') return false
   const value = yamlToJson(text)
   const read: Json = value.kind === 'text' ? parseJson(value.text) : null
@@ -191,14 +191,14 @@ interface Publication {
   readonly isDryRun?: boolean
 }
 
-export function pathOf ({ path, below }: EntryKind, id: string): string {
+export function pathOf ({ path, below }: CliKind, id: string): string {
   return apiPath('api', ...path, id, ...(below === undefined ? [] : [below]))
 }
 
 /** @throws CliError when the service refuses the entry */
 export async function publish (
   api: ApiClient,
-  kind: EntryKind,
+  kind: CliKind,
   id: string,
   { text, type }: EntryText,
   { conditions = {}, about = {}, isDryRun = false }: Publication = {}
@@ -213,12 +213,12 @@ export async function tellDiagnostics (output: Output, diagnostics: Json | undef
 
 export interface IdOptions { readonly id?: string }
 
-export function withId (command: Command, { noun }: Pick<EntryKind, 'noun'>): Command {
+export function withId (command: Command, { noun }: Pick<CliKind, 'noun'>): Command {
   return command.argument('[id]', `the ${noun}`).option('-i, --id <id>', `the ${noun}, where it is no argument`)
 }
 
 /** @throws CliError if the user gives none, or two that differ */
-export function idOf ({ noun, command }: Pick<EntryKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
+export function idOf ({ noun, command }: Pick<CliKind, 'noun' | 'command'>, argument: string | undefined, { id = argument }: IdOptions): string {
   if (id === undefined || id === '') throw usageError(`expected the id of ${withArticle(noun)}; aps ${command} list shows them`)
   if (argument !== undefined && id !== argument) throw usageError(`expected one id, got "${argument}" and "${id}"`)
   return id

@@ -4,18 +4,18 @@ import { pluralOf, withArticle } from '../base/text.ts'
 import { listOf, objectOf, textOf } from './api-client.ts'
 import { type Cli, readParameters } from './context.ts'
 import {
-  ENTRY_KINDS, type EntryKind, type EntryText, idOf, type IdOptions, pathOf, publish, readEntryText, tellDiagnostics, valueTextOf, withId
+  ENTRY_KINDS, type CliKind, type EntryText, idOf, type IdOptions, pathOf, publish, readEntryText, tellDiagnostics, valueTextOf, withId
 } from './entries.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 
 interface GetOptions extends IdOptions { readonly output: 'yaml' | 'json' | 'raw' }
 
-export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<EntryKind, Command> {
+export function addEntryGroups (program: Command, cli: Cli): ReadonlyMap<CliKind, Command> {
   const promptsFirst = ENTRY_KINDS.toSorted((one, other) => Number(other.command === 'prompt') - Number(one.command === 'prompt'))
   return new Map(promptsFirst.map(kind => [kind, addEntryGroup(program, kind, cli)]))
 }
 
-function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
+function addEntryGroup (program: Command, kind: CliKind, cli: Cli): Command {
   const group = program.command(kind.command).description(`list, read and publish ${pluralOf(kind.noun)}`)
   if (kind.alias !== undefined) group.alias(kind.alias)
 
@@ -63,7 +63,7 @@ function addEntryGroup (program: Command, kind: EntryKind, cli: Cli): Command {
   return group
 }
 
-async function list (kind: EntryKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
+async function list (kind: CliKind, prefix: string | undefined, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
   // There may be millions of shared variables, and the service reads details one by one.
   const hasDetail = kind.key !== 'environs' || output.wantsJson
@@ -78,7 +78,7 @@ async function list (kind: EntryKind, prefix: string | undefined, command: Comma
   await output.rows(kind.columns, rows.map(row => typeof row === 'string' ? [row] : kind.columns.map(column => cellOf(objectOf(row)[column]))))
 }
 
-async function add (kind: EntryKind, id: string, entry: EntryText, command: Command, cli: Cli, note?: string): Promise<void> {
+async function add (kind: CliKind, id: string, entry: EntryText, command: Command, cli: Cli, note?: string): Promise<void> {
   const { api, output } = cli.open(command)
   const { json, isNew } = await publish(api, kind, id, entry, { about: note === undefined ? {} : { note } })
   if (output.wantsJson) return await output.json(json)
@@ -86,7 +86,7 @@ async function add (kind: EntryKind, id: string, entry: EntryText, command: Comm
   await tellPublished(output, kind, objectOf(json), isNew)
 }
 
-async function tellPublished (output: Output, kind: EntryKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
+async function tellPublished (output: Output, kind: CliKind, { id = '', diagnostics }: JsonObject, isNew: boolean): Promise<void> {
   await tellDiagnostics(output, diagnostics)
   await output.words(`${isNew ? 'created' : 'replaced'} ${kind.noun} ${textOf(id)}`)
 }
@@ -107,7 +107,7 @@ function cellOf (value: Json | undefined): string {
   return typeof value === 'number' ? String(value) : textOf(value)
 }
 
-export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): void {
+export function addNeedsCommand (group: Command, kind: CliKind, cli: Cli): void {
   withId(group.command('needs').description('print the variables, shared variables, tools and partials that a prompt needs'), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
@@ -118,7 +118,7 @@ export function addNeedsCommand (group: Command, kind: EntryKind, cli: Cli): voi
     })
 }
 
-export function addUsedByCommand (group: Command, kind: EntryKind, cli: Cli): void {
+export function addUsedByCommand (group: Command, kind: CliKind, cli: Cli): void {
   withId(group.command('used-by').description(`list the prompts that a change of ${withArticle(kind.noun)} would reach`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
@@ -162,7 +162,7 @@ function placeOf ({ in: partial, messageIndex, part, line, column }: JsonObject)
   return `${ofPartial}${ofMessage}${ofPart}${String(line)}:${String(column)}`
 }
 
-export function addCallCommand (group: Command, kind: EntryKind, cli: Cli): void {
+export function addCallCommand (group: Command, kind: CliKind, cli: Cli): void {
   group.command('call').description('call a tool by hand, and print what it gives').argument('<id>', 'the tool')
     .argument('[arguments...]', 'name=value: JSON if it is that, else a text; name=@file or name=@- for stdin')
     .option('-v, --args <object>', 'arguments as JSON or YAML, @file or @- for stdin')

@@ -6,10 +6,10 @@ import { keyToFiles } from '../store/directory-paths.ts'
 import { jsonToYaml } from '../store/json-to-yaml.ts'
 import { pathToKey, type StoreKeys } from '../store/store.ts'
 import { objectOf } from './api-client.ts'
-import type { EntryKind } from './entries.ts'
+import type { CliKind } from './entries.ts'
 import { CliError, EXIT } from './output.ts'
 
-export interface FolderEntry {
+export interface EntryFile {
   readonly kind: string
   readonly id: string
   readonly value: Json
@@ -18,7 +18,7 @@ export interface FolderEntry {
 const KEYS: StoreKeys = { prefix: 'shenma:', kinds: ['templates', 'versions', 'releases'].map(key => ({ key })) }
 
 /** Writes nothing if a file exists, unless `overwrites`. @throws CliError that names existing files, or an id that is no file name */
-export async function writeEntries (folder: string, entries: readonly FolderEntry[], overwrites: boolean): Promise<readonly string[]> {
+export async function writeEntries (folder: string, entries: readonly EntryFile[], overwrites: boolean): Promise<readonly string[]> {
   const files = entries.map(({ kind, id, value }) => {
     const [json, yaml] = keyToFiles(pathToKey(id, `${KEYS.prefix}${kind}:`), KEYS)
     if (json === undefined || yaml === undefined) throw new CliError(EXIT.NO, `nothing was written: no file can have the id "${id}"`)
@@ -40,7 +40,7 @@ interface Draft {
 }
 
 /** SKILL.md, else YAML, or JSON for a value that YAML would not give back the same. */
-export function draftOf (kind: EntryKind, value: Json): Draft {
+export function draftOf (kind: CliKind, value: Json): Draft {
   if (kind.file !== undefined && typeof objectOf(value)['body'] === 'string') return { text: wholeSkillText('', objectOf(value)), extension: '.md' }
   const json = stringifyJson(value, 2)
   const yaml = jsonToYaml(json)

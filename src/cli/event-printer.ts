@@ -1,7 +1,7 @@
 import { type JsonObject, stringifyJson } from '../base/json.ts'
 import { revealHidden } from '../base/text.ts'
 import { listOf, objectOf, textOf } from './api-client.ts'
-import type { DialogueEvent, Dialogues, Place } from './dialogue.ts'
+import type { DialogueEvent, Dialogues, EventPlace } from './dialogue.ts'
 import type { Output } from './output.ts'
 
 export type WriteLog = (line: string) => void | Promise<void>
@@ -10,13 +10,13 @@ export type WriteLog = (line: string) => void | Promise<void>
 export class EventPrinter {
   readonly #output: Output
   readonly #writeLog: WriteLog
-  readonly #printed: (place: Place) => Promise<string>
+  readonly #printed: (place: EventPlace) => Promise<string>
   #written = { effect: '', text: '' }
   #isMidLine = false
   /** The event at the end of a check repeats output that was printed already. */
   #hasPrinted = false
 
-  constructor (output: Output, writeLog: WriteLog, printed: (place: Place) => Promise<string>) {
+  constructor (output: Output, writeLog: WriteLog, printed: (place: EventPlace) => Promise<string>) {
     this.#output = output
     this.#writeLog = writeLog
     this.#printed = printed
@@ -88,9 +88,9 @@ export async function showEvent ({ type, data }: DialogueEvent, output: Output):
     // A message without `text` is only for the list of messages; another event has its content.
     case 'message': return data['text'] === undefined ? undefined : await output.said(textOf(data['text']))
     case 'ask': return await showQuestion(data, output)
-    case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(checkInWords(data))
-    case 'memory': return await output.words(memoryInWords(data))
-    case 'approval': return data['rule'] === undefined ? await showDecision(data, output) : await output.words(questionInWords(data))
+    case 'command': return data['check'] === undefined ? await showCommand(data, output) : await output.words(describeCheck(data))
+    case 'memory': return await output.words(describeRemembered(data))
+    case 'approval': return data['rule'] === undefined ? await showDecision(data, output) : await output.words(describeQuestion(data))
     case 'error': await output.words(`${textOf(data['code'])}: ${textOf(data['message'])}`)
   }
 }
@@ -103,17 +103,17 @@ export async function showMessage ({ role, text, tool, command, output: printed 
   if (textOf(printed) !== '') await output.said(textOf(printed))
 }
 
-function checkInWords ({ check, passed, output }: JsonObject): string {
+function describeCheck ({ check, passed, output }: JsonObject): string {
   return `check ${textOf(check)}: ${passed === true ? 'passed' : `failed${output === undefined ? '' : `\n${textOf(output)}`}`}`
 }
 
-function memoryInWords ({ patch = null, isApplied, isOffered }: JsonObject): string {
+function describeRemembered ({ patch = null, isApplied, isOffered }: JsonObject): string {
   if (isApplied === true) return `remembered: ${stringifyJson(patch)}`
   return `to be remembered: ${stringifyJson(patch)}${isOffered === true ? '; "remember" agrees to it' : ''}`
 }
 
-function questionInWords (data: JsonObject): string {
-  return `${textOf(data['rule'])}: ${inWords(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`
+function describeQuestion (data: JsonObject): string {
+  return `${textOf(data['rule'])}: ${describeAction(data)}${data['kind'] === 'exec' ? '' : '; allow it? y or n'}`
 }
 
 async function showQuestion (data: JsonObject, output: Output): Promise<void> {
@@ -148,7 +148,7 @@ async function showFiles (data: JsonObject, output: Output): Promise<void> {
   }
 }
 
-function inWords (data: JsonObject): string {
+function describeAction (data: JsonObject): string {
   if (data['kind'] === 'apply') return deletionsOf(objectOf(data['change']))
   if (data['kind'] === 'commit') return `commit ${listOf(data['paths']).map(textOf).join(', ')}\n${textOf(data['message'])}\n`
   if (data['kind'] === 'child') {

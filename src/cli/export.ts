@@ -37,14 +37,14 @@ const PROVIDERS = [
   { label: 'render with tools', path: RENDER, body: {}, transformResponse: RENDERED }
 ]
 
-interface Case {
+interface StoredCase {
   readonly id: string
   readonly test: JsonObject
   readonly vars: JsonObject
 }
 
 /** A prompt without any gets one case with the names of its variables, to be filled in. */
-async function casesOf (api: ApiClient, id: string, label: string | undefined): Promise<Case[]> {
+async function casesOf (api: ApiClient, id: string, label: string | undefined): Promise<StoredCase[]> {
   const stored = await storedCases(api, id)
   if (stored.length > 0) return stored.map(test => ({ id, test, vars: objectOf(test['vars'] ?? test['variables']) }))
   const needs = objectOf(await api.get(`${apiPath('api', 'prompts', id, 'needs')}${label === undefined ? '' : `?label=${encodeURIComponent(label)}`}`))
@@ -63,7 +63,7 @@ async function storedCases (api: ApiClient, id: string): Promise<readonly JsonOb
 }
 
 /** Variables are one object: promptfoo expands lists, reads `file://a`, fills in braces, and cannot name `user-name`. */
-function configuration (api: ApiClient, ids: readonly string[], label: string | undefined, cases: readonly Case[]): JsonObject {
+function configuration (api: ApiClient, ids: readonly string[], label: string | undefined, cases: readonly StoredCase[]): JsonObject {
   const suffix = label === undefined ? '' : `@${label}`
   const common = { method: 'POST', headers: { 'content-type': 'application/json', ...(api.hasToken ? { authorization: TOKEN } : {}) } }
   return {

@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import { pluralOf } from '../base/text.ts'
 import { type Cli, type GivenParameters, readParameters, withParameters } from './context.ts'
-import type { EntryKind } from './entries.ts'
+import type { CliKind } from './entries.ts'
 import type { Output } from './output.ts'
 import type { SyncOptions } from './sync.ts'
 
-export function addApplyCommand (group: Command, kind: EntryKind, cli: Cli): void {
+export function addApplyCommand (group: Command, kind: CliKind, cli: Cli): void {
   group.command('apply').description(`publish the ${pluralOf(kind.noun)} of a file or a folder`)
     .requiredOption('-f, --file <path>', `a file, or a folder ${kind.key}/ or with one`)
     .option('-i, --id <id>', 'for a file whose path does not say it')

@@ -7,12 +7,12 @@ import { createTrueFolders, listDirectory, readKey } from '../store/directory-re
 import { isDotpromptFile, isValueFile, keyToFiles } from '../store/directory-paths.ts'
 import { keyToPath, kindPrefix, StoreError, type StoreKeys } from '../store/store.ts'
 import { type ApiClient, objectOf, textOf } from './api-client.ts'
-import { ENTRY_KINDS, type EntryKind, type EntryText, entryTextOf, publish, tagOf, tellDiagnostics } from './entries.ts'
+import { ENTRY_KINDS, type CliKind, type EntryText, entryTextOf, publish, tagOf, tellDiagnostics } from './entries.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 
 /** A refused entry does not stop the others. @throws CliError at the end, if any was refused */
 export async function applyEntries (
-  kind: EntryKind,
+  kind: CliKind,
   path: string,
   id: string | undefined,
   { api, output }: { readonly api: ApiClient, readonly output: Output }
@@ -38,7 +38,7 @@ export async function applyEntries (
 }
 
 async function entriesOf (
-  kind: EntryKind,
+  kind: CliKind,
   path: string,
   id: string | undefined,
   output: Output
@@ -55,7 +55,7 @@ async function entriesOf (
 }
 
 /** `agents/team/desk.yaml` is `team.desk`; outside a kind's folder, the name of the file, or of a SKILL.md's folder. */
-function idIn ({ key, file }: EntryKind, path: string): string {
+function idIn ({ key, file }: CliKind, path: string): string {
   const place = basename(path) === file ? dirname(path) : path.slice(0, path.length - extname(path).length)
   const segments = place.split(/[/\\]/)
   const start = segments.lastIndexOf(key)
@@ -64,7 +64,7 @@ function idIn ({ key, file }: EntryKind, path: string): string {
 
 /** Stored under a key of its own, which a prompt of an extension has not. */
 export interface RemoteEntry {
-  readonly kind: EntryKind
+  readonly kind: CliKind
   readonly id: string
   /** Without quotes; `''` for a value not shown as a whole, and, for a push, where what is stored cannot be used. */
   readonly tag: string
@@ -74,7 +74,7 @@ export interface RemoteEntry {
 
 export interface Difference {
   readonly name: string
-  readonly kind: EntryKind
+  readonly kind: CliKind
   readonly id: string
   readonly local: LocalEntry | undefined
   readonly remote: RemoteEntry | undefined
@@ -143,7 +143,7 @@ export function modulesOf ({ entries }: Folder): ReadonlySet<string> {
 }
 
 /** Kind and first part of the id, as `prompts/review`. */
-export function moduleName (kind: EntryKind, id: string): string {
+export function moduleName (kind: CliKind, id: string): string {
   return nameOf(kind, id.split('.', 1)[0] as string)
 }
 
@@ -186,7 +186,7 @@ const OPEN_FILES = 32
 export const FOLDER_KEYS: StoreKeys = { prefix: 'shenma:', kinds: ENTRY_KINDS }
 
 export interface LocalEntry {
-  readonly kind: EntryKind
+  readonly kind: CliKind
   readonly id: string
   readonly file: string
   readonly entry: EntryText
@@ -201,12 +201,12 @@ export interface Folder {
   readonly problems: readonly string[]
 }
 
-function nameOf ({ name }: Pick<EntryKind, 'name'>, id: string): string {
+function nameOf ({ name }: Pick<CliKind, 'name'>, id: string): string {
   return `${name}/${id}`
 }
 
 /** As a service that serves the folder. @throws CliError when it cannot be read */
-export async function readFolder (path: string, warn: (message: string) => void, kinds: readonly EntryKind[] = ENTRY_KINDS): Promise<Folder> {
+export async function readFolder (path: string, warn: (message: string) => void, kinds: readonly CliKind[] = ENTRY_KINDS): Promise<Folder> {
   const root = await realpath(path).catch((error: NodeJS.ErrnoException) => { throw usageError(`${path} cannot be read: ${error.code ?? error.message}`) })
   const listing = await listDirectory(root, FOLDER_KEYS.prefix, { ...FOLDER_KEYS, kinds }, warn).catch((error: unknown) => {
     throw error instanceof StoreError ? usageError(error.message) : error
@@ -216,7 +216,7 @@ export async function readFolder (path: string, warn: (message: string) => void,
   const entries: LocalEntry[] = []
   const problems: string[] = []
   await Promise.all(listing.keys.toSorted().map(key => limit(async () => {
-    const kind = kinds.find(each => key.startsWith(kindPrefix(FOLDER_KEYS.prefix, each.key))) as EntryKind
+    const kind = kinds.find(each => key.startsWith(kindPrefix(FOLDER_KEYS.prefix, each.key))) as CliKind
     const [file, value] = await Promise.all([fileOf(root, key), readKey(folders, key, FOLDER_KEYS)])
     if (value.kind === 'bad') problems.push(`${file}: the value ${value.reason}`)
     if (value.kind !== 'text') return

@@ -1,12 +1,12 @@
 import { contentHash, type JsonObject, stringifyJson } from '../base/json.ts'
 import { asPromptObject } from '../registry/kinds/entry-kind.ts'
 import { type ApiClient, ApiError, apiPath, listOf, objectOf, textOf } from './api-client.ts'
-import { ENTRY_KINDS, type EntryKind, publish } from './entries.ts'
+import { ENTRY_KINDS, type CliKind, publish } from './entries.ts'
 import { CliError, EXIT } from './output.ts'
 import { type ImportedPrompt, type ImportedVersion } from './langfuse-prompts.ts'
-import { type FolderEntry } from './entry-files.ts'
+import { type EntryFile } from './entry-files.ts'
 
-const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as EntryKind
+const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as CliKind
 
 export interface PublishedPrompt {
   readonly id: string
@@ -14,9 +14,9 @@ export interface PublishedPrompt {
   readonly labels: Map<string, number>
 }
 
-interface Step { readonly prompt: ImportedPrompt, readonly version: ImportedVersion }
+interface VersionImport { readonly prompt: ImportedPrompt, readonly version: ImportedVersion }
 
-export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly FolderEntry[] {
+export function entriesOf ({ id, versions, labels }: ImportedPrompt): readonly EntryFile[] {
   const latest = versions.at(-1)
   if (latest === undefined) return []
   const record = {
@@ -102,10 +102,10 @@ async function moveLabels (
 }
 
 /** All versions, each behind the version before it, and behind those that it refers to. A circle of references by labels is cut where it closes. */
-function inOrder (prompts: readonly ImportedPrompt[]): readonly Step[] {
+function inOrder (prompts: readonly ImportedPrompt[]): readonly VersionImport[] {
   const byId = new Map(prompts.map(prompt => [prompt.id, prompt]))
   const seen = new Set<ImportedVersion>()
-  const steps: Step[] = []
+  const steps: VersionImport[] = []
   const visit = (prompt: ImportedPrompt, index: number) => {
     const version = prompt.versions[index]
     if (version === undefined || seen.has(version)) return
@@ -123,7 +123,7 @@ function inOrder (prompts: readonly ImportedPrompt[]): readonly Step[] {
 }
 
 /** @throws CliError */
-function checkReferences (steps: readonly Step[], records: ReadonlyMap<string, ServiceRecord>): void {
+function checkReferences (steps: readonly VersionImport[], records: ReadonlyMap<string, ServiceRecord>): void {
   const earlier = new Set<string>()
   const lost: string[] = []
   for (const { prompt, version: { n, references } } of steps) {

@@ -4,7 +4,7 @@ import { type Command } from 'commander'
 import { type Json, JsonError, parseJson } from '../base/json.ts'
 import { type Cli } from './context.ts'
 import { CliError, EXIT, usageError } from './output.ts'
-import { type FolderEntry } from './entry-files.ts'
+import { type EntryFile } from './entry-files.ts'
 
 interface ImportOptions { readonly output?: string, readonly overwrite?: boolean, readonly publish?: boolean }
 
@@ -19,7 +19,7 @@ export function addImportCommands (program: Command, cli: Cli): void {
       const { readDotprompt } = await import('../store/read-dotprompt.ts')
       const { writeEntries } = await import('./entry-files.ts')
       const { DotpromptError } = await import('../store/dotprompt-error.ts')
-      const entries: FolderEntry[] = []
+      const entries: EntryFile[] = []
       const wrong: string[] = []
       for (const { file, id } of (await Promise.all(paths.map(promptFiles))).flat()) {
         try {

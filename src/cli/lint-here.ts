@@ -6,7 +6,7 @@ import { type JsonPath } from '../base/json-places.ts'
 import { type Diagnostic } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
-import { type Notice } from '../service/lint/list-notices.ts'
+import { type EntryNotice } from '../service/lint/list-notices.ts'
 import { isDotpromptFile, keyToFiles } from '../store/directory-paths.ts'
 import { pathToKey } from '../store/store.ts'
 import { type Cli } from './context.ts'
@@ -45,7 +45,7 @@ export async function lintHere (folder: string, trusts: boolean, warn: (message:
   }
 }
 
-async function findingsOf (notice: Notice, folder: string, generation: Generation): Promise<Finding[]> {
+async function findingsOf (notice: EntryNotice, folder: string, generation: Generation): Promise<Finding[]> {
   const { key, within } = sourceOf(notice, generation)
   const file = keyToFiles(key, FOLDER_KEYS).find(each => existsSync(each)) ?? key
   const text = await readFile(file, 'utf8').catch(() => '')
@@ -87,7 +87,7 @@ async function dotpromptPlaces (text: string, file: string): Promise<ReturnType<
 }
 
 /** A prompt of an extension is a part of the extension's entry. @returns its key, and the path in its value */
-function sourceOf ({ key, cursor, id = '' }: Notice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
+function sourceOf ({ key, cursor, id = '' }: EntryNotice, { prompts, extensions }: Generation): { readonly key: string, readonly within: JsonPath } {
   if (key !== undefined) return { key, within: [] }
   const kind = ENTRY_KINDS.find(({ name }) => cursor.startsWith(`${name}/`))
   if (kind?.key === 'templates' && prompts.get(id)?.entry.origin === 'extension') {

@@ -4,8 +4,8 @@ import { type JsonObject } from '../base/json.ts'
 import { type Log } from '../runtime/telemetry.ts'
 import { ConfigError, loadConfig } from '../config/config.ts'
 import { openService as open, type Service } from '../service.ts'
-import { type Visitor } from '../service/sessions/door.ts'
-import { type Tree } from '../service/sessions/session-tree.ts'
+import { type RequestContext } from '../service/sessions/door.ts'
+import { type SessionBranch } from '../service/sessions/session-tree.ts'
 import { approvalId, approvalsIn, describeApproval } from '../session/approvals.ts'
 import { eventsOf } from '../session/follow.ts'
 import { PLAN } from '../engine/plan/state.ts'
@@ -14,17 +14,17 @@ import { type Session } from '../session/session.ts'
 import { StoreError } from '../store/store.ts'
 import { exitCodeOf } from './api-client.ts'
 import { type Cli } from './context.ts'
-import { type Beginning, type Dialogues, type DialogueState, LAST_MESSAGES, LOOKED_AT } from './dialogue.ts'
+import { type SessionLaunch, type Dialogues, type DialogueView, LAST_MESSAGES, LOOKED_AT } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
 const MAX_PAGE = 500
 
 /** The whole service without HTTP; streams of events end when the signal aborts. @throws CliError */
-export async function openLocalDialogues (beginning: Beginning, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
+export async function openLocalDialogues (beginning: SessionLaunch, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
   const { definition, start } = beginning
   const service = await openService(environment, log)
   const { sessions, planPreviews, door } = service
-  const visitor: Visitor = { caller: ANYONE, requestId: '', signal, patience: 0 }
+  const visitor: RequestContext = { caller: ANYONE, requestId: '', signal, patience: 0 }
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error
     const hint = error.code === 'SESSIONS_UNAVAILABLE' ? '; a service that keeps its sessions there is asked with --url' : ''
@@ -70,7 +70,7 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
   }
 
   /** With open questions of child sessions, each as an event `live`. */
-  async function withBelow (session: Session): Promise<DialogueState> {
+  async function withBelow (session: Session): Promise<DialogueView> {
     const state = stateOf(session)
     if (session.status !== 'running') return state
     const waiting = waitingIn(await sessions.tree(ANYONE, session.id))
@@ -85,14 +85,14 @@ export async function openLocalDialogues (beginning: Beginning, { environment, s
     return { ...state, asked: [...state.asked, ...asked] }
   }
 
-  function stateOf (session: Session): DialogueState {
+  function stateOf (session: Session): DialogueView {
     const { id, status, seq, engine: { view: { stateName } } } = session
     const held = approvalsIn(session).map(({ effect, rule, digest, content }) => ({ type: 'approval', data: { effect, digest, rule, ...content } }))
     return { id, status, word: stateName, seq, asked: held }
   }
 }
 
-function waitingIn ({ children }: Tree): Array<Tree['head']> {
+function waitingIn ({ children }: SessionBranch): Array<SessionBranch['head']> {
   return children.flatMap(child => {
     const { head } = child
     const isWaiting = head.status === 'waiting_approval' || head.status === 'waiting_input'

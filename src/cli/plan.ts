@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { commandIn, REMEMBER } from '../engine/plan/plan-input.ts'
 import { type Cli } from './context.ts'
-import { AT_ONCE, type Beginning, type Said } from './dialogue.ts'
+import { AT_ONCE, type SessionLaunch, type DialogueInput } from './dialogue.ts'
 import { usageError } from './output.ts'
 import { objectOf, textOf } from './api-client.ts'
 import { addTalkOptions, talk, type TalkOptions } from './talk.ts'
@@ -35,7 +35,7 @@ export function addPlanCommand (program: Command, cli: Cli): void {
   })
 }
 
-async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, fix, confirm, resume }: PlanOptions): Promise<Beginning> {
+async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, fix, confirm, resume }: PlanOptions): Promise<SessionLaunch> {
   const isWhole = (goal !== undefined || fix !== undefined) && workspace !== undefined
   if (resume === undefined && !isWhole) throw usageError('expected a goal, or --fix, and --workspace')
   const body = {
@@ -63,7 +63,7 @@ async function readReport (file: string): Promise<string> {
   return await readFile(file, 'utf8').catch((error: unknown) => { throw usageError(`--report: ${(error as Error).message}`) })
 }
 
-export function readPlanLine (line: string): Said {
+export function readPlanLine (line: string): DialogueInput {
   const action = REMEMBER.test(line) ? { name: 'remember', data: {} } : commandIn(line)
   return action === undefined ? { text: line } : { action }
 }

@@ -12,11 +12,11 @@ import { idOf, type IdOptions, withId } from './entries.ts'
 
 const PROMPT = { noun: 'prompt', command: 'prompt' }
 
-interface RunOptions extends IdOptions { readonly param?: readonly string[], readonly args?: string }
+interface VariableFlags extends IdOptions { readonly param?: readonly string[], readonly args?: string }
 
-interface RenderOptions extends RunOptions { readonly explain?: true, readonly label?: string, readonly record?: string, readonly replay?: string }
+interface RenderFlags extends VariableFlags { readonly explain?: true, readonly label?: string, readonly record?: string, readonly replay?: string }
 
-interface ChatOptions extends RunOptions { readonly model?: string, readonly stream: boolean }
+interface ChatFlags extends VariableFlags { readonly model?: string, readonly stream: boolean }
 
 export function addPromptCommands (prompt: Command, cli: Cli): void {
   withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
@@ -26,12 +26,12 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
     .addOption(new Option('--replay <file>', 'render again what was recorded, without a call').conflicts('record'))
     // Scripts for the former program in Go pass a model to `render`, too; it is ignored.
     .addOption(new Option('-m, --model <model>').hideHelp())
-    .action(async (id: string | undefined, options: RenderOptions, command: Command) => { await render(idOf(PROMPT, id, options), options, command, cli) })
+    .action(async (id: string | undefined, options: RenderFlags, command: Command) => { await render(idOf(PROMPT, id, options), options, command, cli) })
 
   withParameters(withId(prompt.command('chat').description('ask the model with a prompt; its text is printed as it comes'), PROMPT))
     .option('-m, --model <model>', 'the model to ask')
     .option('--no-stream', 'print the answer when it is whole')
-    .action(async (id: string | undefined, options: ChatOptions, command: Command) => {
+    .action(async (id: string | undefined, options: ChatFlags, command: Command) => {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
       const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
@@ -41,7 +41,7 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
     })
 }
 
-async function render (id: string, options: RenderOptions, command: Command, cli: Cli): Promise<void> {
+async function render (id: string, options: RenderFlags, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
   const { explain, label, record, replay } = options
   const search = new URLSearchParams({
@@ -84,11 +84,11 @@ async function printRendered (output: Output, rendered: Json): Promise<void> {
   if (typeof rendered === 'string') return await output.text(rendered)
   for (const { role, content } of listOf(rendered).map(objectOf)) {
     await output.heading(`[${textOf(role)}]`)
-    await output.text(typeof content === 'string' ? content : listOf(content).map(objectOf).map(partInWords).join('\n'))
+    await output.text(typeof content === 'string' ? content : listOf(content).map(objectOf).map(describePart).join('\n'))
   }
 }
 
-function partInWords (part: JsonObject): string {
+function describePart (part: JsonObject): string {
   if (part['type'] === 'text') return textOf(part['text'])
   const { type = '' } = part
   const { url, data, file_data: fileData, file_id: id, filename } = objectOf(part[textOf(type)])

@@ -16,7 +16,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       const history = objectOf(await api.get(versionsPath(id)))
       if (output.wantsJson) return await output.json(history)
       await output.table(['version', 'labels', 'at', 'by', 'note'], listOf(history['versions']).map(objectOf).map(version => rowOf(version, history)))
-      for (const move of listOf(history['moves']).map(objectOf)) await output.words(inWords(move))
+      for (const move of listOf(history['moves']).map(objectOf)) await output.words(describeMove(move))
     })
 
   group.command('label').description('let a label mean a version of a prompt')
@@ -85,7 +85,7 @@ function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, lat
   return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words.join('; ')]
 }
 
-function inWords ({ label, from, to, at, by, note }: JsonObject): string {
+function describeMove ({ label, from, to, at, by, note }: JsonObject): string {
   const [before, after] = [from, to].map(target => target === null ? 'none' : wordsOf(target))
   return `${textOf(label)}: ${before ?? ''} → ${after ?? ''}, at ${textOf(at)} by ${textOf(by)}${textOf(note) === '' ? '' : `: ${textOf(note)}`}`
 }

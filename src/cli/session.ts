@@ -97,7 +97,7 @@ export function addApprovalCommands (program: Command, cli: Cli): void {
   approvals.command('get').argument('<id>', 'what waits').description('show what waits, or how it was decided')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      await show(objectOf(await api.get(apiPath('api', 'approvals', id))), output)
+      await printApproval(objectOf(await api.get(apiPath('api', 'approvals', id))), output)
     })
 
   approvals.command('approve').argument('<id>', 'what waits').description('allow it, once it was shown')
@@ -126,7 +126,7 @@ async function listApprovals (api: ApiClient): Promise<Json[]> {
   return waiting
 }
 
-async function show (approval: JsonObject, output: Output): Promise<void> {
+async function printApproval (approval: JsonObject, output: Output): Promise<void> {
   if (output.wantsJson) return await output.json(approval)
   const { stringify } = await import('yaml')
   await output.said(stringify(approval))
@@ -136,7 +136,7 @@ async function show (approval: JsonObject, output: Output): Promise<void> {
 async function askForDigest (id: string, api: ApiClient, output: Output, cli: Cli): Promise<string | undefined> {
   if (output.terminal === undefined) throw usageError('expected --digest where nobody can be asked; aps approvals get shows it')
   const approval = objectOf(await api.get(apiPath('api', 'approvals', id)))
-  await show(approval, output)
+  await printApproval(approval, output)
   const lines = openLines(cli, output)
   try {
     const isAllowed = await askYesOrNo(lines, output, 'allow it? y or n: ')

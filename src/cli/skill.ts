@@ -2,13 +2,13 @@ import { type Command, Option } from 'commander'
 import { type Json, type JsonObject } from '../base/json.ts'
 import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
 import { chooseCommand, type Cli, type GivenParameters, openLines, readParameters, withParameters } from './context.ts'
-import { approvalsIn, AT_ONCE, type Beginning, type Said } from './dialogue.ts'
+import { approvalsIn, AT_ONCE, type SessionLaunch, type DialogueInput } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 import { showEdited, showEvent } from './event-printer.ts'
 import { addLocalOption, addLogOption, talk, type TalkOptions } from './talk.ts'
 import { toPath } from '../store/store.ts'
 
-interface RunOptions extends TalkOptions, GivenParameters {
+interface SkillFlags extends TalkOptions, GivenParameters {
   readonly target?: string
   readonly execution?: 'manual' | 'approve' | 'auto'
   readonly prompt?: string
@@ -32,7 +32,7 @@ export function addSkillCommands (program: Command, cli: Cli): void {
     .addOption(new Option('--execution <how>', 'who runs commands').choices(['manual', 'approve', 'auto']))
     .option('--terminal [id]', 'run its commands in an open terminal of yours; without an id in the only one')
     .option('--prompt <text>', 'in place of "Execute skill: ..."')
-  addLogOption(withParameters(run)).action(async (id: string, options: RunOptions, command: Command) => {
+  addLogOption(withParameters(run)).action(async (id: string, options: SkillFlags, command: Command) => {
     await talk(beginSkill(id, options, await readParameters(options, cli.stdin, cli.signal)), { options, cli, command, readLine: readSkillLine })
   })
 
@@ -51,7 +51,7 @@ async function listSkills (cli: Cli, command: Command, isLocal: boolean): Promis
   return await listLocalSkills(cli.environment, cli.open(command).output)
 }
 
-function beginSkill (id: string, { target, execution, prompt = '', terminal }: RunOptions, params: JsonObject): Beginning {
+function beginSkill (id: string, { target, execution, prompt = '', terminal }: SkillFlags, params: JsonObject): SessionLaunch {
   return {
     definition: id === '' ? 'skills/' : `skills/${toPath(id)}`,
     resume: session => `aps skill resume ${session}`,
@@ -88,7 +88,7 @@ async function targetOf (id: string, api: ApiClient): Promise<string> {
 }
 
 /** In the state `idle` any line lets the skill go on. */
-export function readSkillLine (line: string, word: string): Said {
+export function readSkillLine (line: string, word: string): DialogueInput {
   switch (line.trim().toLowerCase()) {
     case 'skill:cancel': return 'cancel'
     case 'skill:skip': return { action: { name: 'skip', data: {} } }

@@ -10,7 +10,7 @@ import { keyToFunction, pathToKey, toPath } from '../store/store.ts'
 import { type ApiClient, ApiError, listOf, objectOf, textOf } from './api-client.ts'
 import { type Cli, openLines } from './context.ts'
 import { draftOf } from './entry-files.ts'
-import { ENTRY_KINDS, type EntryKind, pathOf, publish, storedText, tagOf } from './entries.ts'
+import { ENTRY_KINDS, type CliKind, pathOf, publish, storedText, tagOf } from './entries.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 import { moveLabel } from './release.ts'
 import {
@@ -20,22 +20,22 @@ import {
 /** They refer to no other entries, and so are written first. */
 const FIRST: ReadonlySet<string> = new Set(['tools', 'environs'])
 
-interface Step {
+interface PlannedChange {
   readonly what: 'create' | 'change' | 'remove'
   readonly difference: Difference
   readonly conflict?: string
 }
 
 interface Pushed {
-  readonly made: readonly Step[]
-  readonly refused: ReadonlyMap<Step, CliError>
+  readonly made: readonly PlannedChange[]
+  readonly refused: ReadonlyMap<PlannedChange, CliError>
   /** By names such as `prompts/greet`; empty if the service records no versions. */
   readonly versions: ReadonlyMap<string, number>
 }
 
 /** @param prune whether an entry that only the service has is removed */
-function planPush (differences: readonly Difference[], prune: boolean): readonly Step[] {
-  return differences.flatMap((difference): Step[] => {
+function planPush (differences: readonly Difference[], prune: boolean): readonly PlannedChange[] {
+  return differences.flatMap((difference): PlannedChange[] => {
     const { local, remote, known, isHeld } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
     // Pushed before and unchanged here since: somebody has removed it from the service on purpose.
@@ -55,7 +55,7 @@ function conflictUnless (isOurs: boolean, known: string | undefined): { readonly
  * @returns the steps that the service would refuse, each with the reason
  * @throws CliError for an error that concerns all entries
  */
-async function checkPush (steps: readonly Step[], api: ApiClient): Promise<ReadonlyMap<Step, CliError>> {
+async function checkPush (steps: readonly PlannedChange[], api: ApiClient): Promise<ReadonlyMap<PlannedChange, CliError>> {
   const writes = steps.filter(({ what }) => what !== 'remove')
   const offers = writes.map(({ difference }) => difference)
   const refused = await carryOut(writes, step => make(step, {}, api, true), error => error.code === 'LINT_BUSY')
@@ -83,16 +83,16 @@ function isMended ({ code, message }: JsonObject, offers: readonly Difference[])
 
 /** An entry refused as invalid, perhaps for a missing one, is tried again after the others. @throws CliError */
 async function push (
-  steps: readonly Step[],
+  steps: readonly PlannedChange[],
   about: Readonly<Record<string, string>>,
   { api, output }: { readonly api: ApiClient, readonly output: Output }
 ): Promise<Pushed> {
-  const made: Step[] = []
+  const made: PlannedChange[] = []
   const versions = new Map<string, number>()
-  const refused = new Map<Step, CliError>()
+  const refused = new Map<PlannedChange, CliError>()
   const writes = steps.filter(({ what }) => what !== 'remove')
   const removals = steps.filter(({ what }) => what === 'remove').toSorted((one, other) => rank(other) - rank(one))
-  const isFirst = ({ difference }: Step) => FIRST.has(difference.kind.key)
+  const isFirst = ({ difference }: PlannedChange) => FIRST.has(difference.kind.key)
   for (const group of [writes.filter(isFirst), writes.filter(step => !isFirst(step)), removals]) {
     const left = await carryOut(group, async step => {
       const version = await make(step, about, api)
@@ -107,12 +107,12 @@ async function push (
 
 /** Tries again what may be taken later, as long as that takes any. @returns what was refused in the end @throws CliError */
 async function carryOut (
-  steps: readonly Step[],
-  act: (step: Step) => Promise<unknown>,
+  steps: readonly PlannedChange[],
+  act: (step: PlannedChange) => Promise<unknown>,
   mayBeLater: (error: ApiError) => boolean
-): Promise<ReadonlyMap<Step, ApiError>> {
+): Promise<ReadonlyMap<PlannedChange, ApiError>> {
   const limit = pLimit(AT_A_TIME)
-  const refused = new Map<Step, ApiError>()
+  const refused = new Map<PlannedChange, ApiError>()
   for (let waiting = steps, before = Infinity; waiting.length > 0 && waiting.length < before;) {
     before = waiting.length
     await Promise.all(waiting.map(step => limit(async () => {
@@ -136,7 +136,7 @@ function isOfThis ({ exitCode, code }: ApiError): boolean {
 
 const PAST = { create: 'created', change: 'changed', remove: 'removed' } as const
 
-function rank ({ difference }: Step): number {
+function rank ({ difference }: PlannedChange): number {
   return ENTRY_KINDS.indexOf(difference.kind)
 }
 
@@ -148,7 +148,7 @@ function conditionsFor (remote: Difference['remote']): Readonly<Record<string, s
 
 /** @returns the prompt version made; `undefined` if none was recorded */
 async function make (
-  { what, difference: { kind, id, local, remote } }: Step,
+  { what, difference: { kind, id, local, remote } }: PlannedChange,
   about: Readonly<Record<string, string>>,
   api: ApiClient,
   isDryRun = false
@@ -173,10 +173,10 @@ export interface SyncOptions {
   readonly label?: string
 }
 
-interface Opened { readonly api: ApiClient, readonly output: Output }
+interface SyncConnection { readonly api: ApiClient, readonly output: Output }
 
 /** @throws CliError if they differ */
-export async function diffFolder (path: string, opened: Opened): Promise<void> {
+export async function diffFolder (path: string, opened: SyncConnection): Promise<void> {
   const { api, output } = opened
   const comparison = await compareFolder(path, api.url, opened, 'push')
   const { differences, others } = comparison
@@ -187,7 +187,7 @@ export async function diffFolder (path: string, opened: Opened): Promise<void> {
 }
 
 /** @throws CliError */
-export async function pushFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
+export async function pushFolder (path: string, options: SyncOptions, opened: SyncConnection, cli: Cli): Promise<void> {
   const { api, output } = opened
   const comparison = await compareFolder(path, api.url, opened, 'push')
   const steps = planPush(comparison.differences, options.prune === true)
@@ -214,19 +214,19 @@ export async function pushFolder (path: string, options: SyncOptions, opened: Op
   if (label !== undefined) await labelPrompts(label, comparison.folder, versions, note, opened)
 }
 
-async function tellRefused (refused: ReadonlyMap<Step, CliError>, output: Output): Promise<void> {
+async function tellRefused (refused: ReadonlyMap<PlannedChange, CliError>, output: Output): Promise<void> {
   for (const [{ difference }, error] of refused) await output.words(`not ${difference.name}: ${error.message}`)
 }
 
 /** A file with the same value already is not changed. @throws CliError */
-export async function pullFolder (path: string, options: SyncOptions, opened: Opened, cli: Cli): Promise<void> {
+export async function pullFolder (path: string, options: SyncOptions, opened: SyncConnection, cli: Cli): Promise<void> {
   const { api, output } = opened
   await mkdir(path, { recursive: true })
   const comparison = await compareFolder(path, api.url, opened, 'pull')
-  const steps = await withinWanted(planPull(comparison.differences, options.prune === true), comparison, options, opened, cli)
+  const steps = await withoutOtherModules(planPull(comparison.differences, options.prune === true), comparison, options, opened, cli)
   if (options.prune !== true) await tellRest(comparison.differences.filter(({ remote }) => remote === undefined), 'here', output)
   if (!await isAgreed('pull', steps, options, opened, cli)) return await remember(comparison, [], 'remote', api)
-  const made: Step[] = []
+  const made: PlannedChange[] = []
   let failed = 0
   for (const step of steps) {
     try {
@@ -244,26 +244,26 @@ export async function pullFolder (path: string, options: SyncOptions, opened: Op
 }
 
 /** Modules that the folder does not have need the user's wish; an empty folder gets all. */
-async function withinWanted (
-  steps: readonly Step[],
+async function withoutOtherModules (
+  steps: readonly PlannedChange[],
   { folder, known }: Comparison,
   { yes, dryRun }: SyncOptions,
-  { output }: Opened,
+  { output }: SyncConnection,
   cli: Cli
-): Promise<readonly Step[]> {
+): Promise<readonly PlannedChange[]> {
   const modules = modulesOf(folder)
-  const isOther = ({ what, difference: { name, kind, id } }: Step) => what === 'create' && !known.has(name) && !modules.has(moduleName(kind, id))
+  const isOther = ({ what, difference: { name, kind, id } }: PlannedChange) => what === 'create' && !known.has(name) && !modules.has(moduleName(kind, id))
   const others = steps.filter(isOther)
   if (others.length === 0 || folder.entries.size === 0 || yes === true) return steps
   const names = [...new Set(others.map(({ difference: { kind, id } }) => moduleName(kind, id)))].sort()
   const counted = `${others.length} entries of modules that the folder does not have: ${names.slice(0, 20).join(', ')}${names.length > 20 ? ', …' : ''}`
-  if (dryRun !== true && canAsk(output, cli) && await isWanted(`bring ${counted}? y or n: `, output, cli)) return steps
+  if (dryRun !== true && canAsk(output, cli) && await confirmChanges(`bring ${counted}? y or n: `, output, cli)) return steps
   await output.words(`not brought: ${counted}; --yes brings them`)
   return steps.filter(step => !isOther(step))
 }
 
 /** @throws CliError for conflicts, and for a dry run that would change something */
-async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], options: SyncOptions, { api, output }: Opened, cli: Cli): Promise<boolean> {
+async function isAgreed (direction: 'push' | 'pull', steps: readonly PlannedChange[], options: SyncOptions, { api, output }: SyncConnection, cli: Cli): Promise<boolean> {
   const { dryRun, yes, prune } = options
   if (steps.length === 0) {
     if (output.wantsJson) await output.json([])
@@ -278,10 +278,10 @@ async function isAgreed (direction: 'push' | 'pull', steps: readonly Step[], opt
   await refuseConflicts(direction, steps, options, output)
   if (dryRun === true) throw new CliError(EXIT.NO, `${steps.length} would change`)
   // A pull can be undone by git, so the user is asked only if it removes files.
-  return yes === true || (direction === 'pull' && prune !== true) || await isWanted(`${direction} ${steps.length} changes? y or n: `, output, cli)
+  return yes === true || (direction === 'pull' && prune !== true) || await confirmChanges(`${direction} ${steps.length} changes? y or n: `, output, cli)
 }
 
-async function refuseConflicts (direction: 'push' | 'pull', steps: readonly Step[], { overwrite }: SyncOptions, output: Output): Promise<void> {
+async function refuseConflicts (direction: 'push' | 'pull', steps: readonly PlannedChange[], { overwrite }: SyncOptions, output: Output): Promise<void> {
   const conflicts = steps.filter(({ conflict }) => conflict !== undefined)
   if (conflicts.length === 0 || overwrite === true) return
   for (const { difference, conflict } of conflicts) await output.words(`${difference.name}: ${conflict ?? ''}`)
@@ -289,7 +289,7 @@ async function refuseConflicts (direction: 'push' | 'pull', steps: readonly Step
   throw new CliError(EXIT.NO, `nothing was ${done}: ${conflicts.length} of ${steps.length} would undo an edit; --overwrite does it all the same`)
 }
 
-async function isWanted (question: string, output: Output, cli: Cli): Promise<boolean> {
+async function confirmChanges (question: string, output: Output, cli: Cli): Promise<boolean> {
   if (!canAsk(output, cli)) throw usageError('expected --yes, or --dry-run, where nobody can be asked')
   const lines = openLines(cli, output)
   try {
@@ -310,7 +310,7 @@ async function tellRest (rest: readonly Difference[], where: 'here' | 'there', o
 }
 
 /** An entry that still differs keeps its older record. */
-async function remember ({ folder, same, known, differences }: Comparison, made: readonly Step[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
+async function remember ({ folder, same, known, differences }: Comparison, made: readonly PlannedChange[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
   const now = new Map(same)
   for (const { name, known: before } of differences) if (before !== undefined) now.set(name, before)
   for (const { difference: { name, [from]: side } } of made) {
@@ -331,7 +331,7 @@ async function commitOf (root: string): Promise<string> {
   }
 }
 
-function describeStep ({ what, difference, conflict }: Step): JsonObject {
+function describeStep ({ what, difference, conflict }: PlannedChange): JsonObject {
   return { ...describe(difference), what, ...(conflict === undefined ? {} : { conflict }) }
 }
 
@@ -392,8 +392,8 @@ async function labelPrompts (
 }
 
 /** @param prune whether the file of an entry that the service does not have is removed */
-function planPull (differences: readonly Difference[], prune: boolean): readonly Step[] {
-  return differences.flatMap((difference): Step[] => {
+function planPull (differences: readonly Difference[], prune: boolean): readonly PlannedChange[] {
+  return differences.flatMap((difference): PlannedChange[] => {
     const { local, remote, known } = difference
     if (remote === undefined) {
       if (!prune) return []
@@ -431,7 +431,7 @@ async function makeFolder (root: string, folder: string): Promise<void> {
   }
 }
 
-function written (kind: EntryKind, id: string, value: Json, present: string | undefined): { readonly file: string, readonly text: string } {
+function written (kind: CliKind, id: string, value: Json, present: string | undefined): { readonly file: string, readonly text: string } {
   if (present !== undefined && isDotpromptFile(present)) {
     throw new Error(`${present} is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it`)
   }

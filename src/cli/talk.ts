@@ -9,7 +9,7 @@ import { ENDED, type Status } from '../session/model.ts'
 import { listOf, objectOf, textOf } from './api-client.ts'
 import type { CommandsHere } from './commands-here.ts'
 import { askYesOrNo, chooseCommand, type Cli, type CommandChoice, type Lines, openLines } from './context.ts'
-import { type Beginning, type Decided, type DialogueEvent, type Dialogues, type DialogueState, remoteDialogues, type Said } from './dialogue.ts'
+import { type SessionLaunch, type DecisionInput, type DialogueEvent, type Dialogues, type DialogueView, remoteDialogues, type DialogueInput } from './dialogue.ts'
 import { DIFF_ANSWERS, EventPrinter, showEdited, showEvent, showMessage, ShownChange, type WriteLog } from './event-printer.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 
@@ -29,7 +29,7 @@ class CommandByHand {
   }
 
   /** Asks again after a failure. @returns `undefined` when nobody answers, or the user has interrupted the command */
-  async ask (command: string): Promise<Said | undefined> {
+  async ask (command: string): Promise<DialogueInput | undefined> {
     for (;;) {
       const choice = await chooseCommand(command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
       if (choice === undefined) return undefined
@@ -43,7 +43,7 @@ class CommandByHand {
   }
 
   /** @returns `undefined` if the choice could not be carried out */
-  async #carryOut (choice: CommandChoice, proposed: string): Promise<Said | 'interrupted' | undefined> {
+  async #carryOut (choice: CommandChoice, proposed: string): Promise<DialogueInput | 'interrupted' | undefined> {
     switch (choice.kind) {
       case 'cancel': return 'cancel'
       case 'skip': return { action: { name: 'skip', data: {} } }
@@ -52,7 +52,7 @@ class CommandByHand {
     }
   }
 
-  async #runHere (command: string, proposed: string): Promise<Said | 'interrupted' | undefined> {
+  async #runHere (command: string, proposed: string): Promise<DialogueInput | 'interrupted' | undefined> {
     const { cli, output, printer } = this.#options
     const { CommandsHere } = await import('./commands-here.ts')
     this.#here ??= new CommandsHere(await realpath('.'), cli)
@@ -66,7 +66,7 @@ class CommandByHand {
     }
   }
 
-  async #readResult (): Promise<Said | undefined> {
+  async #readResult (): Promise<DialogueInput | undefined> {
     const { lines, output } = this.#options
     await output.words('what it printed, and a line with a dot alone:')
     const printed: string[] = []
@@ -90,7 +90,7 @@ interface TerminalSessionOptions {
   readonly lines: Lines
   readonly output: Output
   readonly cli: Cli
-  readonly readLine: (line: string, word: string) => Said
+  readonly readLine: (line: string, word: string) => DialogueInput
   readonly writeLog: WriteLog
   /** What the user may type, shown before the first prompt. @default nothing */
   readonly hint?: string
@@ -98,7 +98,7 @@ interface TerminalSessionOptions {
   readonly agrees?: boolean
 }
 
-interface Left {
+interface WaitingState {
   readonly status: string
   readonly word: string
   /** Paths left as they were by the last undo or redo, because somebody else had changed them. */
@@ -107,7 +107,7 @@ interface Left {
   readonly failed: string | undefined
 }
 
-export class TerminalSession {
+export class TalkSession {
   readonly #options: TerminalSessionOptions
   #id = ''
   #command = ''
@@ -129,7 +129,7 @@ export class TerminalSession {
   }
 
   /** @returns a session that waits after the user has left @throws CliError, also when it failed, or its events end too early */
-  async hold ({ id, status, word, seq, asked }: DialogueState): Promise<Left | undefined> {
+  async hold ({ id, status, word, seq, asked }: DialogueView): Promise<WaitingState | undefined> {
     this.#id = id
     try {
       if (seq > 0) await this.#recall(seq)
@@ -149,7 +149,7 @@ export class TerminalSession {
     throw new CliError(EXIT.UNREACHABLE, `nobody tells of session ${id} any more; it may go on`)
   }
 
-  #left (status: string, word: string): Left {
+  #left (status: string, word: string): WaitingState {
     return { status, word, missed: this.#missed, failed: this.#failed }
   }
 
@@ -220,7 +220,7 @@ export class TerminalSession {
   }
 
   /** Without the right to decide the session waits for another; a changed effect is asked again. @returns false without an answer */
-  async #sendDecision (effect: string, decided: Decided, session: string): Promise<boolean> {
+  async #sendDecision (effect: string, decided: DecisionInput, session: string): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
     try {
@@ -291,12 +291,12 @@ export class TerminalSession {
   }
 
   /** An input that accepts the shown diff has its digest. */
-  #read (line: string, word: string): Said {
+  #read (line: string, word: string): DialogueInput {
     const { digest } = this.#change
     return word === DIFF_WAITS && digest !== undefined && isConsent(line) ? this.#consent(digest) : this.#options.readLine(line, word)
   }
 
-  #consent (digest: string | undefined): Said {
+  #consent (digest: string | undefined): DialogueInput {
     return { action: { name: 'apply', data: digest === undefined ? {} : { digest } } }
   }
 
@@ -309,7 +309,7 @@ export class TerminalSession {
   }
 
   /** @returns false if the session refuses the input and still waits for one */
-  async #say (said: Said, session = this.#id): Promise<boolean> {
+  async #say (said: DialogueInput, session = this.#id): Promise<boolean> {
     const { dialogues, output } = this.#options
     this.#failed = undefined
     try {
@@ -361,7 +361,7 @@ async function answerBelow (
   session: string,
   { word, text }: NonNullable<AskedBelow['question']>,
   { dialogues, lines, output }: { readonly dialogues: Pick<Dialogues, 'preview'>, readonly lines: Lines, readonly output: Output }
-): Promise<Said | 'elsewhere' | undefined> {
+): Promise<DialogueInput | 'elsewhere' | undefined> {
   if (word === 'waiting_cmd') {
     await output.words(`its commands are run by hand: aps skill resume ${session}`)
     return 'elsewhere'
@@ -399,7 +399,7 @@ export function addLocalOption (command: Command): Command {
 }
 
 /** @throws CliError, also when the session is left with an open question */
-export async function talk (beginning: Beginning, { options, cli, command, readLine, agrees = false }: Talk): Promise<void> {
+export async function talk (beginning: SessionLaunch, { options, cli, command, readLine, agrees = false }: Talk): Promise<void> {
   const { resume, log: file, verbose, local: isLocal = false } = options
   const { output } = cli.open(command)
   const place = placeOptions(command, isLocal)
@@ -414,7 +414,7 @@ export async function talk (beginning: Beginning, { options, cli, command, readL
     if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
     else await output.words(`session ${state.id}`)
     const onwards = `${beginning.resume(state.id)}${place}`
-    const session = new TerminalSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, hint: beginning.hint, agrees })
+    const session = new TalkSession({ dialogues, lines, output, cli, readLine, writeLog: log.write, hint: beginning.hint, agrees })
     const left = await session.hold(state).catch((error: unknown) => {
       if (cli.signal.aborted) return undefined
       throw isUnreachable(error) ? new CliError(EXIT.UNREACHABLE, `${error.message}; to go on: ${onwards}`) : error
@@ -447,11 +447,11 @@ function isUnreachable (error: unknown): error is CliError {
   return error instanceof CliError && error.exitCode === EXIT.UNREACHABLE
 }
 
-function isEnded ({ status }: DialogueState): boolean {
+function isEnded ({ status }: DialogueView): boolean {
   return ENDED.has(status as Status)
 }
 
-async function openHere (beginning: Beginning, cli: Cli, writeLog: WriteLog): Promise<Dialogues> {
+async function openHere (beginning: SessionLaunch, cli: Cli, writeLog: WriteLog): Promise<Dialogues> {
   const { openLocalDialogues } = await import('./local-dialogues.ts')
   return await openLocalDialogues(beginning, cli, logInto(writeLog))
 }

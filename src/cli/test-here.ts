@@ -4,7 +4,7 @@ import { ServiceError } from '../base/errors.ts'
 import { RejectedEntry } from '../registry/diagnostic.ts'
 import { parseTests, type TestCase } from '../registry/kinds/tests-kind.ts'
 import { type Bundle } from '../service/bundle.ts'
-import { type PromptWish } from '../service/choose-prompt.ts'
+import { type VersionSelector } from '../service/choose-prompt.ts'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 import { openHere } from './local-folder.ts'
@@ -24,7 +24,7 @@ export interface Bench {
  */
 export async function testHere (
   folder: string,
-  wish: PromptWish,
+  wish: VersionSelector,
   trusts: boolean,
   warn: (message: string) => void,
   cli: Pick<Cli, 'environment' | 'signal'>

@@ -4,7 +4,7 @@ import pLimit from 'p-limit'
 import { type Json, type JsonObject, parseJson } from '../base/json.ts'
 import { isInside } from '../store/directory-paths.ts'
 import { type ApiClient, listOf, objectOf, textOf } from './api-client.ts'
-import { ENTRY_KINDS, type EntryKind, pathOf, storedText } from './entries.ts'
+import { ENTRY_KINDS, type CliKind, pathOf, storedText } from './entries.ts'
 import { readFolder } from './folder.ts'
 import { usageError } from './output.ts'
 import { createPlaceFinder } from './text-places.ts'
@@ -22,7 +22,7 @@ export interface Case {
   readonly known?: Json
 }
 
-const TESTS = ENTRY_KINDS.find(({ key }) => key === 'tests') as EntryKind
+const TESTS = ENTRY_KINDS.find(({ key }) => key === 'tests') as CliKind
 
 /** @throws CliError */
 export async function suitesOf (folder: string, warn: (message: string) => void): Promise<readonly Suite[]> {

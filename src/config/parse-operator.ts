@@ -15,7 +15,7 @@ export class OperatorError extends Error {
 
 interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
-  readonly targets?: Readonly<Record<string, LocalEntry | SshEntry>>
+  readonly targets?: Readonly<Record<string, LocalTargetEntry | SshEntry>>
   readonly policy?: ReadonlyArray<OperatorRule & { readonly on: 'exec' }>
 }
 
@@ -36,7 +36,7 @@ interface TerminalEntry {
   readonly record?: boolean
 }
 
-interface LocalEntry extends TerminalEntry {
+interface LocalTargetEntry extends TerminalEntry {
   readonly type: 'local'
   readonly workspace: string
   readonly sandbox?: LocalTarget['sandbox']
@@ -134,7 +134,7 @@ interface OperatorContext {
   readonly refuse: Refuse
 }
 
-function targetOf (name: string, entry: LocalEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
+function targetOf (name: string, entry: LocalTargetEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
   const place = ['targets', name]
   // A skill is started with the name of a target or the id of a terminal, so a name must not look like an id.
   if (/^[0-9a-f]{32}$/.test(name)) throw refuse(place, 'a name that is no id of a terminal', name)

@@ -5,11 +5,11 @@ import { jsonIn } from '../llm/json-in.ts'
 import type { AgentClassify, AgentParameter, AgentTool } from '../registry/kinds/agent-setting.ts'
 import type { Engine, Next } from '../session/engine.ts'
 import { clip } from './clip.ts'
-import { type Ended, MAX_MESSAGE, type Outcome, type Prefix, renderText, type Row, ROWS, takeFact } from './reducer.ts'
+import { type Ended, MAX_MESSAGE, type StepOutcome, type Prefix, renderText, type OutcomeRow, ROWS, takeFact } from './reducer.ts'
 import { sentHistory } from './sent-history.ts'
 import { Dialogue, type DialogueStart, NOTHING_SAID, refuseAction, taskOf } from './dialogue.ts'
 import { cutProblem, refusedText } from './texts.ts'
-import { AGENT, type AgentResult, type AgentState, type Step } from './dialogue-state.ts'
+import { AGENT, type AgentResult, type AgentState, type DialogueStep } from './dialogue-state.ts'
 
 /**
  * The engine of agents that work in steps: the model first says whether a question concerns the agent, then selects a tool; the service
@@ -231,7 +231,7 @@ class AgentReducer extends Dialogue<AgentState> {
     this.reply(text)
   }
 
-  #fail (outcome: Outcome, tool: AgentTool, { reason, ...values }: JsonObject & { readonly reason: string }): Next<AgentState> {
+  #fail (outcome: StepOutcome, tool: AgentTool, { reason, ...values }: JsonObject & { readonly reason: string }): Next<AgentState> {
     this.blame('TOOL_FAILED', reason)
     this.say(outcome, 'exec', { name: tool.name, label: tool.label, reason, ...values }, tool.failed)
     return this.goOn()
@@ -248,7 +248,7 @@ class AgentReducer extends Dialogue<AgentState> {
     return this.listen()
   }
 
-  #askModel (step: Step, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): Next<AgentState> {
+  #askModel (step: DialogueStep, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): Next<AgentState> {
     const { setting: { history, model, timeouts }, messages, corrections } = this.state
     const sent = [{ role: 'system', content: system }, ...sentHistory(messages.map(message => ({ ...message })), history), ...corrections]
     this.state = { ...this.state, step }
@@ -271,8 +271,8 @@ class AgentReducer extends Dialogue<AgentState> {
   }
 
   /** Shows and logs the outcome of a step, and stores its code. If the outcome has `toHistory` in `ROWS`, the text joins the dialogue's messages. */
-  protected override say (outcome: Outcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
-    const row: Row = ROWS[outcome]
+  protected override say (outcome: StepOutcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
+    const row: OutcomeRow = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)
     if (shown !== undefined && row.toHistory !== undefined) {
       const isStatus = row.toHistory === 'status'
@@ -286,7 +286,7 @@ class AgentReducer extends Dialogue<AgentState> {
 
 const SECOND = 1000
 
-const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, Step>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
+const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, DialogueStep>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
 /** The model's choice of a tool: the call, `undefined` when the model chose no tool, or a text that says what is wrong with its answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string

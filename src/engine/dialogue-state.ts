@@ -90,11 +90,11 @@ interface DialogueMessage {
 }
 
 /** The steps of a dialogue with an agent, named as in replies and logs. */
-export type Step = 'await_input' | 'classify' | 'select' | 'validate' | 'execute' | 'ended'
+export type DialogueStep = 'await_input' | 'classify' | 'select' | 'validate' | 'execute' | 'ended'
 
 /** The state of a dialogue with an agent that works in steps: it classifies a question, selects a tool, validates the parameters and executes the tool. */
 export interface AgentState extends DialogueState {
-  readonly step: Step
+  readonly step: DialogueStep
   /** All messages of the dialogue. Requests to the model carry a part of them. */
   readonly messages: readonly DialogueMessage[]
   /** The tool call that is being validated or made; `undefined` while there is none. */
@@ -102,12 +102,12 @@ export interface AgentState extends DialogueState {
   /** The effect (model request or tool call) that the dialogue waits for, and its purpose. `health` asks a tool whether it works, before the call. */
   readonly awaits: { readonly effect: string, readonly purpose: 'classify' | 'select' | 'select-json' | 'health' | 'call' } | undefined
   /** The outcome code of each step when it last ran. */
-  readonly codes: Readonly<Partial<Record<Step, number>>>
+  readonly codes: Readonly<Partial<Record<DialogueStep, number>>>
 }
 
 /** The result of a session with an agent, which a program gets by the API: the state after the last turn. */
 export interface AgentResult {
-  readonly last_state: Step
+  readonly last_state: DialogueStep
   readonly codes: AgentState['codes']
   readonly messages: readonly DialogueMessage[]
   readonly pending: AgentState['pending'] | null

@@ -6,8 +6,8 @@ import type { SkillDefinition } from '../registry/kinds/skill-kind.ts'
 import type { Moment, Next, Refused, Started } from '../session/engine.ts'
 import type { Action, Spent } from '../session/model.ts'
 import { clip } from './clip.ts'
-import { type Ended, MAX_MESSAGE, Outbox, type Outcome, type Prefix, type Reducer } from './reducer.ts'
-import { AGENT_TEXTS, type Language } from './texts.ts'
+import { type Ended, MAX_MESSAGE, Outbox, type StepOutcome, type Prefix, type Reducer } from './reducer.ts'
+import { AGENT_TEXTS, type Locale } from './texts.ts'
 
 /** The error of a turn in which the user did not get what he asked for. */
 export interface TurnError {
@@ -145,7 +145,7 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
    * @param own the text in the tool's definition, which replaces the text of the table
    * @returns what the user was shown, if anything
    */
-  protected say (outcome: Outcome, prefix: Prefix, values: JsonObject = {}, own?: string): string | undefined {
+  protected say (outcome: StepOutcome, prefix: Prefix, values: JsonObject = {}, own?: string): string | undefined {
     const { language, messages } = this.state.setting
     return this.outbox.say(outcome, prefix, { ...AGENT_TEXTS[language], ...messages }, values, own)
   }
@@ -235,13 +235,13 @@ export function refuseAction ({ step, retry }: DialogueState, action: Action | u
 }
 
 /** A command of a user to the dialogue itself, such as `exit` or `help`; `nothing` for an empty line. */
-type Command = CommandName | 'nothing'
+type DialogueCommand = CommandName | 'nothing'
 
 /**
  * The command that a line of the user consists of, in any case of letters; `undefined` for a message to the agent. The whole line has to
  * be the command's word, so a question that contains the word is a message.
  */
-function commandIn (line: string, words: CommandWords): Command | undefined {
+function commandIn (line: string, words: CommandWords): DialogueCommand | undefined {
   const said = line.trim().toLowerCase()
   if (said === '') return 'nothing'
   const names: readonly CommandName[] = ['exit', 'help', 'clear', 'retry']
@@ -256,7 +256,7 @@ type CommandWords = Readonly<Record<CommandName, readonly string[]>>
 
 const EVERYWHERE: CommandWords = { exit: ['/exit', '/quit', '/q', 'exit', 'quit', 'q'], help: ['/help', 'help', '?'], clear: ['/clear'], retry: ['/retry'] }
 
-const COMMAND_WORDS: Readonly<Record<Language, CommandWords>> = {
+const COMMAND_WORDS: Readonly<Record<Locale, CommandWords>> = {
   en: EVERYWHERE,
   ru: { ...EVERYWHERE, exit: [...EVERYWHERE.exit, 'выход'], help: [...EVERYWHERE.help, 'справка'] }
 }
@@ -264,7 +264,7 @@ const COMMAND_WORDS: Readonly<Record<Language, CommandWords>> = {
 /** The name of an instruction by which the service itself, not an agent's definition, tells a model what to do. */
 type Instruction = 'select' | 'choice' | 'repairClassify' | 'repairSelect' | 'repairAnswer' | 'returns' | 'close' | 'compact' | 'before'
 
-export const INSTRUCTIONS: Readonly<Record<Language, Readonly<Record<Instruction, string>>>> = {
+export const INSTRUCTIONS: Readonly<Record<Locale, Readonly<Record<Instruction, string>>>> = {
   en: {
     select: 'Call the one function that answers the user\'s last message. Do not answer in words. Leave out a parameter that the user has not told. If no function fits, call none.',
     choice: 'Answer with JSON only: {"tool": "<name>", "arguments": {…}}, or {"tool": null} when none fits. The tools: ',
@@ -372,7 +372,7 @@ export type ResolvedDefinition = ResolvedAgent | ResolvedSkill | ResolvedPlan
 export type ResolvedDefinitions = Readonly<Record<string, ResolvedDefinition>>
 
 /** The setting of an agent, with the language of its texts decided. */
-export type DialogueSetting = AgentSetting & { readonly language: Language }
+export type DialogueSetting = AgentSetting & { readonly language: Locale }
 
 /** What a dialogue with an agent starts with. It holds all that the engine (the rules) of the dialogue needs. */
 export interface DialogueStart {

@@ -5,7 +5,7 @@ import type {
   Usage
 } from '../session/model.ts'
 import { handlebarsLanguage } from '../template/handlebars/handlebars-language.ts'
-import { DEFAULT_LIMITS, Run } from '../template/run.ts'
+import { DEFAULT_LIMITS, RenderRun } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import type { AgentText } from './texts.ts'
 
@@ -135,8 +135,8 @@ export class Outbox {
    * @param own a text that replaces the one in the table, unless it is empty
    * @returns what was shown, if anything
    */
-  say (outcome: Outcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
-    const row: Row = ROWS[outcome]
+  say (outcome: StepOutcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
+    const row: OutcomeRow = ROWS[outcome]
     const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : texts[row.text]
     const shown = text === undefined || text === '' ? undefined : renderText(text, values)
     if (shown !== undefined) this.show(shown)
@@ -188,7 +188,7 @@ export type Level = 'debug' | 'warning' | 'error' | 'critical'
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
 /** What follows an outcome of a step: the text that the user is shown, whether the model reads it later, the log line, and a code for programs. */
-export interface Row {
+export interface OutcomeRow {
   /** The name of the text that the user is shown. A tool's definition can replace this text. */
   readonly text?: AgentText
   /**
@@ -263,9 +263,9 @@ export const ROWS = {
   callInterrupted: { text: 'toolUnknown', log: 'call_tool // {{name}}: outcome unknown: {{reason}}', level: 'error' },
   callRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning', isModelsName: true },
   toolRefused: { log: 'call_tool // {{name}}: {{reason}}', level: 'warning' }
-} as const satisfies Readonly<Record<string, Row>>
+} as const satisfies Readonly<Record<string, OutcomeRow>>
 
-export type Outcome = keyof typeof ROWS
+export type StepOutcome = keyof typeof ROWS
 
 /**
  * Renders a short text of an agent's definition as a Handlebars template with plain values, without tools, prompts, shared variables or a
@@ -273,7 +273,7 @@ export type Outcome = keyof typeof ROWS
  */
 export function renderText (text: string, values: JsonObject): string {
   if (!text.includes('{{')) return text
-  const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
+  const run = new RenderRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
   try {
     return handlebarsLanguage.compile({ text }).open(run, { links: [], root: new ScopeRoot(run, {}, {}, undefined) })(values)
   } catch {

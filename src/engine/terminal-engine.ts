@@ -23,7 +23,7 @@ export const terminalEngine: Engine<TerminalStart, TerminalSession, TerminalResu
   begin ({ setting: { terminal: { target, cols, rows, at } }, owner }, moment) {
     const outbox = new Outbox(moment)
     const shell = outbox.openShell({ target, cols, rows })
-    tell(outbox, 'open', { target, by: owner })
+    emitState(outbox, 'open', { target, by: owner })
     return next({ target, at, shell, word: 'open', reason: '', exitCode: null }, outbox)
   },
   next (state, fact, moment) {
@@ -57,12 +57,12 @@ function ended (state: TerminalSession, fact: LaterFact, moment: Moment): Next<T
 
 function end (state: TerminalSession, outbox: Outbox, how: Pick<TerminalSession, 'word' | 'reason' | 'exitCode'>, code?: string): Next<TerminalSession> {
   const { target } = state
-  tell(outbox, 'closed', { target, reason: how.reason, exitCode: how.exitCode })
+  emitState(outbox, 'closed', { target, reason: how.reason, exitCode: how.exitCode })
   if (code !== undefined) outbox.notice('error', { code, message: how.reason })
   return next({ ...state, ...how }, outbox)
 }
 
-function tell (outbox: Outbox, state: 'open' | 'closed', more: JsonObject): void {
+function emitState (outbox: Outbox, state: 'open' | 'closed', more: JsonObject): void {
   outbox.notice('terminal', { terminalId: outbox.session, state, ...more })
   const event = `terminal_${state}`
   outbox.notice('log', { prefix: 'terminal', level: 'info', text: event, event, serverId: more['target'] ?? '' })

@@ -13,7 +13,7 @@ export type AgentText =
   | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'
 
 /** The default texts that agents show their users, by language. The Russian texts must never change: callers of examples/agents/helper.yaml compare them. */
-export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, string>>>> = {
+export const AGENT_TEXTS: Readonly<Record<Locale, Readonly<Record<AgentText, string>>>> = {
   en: {
     farewell: 'Goodbye!',
     cleared: 'I have forgotten what was said.',
@@ -61,14 +61,14 @@ export const AGENT_TEXTS: Readonly<Record<Language, Readonly<Record<AgentText, s
 }
 
 /** The languages that the service's own texts exist in. */
-export type Language = 'en' | 'ru'
+export type Locale = 'en' | 'ru'
 
 /** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
 export type PlanText =
   | 'planDiff' | 'planRound' | 'planGivenUp' | 'planDropped' | 'planBase' | 'planActions' | 'planMore'
   | 'planMemory' | 'committed' | 'commitLeavesOut' | 'commitStays' | 'planNotRemembered'
 
-export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, string>>>> = {
+export const PLAN_TEXTS: Readonly<Record<Locale, Readonly<Record<PlanText, string>>>> = {
   en: {
     planDiff: 'This is the change. ok writes it, reject drops it, other words change it.',
     planRound: '{{check}} failed; attempt {{n}} of {{rounds}}.',
@@ -106,7 +106,7 @@ export const PLAN_TEXTS: Readonly<Record<Language, Readonly<Record<PlanText, str
 export type WhyAsked = 'isInterrupted' | 'isBusy'
 
 /** The question of a skill about a command. */
-export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Language, (command: string) => string>>>> = {
+export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Locale, (command: string) => string>>>> = {
   isInterrupted: {
     en: command =>
       `The command "${command}" was interrupted. Nobody knows whether it was done. Answer "again" to run it again, "skip" to do without it, or with what it printed.`,
@@ -124,7 +124,7 @@ export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Language, 
 /** The name of a text about commands in a terminal that a skill shows its user. */
 type TerminalText = 'terminalBusy' | 'terminalGone'
 
-export const TERMINAL_TEXTS: Readonly<Record<Language, Readonly<Record<TerminalText, string>>>> = {
+export const TERMINAL_TEXTS: Readonly<Record<Locale, Readonly<Record<TerminalText, string>>>> = {
   en: {
     terminalBusy: 'The command waits until your line in the terminal is empty.',
     terminalGone: 'The terminal is gone; commands run without it.'
@@ -136,18 +136,18 @@ export const TERMINAL_TEXTS: Readonly<Record<Language, Readonly<Record<TerminalT
 }
 
 /** What users and models are told of an answer that a limit or a filter has ended, and of one that the model refuses. */
-const TEXTS: Readonly<Record<Language, { readonly cut: (reason: string) => string, readonly refused: (words: string) => string }>> = {
+const TEXTS: Readonly<Record<Locale, { readonly cut: (reason: string) => string, readonly refused: (words: string) => string }>> = {
   en: { cut: reason => `…[the answer was cut: ${reason}]`, refused: words => `The model refuses: ${words}` },
   ru: { cut: reason => `…[ответ оборван: ${reason}]`, refused: words => `Модель отказывается: ${words}` }
 }
 
 /** The mark behind a text that was cut. @param reason the `finish_reason` of the answer */
-export function cutMark (language: Language, reason = 'length'): string {
+export function cutMark (language: Locale, reason = 'length'): string {
   return TEXTS[language].cut(reason)
 }
 
 /** A refusal of the model, as the user reads it. */
-export function refusedText (language: Language, words: string): string {
+export function refusedText (language: Locale, words: string): string {
   return TEXTS[language].refused(words)
 }
 

@@ -1,4 +1,4 @@
-import { KEPT, type RunOptions, type Stream } from './executor.ts'
+import { KEPT, type CommandOptions, type Stream } from './executor.ts'
 
 /** The important parts of a command's output mostly are at its beginning and its end. */
 export class Clip {
@@ -53,9 +53,9 @@ function wholeStart (bytes: Buffer): number {
 export class Captured {
   readonly #clips: Readonly<Record<Stream, Clip>>
   readonly #decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() }
-  readonly #onOutput: RunOptions['onOutput']
+  readonly #onOutput: CommandOptions['onOutput']
 
-  constructor ({ keep = KEPT, onOutput }: RunOptions) {
+  constructor ({ keep = KEPT, onOutput }: CommandOptions) {
     this.#clips = { stdout: new Clip(keep), stderr: new Clip(keep) }
     this.#onOutput = onOutput
   }

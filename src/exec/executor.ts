@@ -1,17 +1,17 @@
 /** Runs commands in one place that the operator has configured: on a target, or in a workspace. */
 export interface Executor {
   /** Resolves when the command and all that it started have ended, as far as the target can tell. @throws ExecutorError when nothing was run */
-  run (command: string, options: RunOptions): Promise<Ran>
+  run (command: string, options: CommandOptions): Promise<Ran>
   /** A repository's links must not decide which file is read: a path with a link counts as absent. `limit` is in bytes. */
   readText (path: string, limit: number, signal: AbortSignal): Promise<string | undefined>
   /** Links are not followed; an unreadable folder has no files. @throws ExecutorError when the target cannot be reached */
-  findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found>
+  findFiles (folder: string, name: string, signal: AbortSignal): Promise<FileMatches>
   /** @throws ExecutorError */
   openPty (options: PtyOptions): Promise<Pty>
   close (): Promise<void>
 }
 
-export interface RunOptions {
+export interface CommandOptions {
   /** @default the folder that the target configures */
   readonly cwd?: string | undefined
   /** In ms. */
@@ -111,7 +111,7 @@ export interface FolderEntry {
 /** `undefined` for a path that is not a folder, or has a link in it. */
 export type ReadFolder = (path: string) => Promise<readonly FolderEntry[] | undefined>
 
-export interface Found {
+export interface FileMatches {
   readonly paths: readonly string[]
   /** Links, and files whose name differs in case. */
   readonly others: ReadonlyArray<{ readonly path: string, readonly reason: string }>
@@ -129,9 +129,9 @@ export const MAX_ENTRIES = 5000
 const MAX_FOUND = 1000
 
 /** Files fewer levels below come first, then by path. Hidden folders are not entered. */
-export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<Found> {
+export async function findFilesBelow (folder: string, name: string, readFolder: ReadFolder, signal: AbortSignal): Promise<FileMatches> {
   const paths: string[] = []
-  const others: Array<Found['others'][number]> = await findLinkIn(folder, readFolder)
+  const others: Array<FileMatches['others'][number]> = await findLinkIn(folder, readFolder)
   let seen = 0
   for (let [level, depth] = [[folder], 0]; level.length > 0 && depth <= MAX_DEPTH; depth++) {
     const below: string[] = []
@@ -157,7 +157,7 @@ function missedAs ({ name, kind }: FolderEntry, wanted: string, isFound: boolean
 
 const LINK = 'it is a link, and links are not followed'
 
-async function findLinkIn (folder: string, readFolder: ReadFolder): Promise<Array<Found['others'][number]>> {
+async function findLinkIn (folder: string, readFolder: ReadFolder): Promise<Array<FileMatches['others'][number]>> {
   if (await readFolder(folder) !== undefined) return []
   const parts = folder.split('/')
   for (const [index, part] of parts.entries()) {

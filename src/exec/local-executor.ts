@@ -9,8 +9,8 @@ import { placesOf } from '../config/service-files.ts'
 import { OpenFolder, WorkspaceFiles } from '../files/workspace-files.ts'
 import { Captured } from './captured-output.ts'
 import {
-  entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type Found, MAX_ENTRIES, type Pty, type PtyOptions, type Ran, type ReadFolder,
-  refuseInvalid, type RunOptions
+  entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type FileMatches, MAX_ENTRIES, type Pty, type PtyOptions, type Ran, type ReadFolder,
+  refuseInvalid, type CommandOptions
 } from './executor.ts'
 import { readReport, reportingFolder, SUPERVISOR } from './scripts.ts'
 
@@ -23,7 +23,7 @@ const REST = 500
 /** In characters: it has the path of one folder. */
 const MAX_REPORT = 8192
 
-interface GroupOptions extends Pick<RunOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
+interface GroupOptions extends Pick<CommandOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
 }
@@ -245,13 +245,13 @@ export class LocalExecutor implements Executor {
     this.#options = options
   }
 
-  async run (command: string, options: RunOptions): Promise<Ran> {
+  async run (command: string, options: CommandOptions): Promise<Ran> {
     refuseInvalid(command)
     return await this.runProgram(['/bin/sh', '-c', reportingFolder(command)], options)
   }
 
   /** Without a shell. @throws ExecutorError when nothing was run */
-  async runProgram (program: readonly string[], options: RunOptions): Promise<Ran> {
+  async runProgram (program: readonly string[], options: CommandOptions): Promise<Ran> {
     const { workspace, environment } = this.#options
     this.#refuseRoot()
     const cwd = await truePathInside(workspace, workspace, options.cwd ?? workspace)
@@ -298,7 +298,7 @@ export class LocalExecutor implements Executor {
     }
   }
 
-  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found> {
+  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<FileMatches> {
     return await findFilesBelow(folder, name, readFolderInside(this.#options.workspace), signal)
   }
 

@@ -163,7 +163,7 @@ const CONNECT = 10_000
 /** In ms. */
 const IDLE = 300_000
 
-interface Kept {
+interface PooledClient {
   readonly client: Promise<Client>
   uses: number
 }
@@ -172,7 +172,7 @@ interface Kept {
 export class SshConnection {
   readonly #target: SshTarget
   readonly #agent: string | undefined
-  #kept: Kept | undefined
+  #kept: PooledClient | undefined
   #idle: NodeJS.Timeout | undefined
 
   constructor (target: SshTarget, agent: string | undefined) {
@@ -200,13 +200,13 @@ export class SshConnection {
     if (kept?.uses === 0) end(kept)
   }
 
-  #unused (kept: Kept): void {
+  #unused (kept: PooledClient): void {
     if (kept === this.#kept) this.#idle = setTimeout(() => { this.renew() }, IDLE).unref()
     else end(kept)
   }
 
-  #open (): Kept {
-    const kept: Kept = { client: this.#connect(), uses: 0 }
+  #open (): PooledClient {
+    const kept: PooledClient = { client: this.#connect(), uses: 0 }
     const forget = (): void => { if (this.#kept === kept) this.#kept = undefined }
     kept.client.then(client => { client.once('close', forget) }, forget)
     return kept
@@ -253,7 +253,7 @@ export class SshConnection {
   }
 }
 
-function end ({ client }: Kept): void {
+function end ({ client }: PooledClient): void {
   client.then(opened => { opened.destroy() }, () => {})
 }
 

@@ -5,7 +5,7 @@ import type { SshTarget } from '../config/operator.ts'
 import { isProtected, normalisePath } from '../files/path-rules.ts'
 import { Captured } from './captured-output.ts'
 import {
-  entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type Found, type Pty, type PtyOptions, type Ran, refuseInvalid, type RunOptions
+  entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type FileMatches, type Pty, type PtyOptions, type Ran, refuseInvalid, type CommandOptions
 } from './executor.ts'
 import { printedFolder } from './scripts.ts'
 import { keptCommand, killRemotely, openExecChannel, SshConnection } from './ssh-connection.ts'
@@ -91,7 +91,7 @@ interface Exit {
 type Cause = 'ended' | 'timeout' | 'cancelled'
 
 /** `lost`: the connection broke, or nobody confirmed the command's end. @throws ExecutorError when no command was run */
-async function runOverSsh (client: Client, command: string, { cwd, ...options }: RunOptions): Promise<Ran> {
+async function runOverSsh (client: Client, command: string, { cwd, ...options }: CommandOptions): Promise<Ran> {
   const started = performance.now()
   const mark = `aps-${randomBytes(16).toString('hex')}`
   const marker = randomBytes(8).toString('hex')
@@ -158,7 +158,7 @@ async function silence (channel: ClientChannel): Promise<void> {
   })
 }
 
-async function wantedNoMore ({ timeout, signal }: RunOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
+async function wantedNoMore ({ timeout, signal }: CommandOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
   return await new Promise(resolve => {
     const cancel = (): void => { resolve('cancelled') }
     const timer = setTimeout(() => { resolve('timeout') }, Math.max(timeout - (performance.now() - started), 0))
@@ -188,7 +188,7 @@ export class SshExecutor implements Executor {
     this.#connection = new SshConnection(target, agent)
   }
 
-  async run (command: string, options: RunOptions): Promise<Ran> {
+  async run (command: string, options: CommandOptions): Promise<Ran> {
     refuseInvalid(command)
     if (this.#running.size >= MAX_RUNNING) throw new ExecutorError('TARGET_BUSY', `target "${this.#target.name}" runs ${MAX_RUNNING} commands already`)
     const running = this.#run(command, options)
@@ -209,7 +209,7 @@ export class SshExecutor implements Executor {
     return await this.#connection.use(async client => await readOverSftp(client, { root, path: named.path, limit, signal }).catch(() => undefined))
   }
 
-  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<Found> {
+  async findFiles (folder: string, name: string, signal: AbortSignal): Promise<FileMatches> {
     const isOfHome = folder.startsWith('~/')
     const search = { root: isOfHome ? '.' : this.#target.cwd ?? '.', folder: isOfHome ? folder.slice(2) : folder, name, signal }
     const found = await this.#connection.use(client => findOverSftp(client, search))
@@ -228,7 +228,7 @@ export class SshExecutor implements Executor {
     this.#connection.renew()
   }
 
-  async #run (command: string, options: RunOptions): Promise<Ran> {
+  async #run (command: string, options: CommandOptions): Promise<Ran> {
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
     const ran = await this.#connection.use(async client => {
       // The caller perhaps cancelled while the connection was opened.
@@ -251,10 +251,10 @@ interface RemoteSearch {
 }
 
 /** Paths are relative to the root, and links below it are not followed. @throws errors of the connection */
-async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<Found> {
+async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<FileMatches> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
   const end = (): void => { sftp.end() }
-  const closed = new Promise<Found>(resolve => { sftp.once('close', () => { resolve({ paths: [], others: [], isWhole: false }) }) })
+  const closed = new Promise<FileMatches>(resolve => { sftp.once('close', () => { resolve({ paths: [], others: [], isWhole: false }) }) })
   signal.addEventListener('abort', end)
   try {
     return await Promise.race([findFilesBelow(folder, name, path => readFolder(sftp, root, path), signal), closed])

@@ -6,7 +6,7 @@ const MAX_ALTERNATIVES = 64
 
 const ANY = Symbol('any')
 
-type Part = typeof ANY | ((item: string) => boolean)
+type GlobPart = typeof ANY | ((item: string) => boolean)
 
 export type PathMatch = (names: readonly string[]) => boolean
 
@@ -31,7 +31,7 @@ export function matchPath (pattern: string, isWhole: boolean): PathMatch {
   }
   const parts = pattern.split('/')
   // At the end, `**` stands for what is inside a folder, and not for the folder itself.
-  const wanted = parts.flatMap((part, index): Part[] => !/^\*{2,}$/.test(part) ? [nameMatch(part)] : index === parts.length - 1 ? [() => true, ANY] : [ANY])
+  const wanted = parts.flatMap((part, index): GlobPart[] => !/^\*{2,}$/.test(part) ? [nameMatch(part)] : index === parts.length - 1 ? [() => true, ANY] : [ANY])
   return names => matchItems(wanted, names)
 }
 
@@ -39,7 +39,7 @@ export function matchPath (pattern: string, isWhole: boolean): PathMatch {
 function nameMatch (pattern: string): (name: string) => boolean {
   const ending = pattern.startsWith('*') ? pattern.slice(1) : pattern
   if (!/[*?[\\]/.test(ending)) return ending === pattern ? name => name === ending : name => name.endsWith(ending)
-  const characters: Part[] = []
+  const characters: GlobPart[] = []
   for (let at = 0; at < pattern.length; at++) {
     const character = pattern[at] as string
     const end = character === '[' ? endOfClass(pattern, at) : -1
@@ -73,7 +73,7 @@ function classMatch (members: string): (character: string) => boolean {
 }
 
 /** After a mistake only the last `ANY` takes one item more: no earlier one could help. */
-function matchItems (pattern: readonly Part[], items: ArrayLike<string>): boolean {
+function matchItems (pattern: readonly GlobPart[], items: ArrayLike<string>): boolean {
   let [part, at, last, taken] = [0, 0, -1, 0]
   while (at < items.length) {
     const wanted = pattern[part]

@@ -6,7 +6,7 @@ import { makePrivateFolder, PRIVATE_FILE, replaceFile } from '../base/durable-fi
 import { utf8In } from '../base/text.ts'
 import { errorCode, FileRefusal, OpenFolder, sha256, type WorkspaceFiles } from './workspace-files.ts'
 import { whileLocked } from './change/journal.ts'
-import { fieldsIn, type Layer, type Memory, memoryIn, readPatch } from './memory-rules.ts'
+import { fieldsIn, type MemoryLayer, type Memory, memoryIn, readPatch } from './memory-rules.ts'
 
 /** In bytes. */
 const MAX_BYTES = 12 * 1024
@@ -27,7 +27,7 @@ export interface MemoryPlace {
   readonly owner: string
 }
 
-interface Kept {
+interface MemoryFile {
   readonly hash: string | undefined
   readonly content: JsonObject
 }
@@ -35,10 +35,10 @@ interface Kept {
 /** A file that cannot be used counts as empty, and is reported as a problem. */
 export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
   const problems: string[] = []
-  const read = async (layer: Layer): Promise<JsonObject> => {
+  const read = async (layer: MemoryLayer): Promise<JsonObject> => {
     try {
       return await inFolder(place, layer, false, async folder => {
-        const { content } = await readKept(folder, layer)
+        const { content } = await readMemoryFile(folder, layer)
         return layer === 'user' ? memoryIn(content['user'], {}).user : memoryIn({}, content['project']).project
       }) ?? {}
     } catch (error) {
@@ -68,21 +68,21 @@ export async function remember (place: MemoryPlace, patch: JsonObject, journal: 
   return { remembered, dropped: refused.map(({ name }) => name), user, project }
 }
 
-async function change (folder: OpenFolder, layer: Layer, set: JsonObject, assertHeld: () => void): Promise<void> {
-  const { hash, content } = await readKept(folder, layer)
+async function change (folder: OpenFolder, layer: MemoryLayer, set: JsonObject, assertHeld: () => void): Promise<void> {
+  const { hash, content } = await readMemoryFile(folder, layer)
   const before = content[layer] as JsonObject | undefined ?? {}
   const fields = Object.fromEntries(Object.entries({ ...before, ...set }).filter(([, value]) => value !== null))
   if (hash !== undefined && canonicalJson(fields) === canonicalJson(before)) return
   const text = `${stringifyJson({ ...content, schema_version: 1, [layer]: fields }, 2)}\n`
   if (Buffer.byteLength(text) > MAX_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `what is remembered of a ${layer} has at most ${MAX_BYTES} bytes`)
   // An edit of the file since it was read is not overwritten.
-  if ((await readKept(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
+  if ((await readMemoryFile(folder, layer)).hash !== hash) throw new FileRefusal('ERR_BASE_CHANGED', `${fileOf(layer)} has changed meanwhile`)
   assertHeld()
   await replaceFile(folder.at(fileOf(layer)), folder.at(`.${fileOf(layer)}.tmp`), text, layer === 'user' ? { mode: PRIVATE_FILE } : undefined)
 }
 
 /** @throws FileRefusal MEMORY_UNUSABLE */
-async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
+async function readMemoryFile (folder: OpenFolder, layer: MemoryLayer): Promise<MemoryFile> {
   const file = await open(folder.at(fileOf(layer)), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw unusable(layer, (error as Error).message)
@@ -95,13 +95,13 @@ async function readKept (folder: OpenFolder, layer: Layer): Promise<Kept> {
     const bytes = await file.readFile()
     const text = utf8In(bytes)
     if (text === undefined) throw unusable(layer, 'it is not UTF-8')
-    return { hash: sha256(bytes), content: parseKept(text, layer) }
+    return { hash: sha256(bytes), content: parseMemoryFile(text, layer) }
   } finally {
     await file.close()
   }
 }
 
-function parseKept (text: string, layer: Layer): JsonObject {
+function parseMemoryFile (text: string, layer: MemoryLayer): JsonObject {
   let content: Json
   try {
     content = parseJson(text)
@@ -119,7 +119,7 @@ function userFolder ({ state, owner }: MemoryPlace): string {
 }
 
 /** @returns undefined when the folder is missing, and `makes` is false */
-async function inFolder<T> (place: MemoryPlace, layer: Layer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
+async function inFolder<T> (place: MemoryPlace, layer: MemoryLayer, makes: boolean, use: (folder: OpenFolder) => Promise<T>): Promise<T | undefined> {
   const folder = layer === 'user' ? await OpenFolder.open(userFolder(place)).catch(whenAbsent) : await openProject(place.files, makes)
   if (folder === undefined) return undefined
   try {
@@ -146,10 +146,10 @@ function whenAbsent (error: unknown): undefined {
   throw error
 }
 
-function fileOf (layer: Layer): string {
+function fileOf (layer: MemoryLayer): string {
   return layer === 'user' ? USER_FILE : PROJECT_FILE
 }
 
-function unusable (layer: Layer, reason: string): FileRefusal {
+function unusable (layer: MemoryLayer, reason: string): FileRefusal {
   return new FileRefusal('MEMORY_UNUSABLE', `${fileOf(layer)} cannot be used, and is left as it is: ${reason}`)
 }

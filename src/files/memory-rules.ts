@@ -1,12 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
 
 /** Plans check by these rules what a model wants remembered, REST what a person writes, and memory files what they store and read. */
-interface Rule {
+interface FieldRule {
   readonly expected: string
   readonly allows: (value: Json) => boolean
 }
 
-export type Layer = 'user' | 'project'
+export type MemoryLayer = 'user' | 'project'
 
 /** By names without `user.` and `project.`. */
 export interface Memory {
@@ -24,18 +24,18 @@ const MAX_TEXT = 1000
 const MAX_TEXTS = 50
 
 const isText = (value: Json, most = MAX_TEXT): boolean => typeof value === 'string' && value !== '' && value.length <= most && value.isWellFormed()
-const text = (most = MAX_TEXT): Rule => ({ expected: `a text of 1 to ${most} characters`, allows: value => isText(value, most) })
-const oneOf = (...values: ReadonlyArray<string | number>): Rule => ({
+const text = (most = MAX_TEXT): FieldRule => ({ expected: `a text of 1 to ${most} characters`, allows: value => isText(value, most) })
+const oneOf = (...values: ReadonlyArray<string | number>): FieldRule => ({
   expected: `one of ${values.join(', ')}`,
   allows: value => values.some(each => each === value)
 })
-const TEXTS: Rule = {
+const TEXTS: FieldRule = {
   expected: `a list of 1 to ${MAX_TEXTS} texts of at most ${MAX_TEXT} characters`,
   allows: value => Array.isArray(value) && value.length > 0 && value.length <= MAX_TEXTS && value.every((each: Json) => isText(each))
 }
 
 /** Each `output_format` is safe: it chooses a plan's mode only if neither the request nor the user's words do. */
-export const MEMORY_FIELDS: ReadonlyMap<string, Rule> = new Map([
+export const MEMORY_FIELDS: ReadonlyMap<string, FieldRule> = new Map([
   ['user.preferred_style', oneOf('brief', 'normal', 'verbose')],
   ['user.ask_budget', oneOf(0, 1, 2)],
   ['user.risk_tolerance', oneOf('low', 'medium', 'high')],
@@ -66,13 +66,13 @@ export function readPatch (patch: JsonObject): { readonly patch: JsonObject, rea
   const taken = Object.entries(patch).filter(([name, value]) => {
     const rule = MEMORY_FIELDS.get(name)
     if (rule !== undefined && (value === null || rule.allows(value))) return true
-    refused.push({ name, reason: rule === undefined ? 'there is no such field' : `expected ${rule.expected}, got ${inWords(value)}` })
+    refused.push({ name, reason: rule === undefined ? 'there is no such field' : `expected ${rule.expected}, got ${describeValue(value)}` })
     return false
   })
   return { patch: Object.fromEntries(taken), refused }
 }
 
-export function fieldsIn (layer: Layer, patch: JsonObject): JsonObject {
+export function fieldsIn (layer: MemoryLayer, patch: JsonObject): JsonObject {
   const own = Object.entries(patch).filter(([name]) => name.startsWith(`${layer}.`))
   return Object.fromEntries(own.map(([name, value]) => [name.slice(layer.length + 1), value]))
 }
@@ -94,7 +94,7 @@ function withoutNulls (members: ReadonlyArray<readonly [string, Json]>): JsonObj
   return Object.fromEntries(members.filter(([, value]) => value !== null))
 }
 
-function inWords (value: Json): string {
+function describeValue (value: Json): string {
   if (typeof value === 'string') return value.length > MAX_TEXT ? `${value.length} characters` : JSON.stringify(value.slice(0, 60))
   return Array.isArray(value) ? `a list of ${value.length}` : isJsonObject(value) ? 'an object' : String(value)
 }

@@ -31,7 +31,7 @@ function readPlainSync (path: string, most: number, scratch?: Buffer): Buffer | 
 const MAX_BYTES = 64 * 1024
 
 /** A line of a `.gitignore`. */
-interface Rule {
+interface IgnoreRule {
   readonly matches: PathMatch
   readonly isTakenBack: boolean
   readonly isOfFolders: boolean
@@ -40,7 +40,7 @@ interface Rule {
 interface Gitignore {
   readonly path: string
   readonly bytes: number
-  readonly rules: readonly Rule[]
+  readonly rules: readonly IgnoreRule[]
 }
 
 /** `at` is the path by which the folder can be opened now. */
@@ -63,7 +63,7 @@ export function isIgnored (gitignores: readonly Gitignore[], path: string, isFol
 }
 
 /** Names match in any case of letters, as on the file systems of Windows and macOS. */
-function ruleOf (line: string): Rule[] {
+function ruleOf (line: string): IgnoreRule[] {
   const text = withoutBlanks(line)
   if (text === '' || text.startsWith('#')) return []
   const isTakenBack = text.startsWith('!')
@@ -86,18 +86,18 @@ const MAX_DEPTH = 64
 /** To sort more names would block the process, so larger folders keep the disk's order. */
 const MAX_SORTED = 2000
 
-interface Found {
+interface FoundFile {
   readonly path: string
   /** Valid until the walk goes on to the next file. */
   readonly at: string
 }
 
 /** Follows no link, also none that is created meanwhile. Synchronous: a third of the time; it yields `undefined` so that the caller can pause. */
-export function * walk (root: string, isHidden: (path: string) => boolean): Generator<Found | undefined> {
+export function * walk (root: string, isHidden: (path: string) => boolean): Generator<FoundFile | undefined> {
   yield * walkFolder(root, '', [], isHidden)
 }
 
-function * walkFolder (folder: string, path: string, above: readonly Gitignore[], isHidden: (path: string) => boolean): Generator<Found | undefined> {
+function * walkFolder (folder: string, path: string, above: readonly Gitignore[], isHidden: (path: string) => boolean): Generator<FoundFile | undefined> {
   if (above.length > MAX_DEPTH) return
   let descriptor: number
   try {

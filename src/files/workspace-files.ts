@@ -96,20 +96,20 @@ export async function assertSame (handle: FileHandle, path: string): Promise<voi
 const MAX_FILE_BYTES = 4 * 1024 * 1024
 
 /** null for nothing, 'folder', or the SHA-256 of a file's bytes in hex. */
-export type Mark = null | 'folder' | (string & {})
+export type ContentHash = null | 'folder' | (string & {})
 
-export interface Now {
-  readonly mark: Mark
+export interface FileState {
+  readonly mark: ContentHash
   /** 0 when nothing exists at the path. */
   readonly mode: number
   /** In bytes; 0 when there is no file. */
   readonly size: number
 }
 
-export const ABSENT: Now = { mark: null, mode: 0, size: 0 }
+export const ABSENT: FileState = { mark: null, mode: 0, size: 0 }
 
 /** The file or folder need not exist. */
-export interface Spot {
+export interface OpenPath {
   readonly folder: OpenFolder
   readonly name: string
   /** Valid only while `folder` is open. */
@@ -171,7 +171,7 @@ export class WorkspaceFiles {
   }
 
   /** The path has no links. @throws FileRefusal PATH_NOT_FOUND, FORBIDDEN_PATH */
-  async within<T> (path: string, use: (spot: Spot) => Promise<T>): Promise<T> {
+  async within<T> (path: string, use: (spot: OpenPath) => Promise<T>): Promise<T> {
     const parts = path.split('/')
     const name = parts.pop() as string
     let folder = await this.openRoot()
@@ -197,9 +197,9 @@ export class WorkspaceFiles {
   }
 
   /** @throws FileRefusal FORBIDDEN_PATH when the path is a link all the same, or anything but a file or a folder */
-  async now (path: string): Promise<Now> {
+  async now (path: string): Promise<FileState> {
     try {
-      return await this.within(path, spot => nowAt(spot, path))
+      return await this.within(path, spot => fileStateAt(spot, path))
     } catch (error) {
       if (error instanceof FileRefusal && error.code === 'PATH_NOT_FOUND') return ABSENT
       throw error
@@ -236,7 +236,7 @@ export function sha256 (bytes: Uint8Array | string): string {
   return createHash('sha256').update(bytes).digest('hex')
 }
 
-async function readFileAt ({ at }: Spot, path: string): Promise<{ readonly bytes: Buffer, readonly stats: Stats }> {
+async function readFileAt ({ at }: OpenPath, path: string): Promise<{ readonly bytes: Buffer, readonly stats: Stats }> {
   // O_NONBLOCK keeps the call from waiting when the path is a pipe.
   const handle = await open(at, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => { throw refusalOf(error, path) })
   try {
@@ -264,7 +264,7 @@ function assertPlain (stats: Stats, path: string): void {
   }
 }
 
-export async function nowAt (spot: Spot, path: string): Promise<Now> {
+export async function fileStateAt (spot: OpenPath, path: string): Promise<FileState> {
   const stats = await lstat(spot.at).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw refusalOf(error, path)

@@ -7,7 +7,7 @@ import { PRIVATE_FILE, replaceFile } from '../base/durable-files.ts'
 import { beginningOf, utf8In } from '../base/text.ts'
 import type { OperatorFile, Workspace } from '../config/operator.ts'
 import { createSlices } from '../runtime/event-loop.ts'
-import type { Action } from './change/action.ts'
+import type { FileAction } from './change/action.ts'
 import { applyChange, type ApplyOptions, type ChangePlace, planned, recoverChanges } from './change/apply.ts'
 import { parseChange, shownOf, withContents } from './change/requested-change.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
@@ -19,7 +19,7 @@ import { assertSame, errorCode, FileRefusal, type OpenFolder, refusalOf, sha256,
 import { type MemoryPlace, type ReadMemory, readMemory, remember } from './memory-files.ts'
 import { DEFAULT_WHITELIST, normalisePath, widened } from './path-rules.ts'
 
-interface Range {
+interface LineRange {
   readonly path: string
   readonly startLine: number
   readonly endLine: number
@@ -40,7 +40,7 @@ async function readRange (
     most,
     end = start + (most === undefined ? DEFAULT_LINES : MAX_LINES) - 1
   }: { readonly start?: number | undefined; readonly end?: number | undefined; readonly most?: number | undefined } = {}
-): Promise<Range> {
+): Promise<LineRange> {
   const { bytes, stats } = await files.read(await files.resolve(named))
   const normal = normalisePath(named)
   const path = 'path' in normal ? normal.path : named
@@ -122,15 +122,15 @@ async function blockOf (request: JsonObject, place: ContextPlace): Promise<JsonO
 async function read (request: JsonObject, place: ContextPlace): Promise<JsonObject> {
   const { files, logs, signal } = place
   const text = (name: string): string => {
-    const value = own(request, name)
+    const value = ownField(request, name)
     if (typeof value === 'string') return value
     throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected a text as ${name}`)
   }
   const count = (name: string): number | undefined => {
-    const value = own(request, name)
+    const value = ownField(request, name)
     return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
   }
-  switch (own(request, 'type')) {
+  switch (ownField(request, 'type')) {
     case 'read_file':
       return {
         type: 'file',
@@ -140,7 +140,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       const { hits, isTruncated } = await search(
         files,
         text('query'),
-        own(request, 'glob') === undefined || own(request, 'glob') === null ? undefined : text('glob'),
+        ownField(request, 'glob') === undefined || ownField(request, 'glob') === null ? undefined : text('glob'),
         signal
       )
       return { type: 'search', query: text('query'), hits: hits.map(hit => ({ ...hit })), truncated: isTruncated }
@@ -153,7 +153,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       return { type: 'logs', source: text('source'), text: await readLog(files, location, count('last_n')) }
     }
     case 'list': {
-      const [path, glob] = ['path', 'glob'].map(name => own(request, name) === undefined || own(request, name) === null ? undefined : text(name))
+      const [path, glob] = ['path', 'glob'].map(name => ownField(request, name) === undefined || ownField(request, name) === null ? undefined : text(name))
       return { type: 'list', ...await listFiles(files, path, glob, signal), ...(glob === undefined ? {} : { glob }) }
     }
     case 'env':
@@ -161,9 +161,9 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
     case 'memory':
       return { type: 'memory', ...(await readMemory(place)), ...(await readBranch(files)) }
     case 'preview': {
-      const change = own(request, 'change')
+      const change = ownField(request, 'change')
       if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')
-      const given = own(request, 'together')
+      const given = ownField(request, 'together')
       const together = Array.isArray(given) ? given.filter(each => typeof each === 'string') : []
       return { type: 'preview', ...(await preview(place, change, together)) } as unknown as JsonObject
     }
@@ -178,7 +178,7 @@ function missing (request: JsonObject, reason: string): JsonObject {
   return { type: 'missing', request: rest, reason }
 }
 
-function own (given: JsonObject, name: string): Json | undefined {
+function ownField (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
@@ -197,14 +197,14 @@ async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: s
 /** In UTF-16 units of JSON, since the session's log contains the list. */
 const MAX_LIST = 4 * 1024 * 1024
 
-interface Preview extends Page {
+interface FilesPreview extends Page {
   /** A person who agrees to the preview agrees to these only. */
   readonly shown: readonly JsonObject[]
   readonly conflicts: readonly JsonObject[]
 }
 
 /** Writes nothing. @throws FileRefusal when the change would be refused */
-export async function preview (place: ChangePlace, given: JsonObject, together: readonly string[] = []): Promise<Preview> {
+export async function preview (place: ChangePlace, given: JsonObject, together: readonly string[] = []): Promise<FilesPreview> {
   const change = parseChange(given)
   const { steps, actions, conflicts } = await planned(change, place, together)
   const shown = shownOf(steps)
@@ -450,7 +450,7 @@ function unlessRefused (error: unknown): [] {
   throw error
 }
 
-function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly Action[]): ContentOf {
+function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly FileAction[]): ContentOf {
   const wanted = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
   return async (path, hash) => wanted.get(hash) ?? await onDisk(path, hash) ?? await journal.contentOf(session, hash)
 

@@ -4,7 +4,7 @@ import { ServiceError } from '../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../base/json.ts'
 import { Type } from '../base/schema-builder.ts'
 import { timeLimit } from '../runtime/deadline.ts'
-import { eventsOf, type Followed, timeOf } from '../session/follow.ts'
+import { eventsOf, type FeedItem, timeOf } from '../session/follow.ts'
 import { FREE_UNREAD, holdUnread } from './send-reply.ts'
 
 /** In ms: proxies close connections on which nothing happens. */
@@ -29,7 +29,7 @@ export interface StreamOptions<R> {
 }
 
 /** A client resumes after the last id `seq.n`; live events have no id and are not sent again. */
-export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: StreamOptions<R> = {}): PassThrough {
+export function eventStream<R> (followed: AsyncGenerator<FeedItem, R>, options: StreamOptions<R> = {}): PassThrough {
   const stream = new PassThrough({ highWaterMark: FREE_UNREAD })
   const heartbeat = setInterval(() => { if (!stream.writableNeedDrain) stream.write(': still here\n\n') }, HEARTBEAT)
   heartbeat.unref()
@@ -45,7 +45,7 @@ export function eventStream<R> (followed: AsyncGenerator<Followed, R>, options: 
   return stream
 }
 
-async function write<R> (stream: PassThrough, followed: AsyncGenerator<Followed, R>, options: StreamOptions<R>, closed: AbortSignal): Promise<void> {
+async function write<R> (stream: PassThrough, followed: AsyncGenerator<FeedItem, R>, options: StreamOptions<R>, closed: AbortSignal): Promise<void> {
   const { after, describeEnd } = options
   for (;;) {
     const next = await followed.next()
@@ -78,7 +78,7 @@ async function isDrained (stream: PassThrough, closed: AbortSignal): Promise<boo
   }
 }
 
-function * textsOf (followed: Followed, after: EventId | undefined): Generator<string> {
+function * textsOf (followed: FeedItem, after: EventId | undefined): Generator<string> {
   if ('live' in followed) {
     yield eventText('live', { ...followed.live, at: timeOf(Date.now()) })
     return

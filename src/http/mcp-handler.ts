@@ -21,7 +21,7 @@ import { EventScanner } from '../runtime/server-sent-events.ts'
 import { findPrompt } from '../service/render-prompt.ts'
 import type { RenderedMessage } from '../service/rendered-messages.ts'
 import { abortWhenGone, holdStream } from './send-reply.ts'
-import { callableTools, type McpUses, offerTools, type Visit } from './mcp-tools.ts'
+import { callableTools, type McpUses, offerTools, type McpRequest } from './mcp-tools.ts'
 
 /** For a role that MCP does not have. */
 const ROLE_KEY = 'ai-prompt-shell/role'
@@ -90,7 +90,7 @@ function decodeLoosely (text: string): string {
 /** In ms. */
 const PAUSE = 1000
 
-interface Followed {
+interface Subscription {
   readonly generation: Generation
   readonly environs: Environs
   /** @returns a function that removes the listener */
@@ -100,7 +100,7 @@ interface Followed {
 }
 
 /** Sent only if the list that this client gets has changed, so that it learns nothing of hidden entries. */
-function listChanges ({ generation, environs, onPublished, callerNow }: Followed): ServerEventBus {
+function listChanges ({ generation, environs, onPublished, callerNow }: Subscription): ServerEventBus {
   return {
     publish () {},
     subscribe (listener) {
@@ -140,7 +140,7 @@ function listsOf (generation: Generation, caller: Caller, environs: Environs): R
 /** Small, since the arguments of prompts are computed one prompt after the other. */
 const PAGE = 200
 
-function offerPrompts (server: Server, visit: Visit, { renderPrompt, choosePrompt, environs }: McpUses): void {
+function offerPrompts (server: Server, visit: McpRequest, { renderPrompt, choosePrompt, environs }: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {
     const shared = visibleEnvirons(environs, caller)
@@ -181,7 +181,7 @@ const ENVIRON_TEMPLATE = 'prompt-shell://environs/{id}'
 const PROMPT_TEMPLATE = 'prompt-shell://prompts/{id}'
 
 /** The list of resources stays empty: there may be millions of shared variables. */
-function offerResources (server: Server, visit: Visit, { readEnviron }: McpUses): void {
+function offerResources (server: Server, visit: McpRequest, { readEnviron }: McpUses): void {
   const { generation, caller } = visit
 
   server.setRequestHandler('resources/list', () => ({ resources: [] }))
@@ -216,7 +216,7 @@ function decoded (text: string): string | undefined {
 /** Set by the protocol: https://modelcontextprotocol.io/specification/2025-11-25/server/utilities/completion */
 const MAX_VALUES = 100
 
-function offerCompletions (server: Server, visit: Visit, { environs }: McpUses): void {
+function offerCompletions (server: Server, visit: McpRequest, { environs }: McpUses): void {
   const { generation, caller } = visit
 
   function candidates (
@@ -265,7 +265,7 @@ export class McpEndpoint {
     const revoked = new AbortController()
     const { generation, caller, id: requestId, activity, arrivedAt } = request
     if (follows) holdStream(request, reply)
-    const visit: Visit = { generation, caller, requestId, activity, arrivedAt, signal: gone }
+    const visit: McpRequest = { generation, caller, requestId, activity, arrivedAt, signal: gone }
     const bus = listChanges({
       generation,
       environs: this.#uses.environs,
@@ -313,7 +313,7 @@ async function toJsonResponse (response: Response): Promise<Response> {
 }
 
 /** Without state, so that any replica can answer. */
-function createMcpServer (visit: Visit, uses: McpUses): Server {
+function createMcpServer (visit: McpRequest, uses: McpUses): Server {
   const server = new Server({ name: 'ai-prompt-shell', title: 'Prompts', version: ENGINE_VERSION }, {
     capabilities: { prompts: { listChanged: true }, tools: { listChanged: true }, resources: {}, completions: {} },
     instructions: 'Prompts of this service are listed, and rendered with your arguments. render_prompt renders one for a model.'

@@ -56,7 +56,7 @@ const OWN_TOOLS: readonly McpTool[] = [
 ]
 
 /** The service's own two tools, and registered ones with `callable: true`. */
-export function offerTools (server: Server, visit: Visit, uses: McpUses): void {
+export function offerTools (server: Server, visit: McpRequest, uses: McpUses): void {
   const { generation, caller } = visit
   server.setRequestHandler('tools/list', () => ({ tools: [...OWN_TOOLS, ...Array.from(namedTools(generation, caller), describeTool)] }))
 
@@ -94,7 +94,7 @@ function describeTool ([name, { definition }]: [string, Tool]): McpTool {
   return { name, ...(description === '' ? {} : { description }), inputSchema: { ...parameters?.schema, ...ANY_OBJECT } }
 }
 
-function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): (() => CallToolResult | Promise<CallToolResult>) | undefined {
+function callOf (name: string, given: JsonObject, visit: McpRequest, uses: McpUses): (() => CallToolResult | Promise<CallToolResult>) | undefined {
   switch (name) {
     case 'render_prompt': return () => renderPrompt(given, visit, uses)
     case 'list_prompts': return () => listPrompts(given, visit)
@@ -103,7 +103,7 @@ function callOf (name: string, given: JsonObject, visit: Visit, uses: McpUses): 
   return tool === undefined ? undefined : () => callTool(tool, given, visit, uses)
 }
 
-async function renderPrompt (given: JsonObject, { generation, caller, requestId, activity, arrivedAt }: Visit, uses: McpUses): Promise<CallToolResult> {
+async function renderPrompt (given: JsonObject, { generation, caller, requestId, activity, arrivedAt }: McpRequest, uses: McpUses): Promise<CallToolResult> {
   const { id, variables = {}, label, messages = [] } = readRenderArguments(given)
   const chosen = await uses.choosePrompt(generation, caller, id, { label })
   const rendered = await uses.renderPrompt({
@@ -120,12 +120,12 @@ async function renderPrompt (given: JsonObject, { generation, caller, requestId,
   return success(textOrJson(promptOrMessages(rendered.prompt, rendered.messages)))
 }
 
-function listPrompts (given: JsonObject, { generation }: Visit): CallToolResult {
+function listPrompts (given: JsonObject, { generation }: McpRequest): CallToolResult {
   const { prefix = '' } = readListArguments(given)
   return success(runnablePrompts(generation).filter(({ id }) => id.startsWith(prefix)).slice(0, MAX_LISTED).map(({ id }) => id).join('\n'))
 }
 
-async function callTool ({ id }: Tool, given: JsonObject, { generation, requestId, activity, signal }: Visit, { tryTool }: McpUses): Promise<CallToolResult> {
+async function callTool ({ id }: Tool, given: JsonObject, { generation, requestId, activity, signal }: McpRequest, { tryTool }: McpUses): Promise<CallToolResult> {
   const { outcome, value, error } = await tryTool({ generation, id, arguments: given, requestId, activity, signal })
   if (outcome === 'failed') return failure(error?.message ?? 'The tool has failed')
   return success(value === NOTHING ? '' : textOrJson(value as Json))
@@ -143,7 +143,7 @@ function failure (text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-export interface Visit {
+export interface McpRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly requestId: string

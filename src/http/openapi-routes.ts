@@ -1,6 +1,6 @@
 import { type FastifyReply, type FastifyRequest } from 'fastify'
 import { type App } from './app.ts'
-import { type Call, type describeCalls } from './openapi.ts'
+import { type ApiRoute, type describeCalls } from './openapi.ts'
 
 /** They decide whether a file is sent, which part of it, and in which encoding. */
 const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
@@ -10,7 +10,7 @@ const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 
 /** Answered by an inner server without a port, made at the first request: it would take a tenth of every start. */
 export function openApiRoutes (app: App): void {
-  const calls: Call[] = []
+  const calls: ApiRoute[] = []
   app.addHook('onRoute', ({ method, url, schema, config }) => {
     if (schema?.tags !== undefined && method !== 'HEAD') calls.push({ method, url, schema, ...(config === undefined ? {} : { config }) })
   })

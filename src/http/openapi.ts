@@ -146,7 +146,7 @@ function isBeforeRequest (code: ErrorCode): boolean {
 
 interface ApiDocument {
   readonly components?: object
-  readonly paths?: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
 }
 
 /** Kept under `x-facts` in the document until `completeReplies` uses and removes them. */
@@ -154,18 +154,18 @@ interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
 }
 
-interface Operation extends CallFacts {
+interface OperationObject extends CallFacts {
   readonly security?: unknown
-  readonly requestBody?: { required: boolean, readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
-  readonly responses: Readonly<Record<string, Reply>>
+  readonly requestBody?: { required: boolean, readonly content: Readonly<Record<string, { readonly schema: SchemaObject }>> }
+  readonly responses: Readonly<Record<string, ResponseObject>>
 }
 
-interface Schema { readonly $ref?: string, readonly type?: string, readonly anyOf?: readonly Schema[] }
+interface SchemaObject { readonly $ref?: string, readonly type?: string, readonly anyOf?: readonly SchemaObject[] }
 
-interface Reply {
+interface ResponseObject {
   description: string,
   headers?: Record<string, object>,
-  readonly content?: Readonly<Record<string, { readonly schema: Schema, examples?: Record<string, object> }>>
+  readonly content?: Readonly<Record<string, { readonly schema: SchemaObject, examples?: Record<string, object> }>>
 }
 
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
@@ -233,7 +233,7 @@ function completeReplies<T extends object> (document: T): T {
   return { ...document, components: { ...components, headers, examples } }
 }
 
-function completeOperation ({ requestBody, responses }: Operation, own: readonly ReplyHeader[]): void {
+function completeOperation ({ requestBody, responses }: OperationObject, own: readonly ReplyHeader[]): void {
   if (requestBody !== undefined && Object.values(requestBody.content).some(({ schema }) => takesNull(schema))) requestBody.required = false
   for (const [status, reply] of Object.entries(responses)) {
     if (reply.description === UNDESCRIBED) reply.description = MEANINGS[status] ?? UNDESCRIBED
@@ -242,7 +242,7 @@ function completeOperation ({ requestBody, responses }: Operation, own: readonly
   }
 }
 
-function addExamples (path: string, { responses }: Operation, codes: readonly ErrorCode[], examples: Record<string, { readonly value: object }>): void {
+function addExamples (path: string, { responses }: OperationObject, codes: readonly ErrorCode[], examples: Record<string, { readonly value: object }>): void {
   for (const [status, { content }] of Object.entries(responses)) {
     const json = content?.['application/json']
     if (json === undefined || !isError(json.schema)) continue
@@ -253,7 +253,7 @@ function addExamples (path: string, { responses }: Operation, codes: readonly Er
   }
 }
 
-function isError ({ $ref, anyOf = [] }: Schema): boolean {
+function isError ({ $ref, anyOf = [] }: SchemaObject): boolean {
   return /\/(?:OpenAi|Skill)?Error$/.test($ref ?? '') || anyOf.some(isError)
 }
 
@@ -267,7 +267,7 @@ function isLimited ({ status }: PlacedReply): boolean {
 }
 
 /** A missing body is read as `null`, so that no body is needed then. */
-function takesNull ({ type, anyOf = [] }: Schema): boolean {
+function takesNull ({ type, anyOf = [] }: SchemaObject): boolean {
   return type === 'null' || anyOf.some(takesNull)
 }
 
@@ -279,10 +279,10 @@ const DESCRIPTION = [
   '**`AUTH=off`** is the same wherever it listens: whoever can reach it reads, renders and asks models. Calls that need `write`, `run`, `approve` or `admin` are this machine\'s: from elsewhere, or through a proxy, they are 403 `WRITE_NOT_LOCAL`. In both cases another name in `Host` is 403 `HOST_NOT_ALLOWED`, and what a browser sends for a page of another host is 403 `ORIGIN_FOREIGN`.'
 ].join('\n')
 
-export type Call = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
+export type ApiRoute = Pick<RouteOptions, 'method' | 'url' | 'schema' | 'config'>
 
 /** Describes calls and answers none of them. */
-export async function describeCalls (calls: readonly Call[]) {
+export async function describeCalls (calls: readonly ApiRoute[]) {
   const options = { schemaController: schemaController(), exposeHeadRoutes: false, requestIdHeader: 'x-request-id', frameworkErrors: refusePath }
   const app = fastify(options).withTypeProvider<SchemaTypes>()
   handleErrors(app, false)

@@ -1,7 +1,7 @@
 import { type ErrorObject } from 'ajv'
 import { requestInvalid, type ServiceError } from '../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { kindInWords, typeInWords } from '../base/text.ts'
+import { describeKind, describeType } from '../base/text.ts'
 import { Effort, likelyMatches } from '../registry/near-matches.ts'
 
 const PARTS: Readonly<Record<string, string>> = { querystring: 'query', params: 'path' }
@@ -44,7 +44,7 @@ function describe (found: readonly ErrorObject[], part: string): string {
   if (keyword === 'required') return `needs ${JSON.stringify(params['missingProperty'])}`
   const expected = found.flatMap(error => expectation(error) ?? [])
   if (expected.length === found.length) {
-    return `must be ${expected.join(' or ')}, not ${shown(data, keyword === 'const' || keyword === 'enum' || part !== 'body')}`
+    return `must be ${expected.join(' or ')}, not ${quoteValue(data, keyword === 'const' || keyword === 'enum' || part !== 'body')}`
   }
   if (/ NOT have fewer than 1 /.test(message)) return 'must not be empty'
   return `${message.replace(' NOT ', ' not ')}${keyword === 'minimum' || keyword === 'maximum' ? `, not ${String(data)}` : ''}`
@@ -55,10 +55,10 @@ function expectation ({ keyword, params, parentSchema }: ErrorObject): string | 
   if (keyword === 'pattern') return parentSchema?.['title'] as string | undefined
   if (keyword === 'enum') return (params['allowedValues'] as readonly string[]).map(value => JSON.stringify(value)).join(' or ')
   if (keyword === 'const') return JSON.stringify(params['allowedValue'])
-  return keyword === 'type' ? typeInWords(params['type'] as string) : undefined
+  return keyword === 'type' ? describeType(params['type'] as string) : undefined
 }
 
 /** @param mayQuote whether a text is quoted: a text in a body may be a secret */
-function shown (value: unknown, mayQuote: boolean): string {
-  return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : kindInWords(value)
+function quoteValue (value: unknown, mayQuote: boolean): string {
+  return typeof value === 'string' && mayQuote ? JSON.stringify(value.slice(0, MAX_SHOWN)) : describeKind(value)
 }

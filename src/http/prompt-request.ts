@@ -9,7 +9,7 @@ import { promptKind } from '../registry/kinds/prompt-kind.ts'
 import { LABEL_PATTERN } from '../registry/kinds/release-record.ts'
 import type { Registry } from '../registry/registry.ts'
 import { BundleSchema } from '../service/bundle.ts'
-import { type ChoosePrompt, type ChosenPrompt, type PromptWish, resolveId } from '../service/choose-prompt.ts'
+import { type ChoosePrompt, type ChosenPrompt, type VersionSelector, resolveId } from '../service/choose-prompt.ts'
 import { lookUpPrompt } from '../service/render-prompt.ts'
 import { toPath } from '../store/store.ts'
 import type { App } from './app.ts'
@@ -85,14 +85,14 @@ export const RevisionQuery = Type.Object({
   revision: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Answer 409 when the prompt is at another revision; replies have it in `x-prompt-revision`' }))
 })
 
-export const WishQuery = Type.Object({
+export const SelectorQuery = Type.Object({
   label: Type.Optional(Type.String({ pattern: LABEL_PATTERN, description: 'The version that this label means, such as production; `latest` is what was published last. The same as `@production` behind the id' })),
   version: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e15 - 1, description: 'This version; the same as `@7` behind the id' }))
 })
 
 /** `key` decides which version is used where a label is divided among several. */
 export const ChoiceQuery = Type.Object({
-  ...WishQuery.properties,
+  ...SelectorQuery.properties,
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'Where a label has several versions, the same key always gets the same one; left out, `user` or `safety_identifier` of the body, else chance' }))
 })
 
@@ -102,7 +102,7 @@ export async function choose (
   { generation, caller, body }: FastifyRequest,
   reply: FastifyReply,
   id: string,
-  wish: PromptWish
+  wish: VersionSelector
 ): Promise<ChosenPrompt> {
   const { label, version, key = keyOf(body) } = wish
   const found = choosePrompt(generation, caller, id, { label, version, key })
@@ -119,7 +119,7 @@ export async function chooseToRender (
   request: FastifyRequest,
   reply: FastifyReply,
   id: string,
-  wish: PromptWish
+  wish: VersionSelector
 ): Promise<ChosenPrompt> {
   try {
     return await choose(choosePrompt, request, reply, id, wish)

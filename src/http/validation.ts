@@ -3,19 +3,19 @@ import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { requestInvalid, type ServiceError } from '../base/errors.ts'
 import { holdsBigint, isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import type { Static, TSchema } from '../base/schema-builder.ts'
-import { kindInWords } from '../base/text.ts'
+import { describeKind } from '../base/text.ts'
 import { toNumbers } from '../tool/schema/schema-vocabulary.ts'
 import type { App } from './app.ts'
 import { violationOf } from './plain-violations.ts'
 
 // Security: objects in request schemas are closed, so that callers cannot send beside them what internal code trusts.
 
-interface Schema {
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: Schema | boolean
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>
+interface BodySchema {
+  readonly properties?: Readonly<Record<string, BodySchema>>
+  readonly additionalProperties?: BodySchema | boolean
+  readonly items?: BodySchema
+  readonly anyOf?: readonly BodySchema[]
+  readonly content?: Readonly<Record<string, { readonly schema: BodySchema }>>
 }
 
 /** Also those of routes that declare none; must run before the routes are registered. */
@@ -23,7 +23,7 @@ export function closeRequests (app: App): void {
   app.addHook('onRoute', route => {
     const { schema } = route
     if (schema === undefined || schema.hide === true) return
-    const { body, querystring } = schema as { readonly body?: Schema, readonly querystring?: Schema }
+    const { body, querystring } = schema as { readonly body?: BodySchema, readonly querystring?: BodySchema }
     route.schema = { ...schema, ...(body === undefined ? {} : { body: closed(body) }), querystring: querystring === undefined ? NOTHING : closed(querystring) }
   })
   app.addHook('preValidation', ({ body, routeOptions: { schema } }, _reply, done) => {
@@ -36,7 +36,7 @@ const NOTHING = { type: 'object', properties: {}, additionalProperties: false }
 
 function faultOfUnwanted (body: Json | undefined): Error | undefined {
   if (body === undefined || body === null) return undefined
-  if (!isJsonObject(body)) return requestInvalid(`body must be left out, or {}, not ${kindInWords(body)}`, { part: 'body' })
+  if (!isJsonObject(body)) return requestInvalid(`body must be left out, or {}, not ${describeKind(body)}`, { part: 'body' })
   const [name] = Object.keys(body)
   return name === undefined ? undefined : requestInvalid(`body must not have ${JSON.stringify(name.slice(0, 40))}: this call takes none`, { part: 'body' })
 }
@@ -44,14 +44,14 @@ function faultOfUnwanted (body: Json | undefined): Error | undefined {
 /** The closed copies, so that all servers of a process give the same one to the compiler, which compiles each once. */
 const copies = new WeakMap<object, object>()
 
-export function closed<S extends TSchema | Schema> (schema: S): S {
+export function closed<S extends TSchema | BodySchema> (schema: S): S {
   const copy = copies.get(schema) ?? closedCopy(schema)
   copies.set(schema, copy)
   return copy as S
 }
 
-function closedCopy (schema: TSchema | Schema): object {
-  const { properties, additionalProperties, items, anyOf, content } = schema as Schema
+function closedCopy (schema: TSchema | BodySchema): object {
+  const { properties, additionalProperties, items, anyOf, content } = schema as BodySchema
   return {
     ...schema,
     ...(properties === undefined

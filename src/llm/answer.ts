@@ -175,7 +175,7 @@ class ChoiceReader {
     return {
       text: text.toWellFormed(),
       thoughts: (this.#thoughts + thoughts).toWellFormed(),
-      calls: settle(this.calls, isOffered),
+      calls: finishCalls(this.calls, isOffered),
       refusal: this.#refusal.toWellFormed(),
       finishReason: this.#finishReason,
       cut: isCut(this.#finishReason),
@@ -252,7 +252,7 @@ function isJsonText (text: string): boolean {
 }
 
 /** Gives every call its name, and an id that no other call of the answer has. Calls of which nothing has come are left out. */
-function settle (calls: readonly CallInPieces[], isOffered: (name: string) => boolean): AskedCall[] {
+function finishCalls (calls: readonly CallInPieces[], isOffered: (name: string) => boolean): AskedCall[] {
   const given = calls.filter(({ id, names, arguments: text }) => id !== '' || names.length > 0 || text.trim() !== '')
   const ids = distinctIds(given.map(({ id }) => id.toWellFormed()), new Set())
   return given.map((call, at) => ({

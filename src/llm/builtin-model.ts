@@ -19,7 +19,7 @@ export interface ReplyRule {
   readonly fail?: { readonly status: number, readonly message?: string }
 }
 
-interface Said {
+interface ScriptInput {
   readonly last: string
   readonly user: string
   readonly system: string
@@ -42,7 +42,7 @@ export function followScript (rules: readonly ReplyRule[]): (request: BuiltinReq
   }
 }
 
-function saidIn ({ messages, fields }: BuiltinRequest): Said {
+function saidIn ({ messages, fields }: BuiltinRequest): ScriptInput {
   const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const tools = Array.isArray(fields['tools']) ? fields['tools'] as readonly Json[] : []
   return {
@@ -162,12 +162,12 @@ interface FinishedAnswer {
   readonly head: { readonly id: string, readonly created: number, readonly model: string, readonly system_fingerprint: string }
   readonly message: JsonObject
   readonly text: string
-  readonly calls: readonly ToolCall[]
+  readonly calls: readonly BuiltinCall[]
   readonly finish: string
   readonly usage: JsonObject
 }
 
-interface ToolCall { readonly id: string, readonly name: string, readonly arguments: string }
+interface BuiltinCall { readonly id: string, readonly name: string, readonly arguments: string }
 
 function finishAnswer (kind: string, request: ModelRequest, messages: readonly JsonObject[], answer: BuiltinAnswer): FinishedAnswer {
   const model = typeof request['model'] === 'string' ? request['model'] : kind
@@ -202,7 +202,7 @@ export function * eventsOf ({ head, message, text, calls, finish, usage }: Finis
   yield 'data: [DONE]\n\n'
 }
 
-function functionCall ({ id, name }: ToolCall, text: string): JsonObject {
+function functionCall ({ id, name }: BuiltinCall, text: string): JsonObject {
   return { id, type: 'function', function: { name, arguments: text } }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { modelAuth, modelNotFound, modelRateLimited, modelUpstream, ServiceError } from '../base/errors.ts'
 import { contentHash, type Json, stringifyJson } from '../base/json.ts'
-import type { Log, ModelWatch, Outcome } from '../runtime/telemetry.ts'
+import type { Log, ModelWatch, WorkOutcome } from '../runtime/telemetry.ts'
 import { createRedactor, isSensitive, type Redact } from '../base/redact.ts'
 import { beginningOf } from '../base/text.ts'
 import { Deadline, type DeadlineReasons, toAbortSignal } from '../runtime/deadline.ts'
@@ -11,7 +11,7 @@ import { BuiltinModel, echo, followScript, type ReplyRule } from './builtin-mode
 import {
   type Answers, type Ask, type AskByKind, beginTally, type CallOptions, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, ECHO_URL, holdUntilOver, isBuiltin,
   type Layer, MAX_EVENT_BYTES, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelTimeouts, type ModelUpstream,
-  type Operation, type OperationKind, parseBaseUrl, SCRIPT_URL, type StreamEnd, type Tally, type UpstreamAddress, withOptions, withoutConflicts
+  type Operation, type OperationKind, parseBaseUrl, SCRIPT_URL, type StreamEnd, type AttemptCount, type UpstreamAddress, withOptions, withoutConflicts
 } from './model-client.ts'
 import { collectReply, Connections, type UpstreamRequest } from './exchange.ts'
 import { judgeReply } from './judge-reply.ts'
@@ -337,7 +337,7 @@ async function report<T extends Answers[OperationKind]> (watch: ModelWatch, call
   }
 }
 
-function outcomeOf (error: unknown, { signal }: CallOptions): Outcome {
+function outcomeOf (error: unknown, { signal }: CallOptions): WorkOutcome {
   if (signal.aborted) return 'CLIENT_CLOSED'
   if (error instanceof UpstreamRefusal) return 'REFUSED'
   return error instanceof ServiceError ? error.code : 'INTERNAL'
@@ -353,7 +353,7 @@ const REMEMBERED_FOR = 3_600_000
 /** Repeats a refused request without an optional `response_format`, and remembers model and format: another schema may be accepted. */
 function tolerateFormat (): Layer {
   const refused = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: REMEMBERED_FOR })
-  return ask => operation => isWish(operation) ? askOrDoWithout(ask, operation) : ask(operation)
+  return ask => operation => hasOptionalFormat(operation) ? askOrDoWithout(ask, operation) : ask(operation)
 
   async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
@@ -371,7 +371,7 @@ function tolerateFormat (): Layer {
   }
 }
 
-function isWish ({ request, call }: Operation<OperationKind>): boolean {
+function hasOptionalFormat ({ request, call }: Operation<OperationKind>): boolean {
   return call.optionalFormat === true && Object.hasOwn(request, 'response_format')
 }
 
@@ -459,7 +459,7 @@ function waitBefore (error: unknown, delay: number | undefined, budget: Deadline
   return wait < budget.remaining() ? wait : undefined
 }
 
-function finalError ({ provider, log }: RetryOptions, requestId: string, cause: unknown, attempts: number, tally: Tally): unknown {
+function finalError ({ provider, log }: RetryOptions, requestId: string, cause: unknown, attempts: number, tally: AttemptCount): unknown {
   if (!(cause instanceof UpstreamError)) return cause
   log?.warn({ requestId, attempts, err: cause }, 'model call failed')
   if (cause.status === 401 || cause.status === 403) return modelAuth(provider, cause.status)

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Client, Dispatcher } from 'undici'
 import type { CallerSignal } from '../runtime/deadline.ts'
 import { undici } from '../runtime/http-modules.ts'
-import type { ModelTimeouts, Tally } from './model-client.ts'
+import type { ModelTimeouts, AttemptCount } from './model-client.ts'
 import { transportError, UpstreamError } from './upstream-error.ts'
 
 /** In ms. */
@@ -84,7 +84,7 @@ export interface UpstreamRequest {
   readonly timeouts: ModelTimeouts
   readonly signal: CallerSignal
   /** `taken` grows when this request is sent, and shrinks if the API answers with an error status. */
-  readonly tally: Tally | undefined
+  readonly tally: AttemptCount | undefined
 }
 
 export interface ReplyHead {

@@ -1,6 +1,6 @@
 import { modelBusy } from '../base/errors.ts'
 import { type CallerSignal } from '../runtime/deadline.ts'
-import { NoSlotError, type Release, Slots, type SlotLimits } from '../runtime/concurrency.ts'
+import { NoSlotError, type ReleaseSlot, Slots, type SlotLimits } from '../runtime/concurrency.ts'
 import { holdUntilOver, type Layer } from './model-client.ts'
 
 /** In s. */
@@ -17,7 +17,7 @@ export function limit (provider: string, limits: SlotLimits): Layer {
   }
 }
 
-async function acquire (slots: Slots, signal: CallerSignal, provider: string): Promise<Release> {
+async function acquire (slots: Slots, signal: CallerSignal, provider: string): Promise<ReleaseSlot> {
   try {
     return await slots.acquire(signal)
   } catch (error) {

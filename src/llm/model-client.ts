@@ -54,7 +54,7 @@ export interface CallOptions {
   readonly fallbacks?: readonly string[] | undefined
   /** On the clock of `performance.now()`, in ms; only matters if earlier than the configured total time. */
   readonly deadline?: number | undefined
-  readonly tally?: Tally | undefined
+  readonly tally?: AttemptCount | undefined
   /** Whether an API that refuses `response_format` is asked again without it. */
   readonly optionalFormat?: boolean | undefined
   readonly activity?: Activity | undefined
@@ -70,13 +70,13 @@ export function withOptions (
   return { signal, requestId, fallbacks, deadline, tally, optionalFormat, activity, watch }
 }
 
-export interface Tally {
+export interface AttemptCount {
   attempts: number
   /** Attempts that were sent and not answered with an error status: the API can bill each, even if nobody waited. */
   taken: number
 }
 
-export function beginTally (): Tally {
+export function beginTally (): AttemptCount {
   return { attempts: 0, taken: 0 }
 }
 

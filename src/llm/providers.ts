@@ -25,7 +25,7 @@ export const ProvidersDocument = Type.Object({
   }, { additionalProperties: false }), { minItems: 1 })
 }, { additionalProperties: false })
 
-type Entry = Static<typeof ProvidersDocument>['providers'][number]
+type ProviderEntry = Static<typeof ProvidersDocument>['providers'][number]
 
 export interface ProviderConfig {
   readonly name: string
@@ -59,7 +59,7 @@ function parseDocument (text: string): unknown {
   }
 }
 
-function checkEntry (entry: Entry, environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
+function checkEntry (entry: ProviderEntry, environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
   const { name, baseUrl, apiKeyEnv, models = [], aliases = {}, headers = {}, limits } = entry
   const refuse = (reason: string) => new ProvidersError(`provider "${name}": ${reason}`)
   if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))

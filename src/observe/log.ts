@@ -55,24 +55,24 @@ export function openLog (settings: LogOptions): OpenLog {
   return { log, end: () => endOutput(output), abandon: () => { abandonOutput(output) } }
 }
 
-type Output = ReturnType<typeof destination>
+type LogDestination = ReturnType<typeof destination>
 
 /** Pino's flushSync at exit tries for ever on an unread pipe, hence this: https://github.com/pinojs/sonic-boom/blob/v4.2.1/index.js#L545 */
-async function endOutput (output: Output): Promise<void> {
+async function endOutput (output: LogDestination): Promise<void> {
   // Flushed twice: the first flush may only have waited for a write under way. A pipe has no fsync, whose errors these would be.
   const written = flush(output).then(() => flush(output)).then(() => true)
   if (!await Promise.race([written, sleep(END_MILLISECONDS, false)])) abandonOutput(output)
 }
 
-function abandonOutput (output: Output): void {
+function abandonOutput (output: LogDestination): void {
   output.flushSync = () => {}
 }
 
-function flush (output: Output): Promise<void> {
+function flush (output: LogDestination): Promise<void> {
   return new Promise(resolve => { output.flush(() => { resolve() }) })
 }
 
-function logDrops (log: Logger, output: Output): void {
+function logDrops (log: Logger, output: LogDestination): void {
   let dropped = 0
   output.on('drop', () => { dropped++ })
   output.on('drain', () => {

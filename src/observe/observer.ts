@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { JsonObject } from '../base/json.ts'
-import type { Activity, Log, ModelOperation, ModelWatch, Outcome, RenderWatch, StreamFacts, ToolWatch } from '../runtime/telemetry.ts'
+import type { Activity, Log, ModelOperation, ModelWatch, WorkOutcome, RenderWatch, StreamFacts, ToolWatch } from '../runtime/telemetry.ts'
 import { beginningOf } from '../base/text.ts'
 import type { RequestActivity, RequestObserver } from '../http/app.ts'
 import { type TokenUsage, usageOfReply, usageOfStream } from '../service/chat/models.ts'
 import type { EffectActivity, SessionObserver } from '../service/sessions/performer.ts'
-import type { Transition } from '../session/model.ts'
+import type { LogEntry } from '../session/model.ts'
 import type { Metrics } from './metrics.ts'
 import { parseTraceparent, type Span, type SpanAttributes, spanVersion, type TraceContext, type Tracer } from './span.ts'
 
@@ -92,7 +92,7 @@ class ObservedModelCall implements ModelWatch {
     this.#end(STREAM_OUTCOMES[end.outcome], this.#span && answerAttributes(end.model, usage))
   }
 
-  failed (outcome: Outcome): void {
+  failed (outcome: WorkOutcome): void {
     this.#end(outcome)
   }
 
@@ -104,7 +104,7 @@ class ObservedModelCall implements ModelWatch {
     tokens.at(provider, model, version, 'output').inc(outputTokens)
   }
 
-  #end (outcome: Outcome, attributes: SpanAttributes = {}): void {
+  #end (outcome: WorkOutcome, attributes: SpanAttributes = {}): void {
     const { metrics, clock, operation, provider } = this.#options
     const now = performance.now()
     const model = this.#label(outcome)
@@ -115,7 +115,7 @@ class ObservedModelCall implements ModelWatch {
   }
 
   /** Callers can invent models, so an unconfigured name is `(others)` until a provider has answered a call with it. */
-  #label (outcome: Outcome): string {
+  #label (outcome: WorkOutcome): string {
     const { models } = this.#options.metrics
     if (this.#model === undefined) return DEFAULT_MODEL
     return outcome === 'ok' ? models.take(this.#model) : models.find(this.#model)
@@ -328,7 +328,7 @@ type ToolDecision =
   | { readonly kind: 'held', readonly tool: string }
   | { readonly kind: 'refused', readonly tool: string, readonly by: 'person' | 'policy' | 'budget' }
 
-function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fact' | 'held' | 'denied' | 'notices'>): ToolDecision[] {
+function toolDecisionsIn ({ fact, held, denied, notices }: Pick<LogEntry, 'fact' | 'held' | 'denied' | 'notices'>): ToolDecision[] {
   const waiting = held.flatMap(({ effect }): ToolDecision[] => effect.kind === 'tool' ? [{ kind: 'held', tool: effect.tool }] : [])
   const refused = notices.flatMap(({ type, data: { phase, outcome, effect, tool } }): ToolDecision[] => {
     if (type !== 'tool' || phase !== 'ended' || outcome !== 'refused') return []
@@ -338,10 +338,10 @@ function toolDecisionsIn ({ fact, held, denied, notices }: Pick<Transition, 'fac
   return [...waiting, ...refused]
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+type OtelEnv = Readonly<Record<string, string | undefined>>
 
 /** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
-export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
+export async function openTracer (environment: OtelEnv, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
   const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
   if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')
@@ -350,7 +350,7 @@ export async function openTracer (environment: Environment, log: Log): Promise<T
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
-function isConfigured (environment: Environment): boolean {
+function isConfigured (environment: OtelEnv): boolean {
   const given = (name: string): boolean => (environment[name] ?? '') !== ''
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false
   return given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')

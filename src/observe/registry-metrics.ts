@@ -3,14 +3,14 @@ import { offeredOf } from '../registry/offered.ts'
 import { type Registry } from '../registry/registry.ts'
 import { kindPrefix } from '../store/store.ts'
 
-export interface CacheStatistics {
+export interface CacheMetrics {
   readonly hits: number
   readonly misses: number
   readonly entries: number
   readonly bytes: number
 }
 
-export type Caches = Readonly<Record<string, () => CacheStatistics>>
+export type Caches = Readonly<Record<string, () => CacheMetrics>>
 
 export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs' | 'status' | 'problems'>
 
@@ -58,7 +58,7 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
 
 export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): void {
   const labelNames = ['cache']
-  const counter = (name: string, help: string, read: (statistics: CacheStatistics) => number): void => {
+  const counter = (name: string, help: string, read: (statistics: CacheMetrics) => number): void => {
     const created: Counter = new Counter({
       name: `prompt_shell_cache_${name}`,
       help,
@@ -70,7 +70,7 @@ export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): vo
       }
     })
   }
-  const gauge = (name: string, help: string, read: (statistics: CacheStatistics) => number): void => {
+  const gauge = (name: string, help: string, read: (statistics: CacheMetrics) => number): void => {
     const created: Gauge = new Gauge({
       name: `prompt_shell_cache_${name}`,
       help,

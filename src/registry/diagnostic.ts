@@ -4,7 +4,7 @@ import type { TextPlace } from '../base/json.ts'
 import type { StoredValue } from '../store/store.ts'
 import { type Syntax, TemplateSyntaxError } from '../template/language.ts'
 
-type Mistake = Pick<TemplateSyntaxError, 'message' | 'line' | 'column'>
+type SyntaxMistake = Pick<TemplateSyntaxError, 'message' | 'line' | 'column'>
 
 /** The names of the template languages as they are written in messages. */
 export const LANGUAGE_NAMES: Readonly<Record<Syntax, string>> = { go: 'Go', handlebars: 'Handlebars' }
@@ -13,9 +13,9 @@ export const LANGUAGE_NAMES: Readonly<Record<Syntax, string>> = { go: 'Go', hand
  * The message about a text that is valid neither in Go's template language nor in Handlebars. The line and column of the diagnostic are those of the
  * mistake by Go's rules. So the message names the place of the mistake by Handlebars' rules only if that is another place.
  */
-export function inNeither (asGo: Mistake, { message, line, column }: Mistake): string {
+export function inNeither (asGo: SyntaxMistake, { message, line, column }: SyntaxMistake): string {
   const isThere = line === asGo.line && column === asGo.column
-  return `the text is neither Go (${asGo.message}) nor Handlebars (${isThere ? message : inWords({ message, line, column })})`
+  return `the text is neither Go (${asGo.message}) nor Handlebars (${isThere ? message : describeDiagnostic({ message, line, column })})`
 }
 
 /** The hint for a mistake in a text whose prompt does not declare its language: the text is perhaps in the other language than the service assumed. */
@@ -63,7 +63,7 @@ export class RejectedEntry extends Error {
   readonly diagnostics: readonly Diagnostic[]
 
   constructor (diagnostics: readonly Diagnostic[]) {
-    super(diagnostics.map(inWords).join('; '))
+    super(diagnostics.map(describeDiagnostic).join('; '))
     this.diagnostics = diagnostics
   }
 }
@@ -109,7 +109,7 @@ export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
 }
 
 /** The message of a diagnostic, followed by its place in words; for output that has no fields for a place. */
-export function inWords ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
+export function describeDiagnostic ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
   if (line === undefined) return message
   return `${message} at ${[...describeText(text), `line ${line}`, `column ${column ?? 1}`].join(', ')}`
 }

@@ -33,7 +33,7 @@ export interface Prompt {
   readonly state: 'valid' | 'invalid' | 'unlinked'
   readonly diagnostics: readonly Diagnostic[]
   /** The diagnostics about names that are not registered, each with the names that were looked up and not found. */
-  readonly unfound: ReadonlyMap<Diagnostic, readonly Wanted[]>
+  readonly unfound: ReadonlyMap<Diagnostic, readonly RequestedName[]>
   /** The texts of the prompt (its messages, for example), each with what its names stand for, in the order in which the author wrote them. */
   readonly texts: readonly LinkedText[]
   /** The tools that the prompt's model is allowed to call; empty when the prompt lets its model call none. */
@@ -46,7 +46,7 @@ export interface LinkedText extends Pick<CompiledText, 'where' | 'template'> {
 }
 
 /** A name that was looked up in the registry: that of a prompt (its id), or that of a tool (its function name). */
-export interface Wanted { readonly kind: 'templates' | 'tools', readonly name: string }
+export interface RequestedName { readonly kind: 'templates' | 'tools', readonly name: string }
 
 /** A tool that templates can call. */
 export type CallableTool = Pick<RegisteredTool, 'kind' | 'name' | 'id' | 'mapArguments' | 'definition' | 'statistics' | 'breakerState' | 'state'>
@@ -78,7 +78,7 @@ export interface ReleasedVersion {
 }
 
 /** The numbered versions of one prompt in a `Generation`, and which of them each label (`production`) stands for. */
-export interface Release {
+export interface PromptRelease {
   readonly id: string
   readonly record: ReleaseRecord
   /** A hash of `record`, the stored list of the prompt's versions and labels. */
@@ -112,7 +112,7 @@ export interface Generation {
   readonly tools: ReadonlyMap<string, Tool>
   readonly definitions: Definitions
   /** Which versions of a prompt its labels stand for, by the prompt's id. */
-  readonly releases: ReadonlyMap<string, Release>
+  readonly releases: ReadonlyMap<string, PromptRelease>
   /** Valid entries that callers cannot use, because another entry has the same id or function name. */
   readonly conflicts: readonly EntryProblem[]
   /** For each kind whose values are read at start, by the kind's key (`tools`): a hash of all its entries. */

@@ -71,7 +71,7 @@ function hasSwapped (one: string, other: string): boolean {
 export function nearMatches (wanted: string, names: Iterable<string>, effort = new Effort()): string[] {
   const limit = Math.max(2, Math.floor(wanted.length / 3))
   const lastSegment = wanted.slice(wanted.lastIndexOf('.') + 1)
-  let nearest: readonly Candidate[] = []
+  let nearest: readonly NearMatch[] = []
   for (const name of effort.affordable(names)) {
     const sameEnd = name.endsWith(`.${lastSegment}`) || name === lastSegment
     if (!sameEnd && Math.abs(name.length - wanted.length) > limit) continue
@@ -81,18 +81,18 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
   return nearest.map(candidate => candidate.name)
 }
 
-interface Candidate { readonly name: string, readonly edits: number }
+interface NearMatch { readonly name: string, readonly edits: number }
 
 /**
  * The three nearest of the candidates so far and a new one, in order. Every name can be a candidate, and sorting all of them would take longer than
  * comparing them.
  */
-function withNext (nearest: readonly Candidate[], next: Candidate): readonly Candidate[] {
+function withNext (nearest: readonly NearMatch[], next: NearMatch): readonly NearMatch[] {
   const last = nearest[2]
   return last !== undefined && byNearness(last, next) < 0 ? nearest : [...nearest, next].sort(byNearness).slice(0, 3)
 }
 
-function byNearness (one: Candidate, other: Candidate): number {
+function byNearness (one: NearMatch, other: NearMatch): number {
   return one.edits - other.edits || (one.name < other.name ? -1 : 1)
 }
 

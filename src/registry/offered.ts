@@ -34,15 +34,15 @@ export function offeredOf ({ extensions, prompts, tools, releases, definitions }
 }
 
 /** One difference between two generations (immutable snapshots of all entries): an entry that was added, removed or changed. */
-export interface Change {
+export interface RegistryChange {
   readonly kind: Kind
   /** The entry's id in its dotted form: `team.greet`. */
   readonly id: string
 }
 
 /** Lists the entries that were added, removed or changed between two generations. It works in slices, so that requests are served meanwhile. */
-export async function changesBetween (before: Generation, after: Generation, kinds: readonly Kind[], slices: Slices): Promise<readonly Change[]> {
-  const changes: Change[] = []
+export async function changesBetween (before: Generation, after: Generation, kinds: readonly Kind[], slices: Slices): Promise<readonly RegistryChange[]> {
+  const changes: RegistryChange[] = []
   for (const kind of before === after ? [] : kinds.filter(isEntryKind)) {
     const [old, now] = [offeredOf(before, kind), offeredOf(after, kind)]
     if (old === now) continue

@@ -14,7 +14,7 @@ import { type EntryKind, isEntryKind, type Kind } from './kinds/entry-kind.ts'
 import { promptKind } from './kinds/prompt-kind.ts'
 import { releaseKind, VERSIONS } from './kinds/release-kind.ts'
 import { GenerationBuilder, type RegisterTools } from './link/build-generation.ts'
-import { VersionShelf } from './link/version-shelf.ts'
+import { VersionCache } from './link/version-shelf.ts'
 import { Announcements, ReadsInFlight } from './changed-keys.ts'
 import { listStore, readAll, Seeker, unionOf } from './store-reads.ts'
 import { StaleGuard } from './stale-guard.ts'
@@ -72,7 +72,7 @@ class StoreHealth {
 }
 
 /** The present generation (an immutable snapshot of all entries), and the listeners that are told when the next one replaces it. */
-class Publication {
+class CurrentGeneration {
   readonly #kinds: readonly Kind[]
   readonly #log: Log
   readonly #listeners = new Set<(generation: Generation) => void>()
@@ -120,9 +120,9 @@ export class Registry {
   readonly #entries: Entries
   readonly #guard: StaleGuard
   readonly #health: StoreHealth
-  readonly #publication: Publication
+  readonly #publication: CurrentGeneration
   readonly #builder: GenerationBuilder
-  readonly #shelf: VersionShelf
+  readonly #shelf: VersionCache
   readonly #versionPrefix: string
   readonly #reads = new ReadsInFlight()
   readonly #announced = new Announcements()
@@ -146,10 +146,10 @@ export class Registry {
     this.templates = cache
     this.environs = options.environs
     this.#entries = new Entries({ ...options, kinds: options.kinds.filter(isEntryKind), cache })
-    this.#shelf = new VersionShelf({ store: options.store, keyPrefix: options.keyPrefix, cache })
+    this.#shelf = new VersionCache({ store: options.store, keyPrefix: options.keyPrefix, cache })
     this.#versionPrefix = kindPrefix(options.keyPrefix, VERSIONS)
     this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#shelf, options.toolProblems)
-    this.#publication = new Publication(options.kinds, options.log, this.#builder.last)
+    this.#publication = new CurrentGeneration(options.kinds, options.log, this.#builder.last)
     this.#health = new StoreHealth(options.log)
     this.#seeker = new Seeker(options.store, async key => { await this.follow([key]) })
     this.#guard = new StaleGuard({

@@ -2,7 +2,7 @@ import { type Log } from '../runtime/telemetry.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import { kindPrefix, type Store } from '../store/store.ts'
 import { type Kind } from './kinds/entry-kind.ts'
-import { type Listed } from './store-reads.ts'
+import { type StoreListing } from './store-reads.ts'
 
 /** How long nothing must come back to a scope that comes back bit by bit, before what is still missing counts as deleted, in ms. */
 const QUIET_MILLISECONDS = 60_000
@@ -72,7 +72,7 @@ export class StaleGuard {
    * Decides, after a listing of the whole store, what is held.
    * @returns whether the entry of a key stays served although the store does not list it; `undefined` when nothing is held
    */
-  async judge (listed: Listed): Promise<((key: string) => boolean) | undefined> {
+  async judge (listed: StoreListing): Promise<((key: string) => boolean) | undefined> {
     const { kinds, keyPrefix, nodes, keysOf } = this.#options
     for (const kind of kinds) await this.#judge({ kind: kind.key }, kind.key, keysOf(kind), listed)
     const names = nodes?.names() ?? []
@@ -92,7 +92,7 @@ export class StaleGuard {
     }
   }
 
-  async #judge (words: object, scope: string, keys: Iterable<string>, { tallies, isListed }: Listed): Promise<void> {
+  async #judge (words: object, scope: string, keys: Iterable<string>, { tallies, isListed }: StoreListing): Promise<void> {
     const { emptyHold, log, isAnnounced } = this.#options
     const { listed, survives } = tallies.get(scope) ?? { listed: 0, survives: false }
     const hold = this.#holds.get(scope)

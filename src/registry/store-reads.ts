@@ -67,7 +67,7 @@ export interface Tally {
 }
 
 /** The result of listing the whole store. */
-export interface Listed {
+export interface StoreListing {
   /** The keys of the kinds whose values are read at start; those of shared variables are in a listing of their own. */
   readonly keys: ReadonlyMap<Kind, ReadonlySet<string>>
   /** By the key of each kind, and by the name of each node. */
@@ -87,7 +87,7 @@ export async function listStore (
   kinds: readonly Kind[],
   environs: EnvironListing,
   isUnchanged: (key: string) => boolean
-): Promise<Listed> {
+): Promise<StoreListing> {
   const keys = new Map(kinds.filter(({ reading }) => reading === 'whole').map(kind => [kind, new Set<string>()]))
   const tallies = new Map<string, Tally>([...kinds.map(({ key }) => key), ...store.nodes?.names() ?? []].map(scope => [scope, { listed: 0, survives: false }]))
   const rows = kinds.map(kind => ({ prefix: kindPrefix(keyPrefix, kind.key), listed: keys.get(kind), tally: tallies.get(kind.key) as Tally }))

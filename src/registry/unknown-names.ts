@@ -1,6 +1,6 @@
 import type { Diagnostic } from './diagnostic.ts'
 import type { EntryProblem } from './entries/entry-table.ts'
-import type { FindRejected, Generation, Prompt, Wanted } from './generation.ts'
+import type { FindRejected, Generation, Prompt, RequestedName } from './generation.ts'
 import type { ToolUse } from './kinds/entry-kind.ts'
 import { extensionKind } from './kinds/extension-kind.ts'
 import { promptKind } from './kinds/prompt-kind.ts'
@@ -17,7 +17,7 @@ export interface KnownNames extends Pick<Generation, 'tools'> {
 }
 
 /** A name that was looked up and is not registered, with the kind of entry that was looked for. */
-export type Unanswered = Wanted | { readonly kind: 'environs' | 'parameters', readonly name: string }
+export type Unanswered = RequestedName | { readonly kind: 'environs' | 'parameters', readonly name: string }
 
 /** Finds similar names for the misspelt names in a prompt. */
 export class Suggestions {
@@ -101,13 +101,13 @@ export function namesAbove (name: string): readonly string[] {
   return segments.slice(1).map((_, index) => segments.slice(0, segments.length - 1 - index).join('.'))
 }
 
-type Tools = Pick<Generation, 'tools' | 'definitions'>
+type ToolNames = Pick<Generation, 'tools' | 'definitions'>
 
 /** The agents, skills and plan profiles that exist although nobody has registered them, as `kind/id`. */
 const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
 /** The problems of the tools, agents, skills and plans that an entry names, each an error: one is not registered, or a tool lacks a given parameter. */
-export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: Tools): Diagnostic[] {
+export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: ToolNames): Diagnostic[] {
   // One budget serves the search for similar names of all names together, so that the check stays cheap in a large registry.
   const effort = new Effort()
   const seen = new Set<string>()
@@ -157,6 +157,6 @@ function unknownParameters (
   }, nearMatches(name, names, effort)))
 }
 
-function * callableIn (tools: Tools['tools']): Generator<string> {
+function * callableIn (tools: ToolNames['tools']): Generator<string> {
   for (const { id, callable } of tools.values()) if (callable !== undefined) yield id
 }

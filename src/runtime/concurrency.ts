@@ -1,7 +1,7 @@
 import type { CallerSignal } from './deadline.ts'
 
 /** Work that waits for the lock. `isAlone`: no other work is allowed to run at the same time. */
-interface Waiting {
+interface LockWaiter {
   readonly isAlone: boolean
   enter (): void
 }
@@ -11,7 +11,7 @@ interface Waiting {
  * work begins in the order in which it asked for the lock.
  */
 export class SharedLock {
-  readonly #queue = new Set<Waiting>()
+  readonly #queue = new Set<LockWaiter>()
   #inside = 0
   #isAlone = false
 
@@ -70,7 +70,7 @@ export class SharedLock {
 }
 
 /** Gives a slot back. Calling it again does nothing. */
-export type Release = () => void
+export type ReleaseSlot = () => void
 
 /** The error that neither a slot nor a place in the queue is free, or that the wait took too long. */
 export class NoSlotError extends Error {
@@ -110,7 +110,7 @@ export class Slots {
   }
 
   /** Waits for a slot, and returns the function that gives the slot back. @throws NoSlotError; the signal's reason when it aborts during the wait */
-  async acquire (signal: CallerSignal): Promise<Release> {
+  async acquire (signal: CallerSignal): Promise<ReleaseSlot> {
     signal.throwIfAborted()
     // A slot that is given back goes directly to the first in the queue, so no slot is free while somebody waits.
     if (this.#taken < this.#limits.concurrency) this.#taken++
@@ -136,7 +136,7 @@ export class Slots {
     })
   }
 
-  #releaseOnce (): Release {
+  #releaseOnce (): ReleaseSlot {
     let isHeld = true
     return () => {
       if (!isHeld) return

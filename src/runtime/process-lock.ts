@@ -36,7 +36,7 @@ export interface Holder {
   readonly description: string
 }
 
-const own: Owner = { pid: process.pid, machine: machineId(), start: startOf(process.pid) ?? '' }
+const thisProcess: Owner = { pid: process.pid, machine: machineId(), start: startOf(process.pid) ?? '' }
 
 /** The waits for locks in this process: what is waited for, and since when, in ms of `performance.now()`. */
 const waits = new Map<LockWait, { readonly text: string, readonly since: number }>()
@@ -122,7 +122,7 @@ export class LockWait {
   async #create (number: number): Promise<boolean> {
     const file = join(this.#path, String(number))
     try {
-      await writeFile(file, JSON.stringify(own), { flag: 'wx', mode: PRIVATE_FILE })
+      await writeFile(file, JSON.stringify(thisProcess), { flag: 'wx', mode: PRIVATE_FILE })
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false
       throw error
@@ -140,7 +140,7 @@ export class LockWait {
     const [text, mtime] = await Promise.all([readFile(file, 'utf8'), stat(file).then(({ mtimeMs }) => mtimeMs)]).catch(() => ['', 0] as const)
     if (text === RELEASED) return undefined
     const owner = ownerIn(text)
-    const isHere = owner !== undefined && owner.machine !== '' && owner.machine === own.machine
+    const isHere = owner !== undefined && owner.machine !== '' && owner.machine === thisProcess.machine
     if (isHere && startOf(owner.pid) !== owner.start) return undefined
     const sight = `${number} ${mtime}`
     if (sight !== this.#seen) {

@@ -22,12 +22,12 @@ export interface Activity {
 export type ModelOperation = 'chat' | 'embeddings'
 
 /** How a piece of work ended: `ok`, or a word or stable code for what went wrong. It is never a text from outside, because it becomes a label of metrics. */
-export type Outcome = string
+export type WorkOutcome = string
 
 /** Receives the report of how a render ended. `beginRender` returns it. */
 export interface RenderWatch {
   /** Reports the end of the render. @param passes how often the template was run; `undefined` when the render failed */
-  ended (outcome: Outcome, passes?: number): void
+  ended (outcome: WorkOutcome, passes?: number): void
 }
 
 /** What `Activity` returns for a call of a tool or a model that begins. The caller later reports to it how the call ended. */
@@ -54,7 +54,7 @@ export interface ModelWatch extends CallWatch {
   /** Reports an answer that came as a whole. @param reply as the API sent it */
   replied (reply: JsonObject): void
   streamed (end: StreamFacts): void
-  failed (outcome: Outcome): void
+  failed (outcome: WorkOutcome): void
 }
 
 /** The facts about a streamed answer that are known at its end. */

@@ -3,12 +3,12 @@ import { labelNotFound, requestInvalid, versionNotFound } from '../base/errors.t
 import { type Generation, type Prompt } from '../registry/generation.ts'
 import { bucketOf, LATEST, shareAt } from '../registry/kinds/release-record.ts'
 import { type PromptReference, readReference } from '../registry/link/references.ts'
-import { type Release } from '../registry/generation.ts'
+import { type PromptRelease } from '../registry/generation.ts'
 import { toPath } from '../store/store.ts'
 import { missingPrompt } from './find-entries.ts'
 import { type VersionReader } from './version-reader.ts'
 
-export interface PromptWish {
+export interface VersionSelector {
   readonly label?: string | undefined
   readonly version?: number | undefined
   /** The same key always gets the same of a label's versions; without a key, chance decides. */
@@ -24,7 +24,7 @@ export interface ChosenPrompt {
 }
 
 /** A promise only for a version. @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE */
-export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: PromptWish) => ChosenPrompt | Promise<ChosenPrompt>
+export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: VersionSelector) => ChosenPrompt | Promise<ChosenPrompt>
 
 export interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
@@ -36,7 +36,7 @@ export interface ChoiceOptions {
 
 export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
   return function choosePrompt (generation, { serve }, given, wish) {
-    const { id, label, version } = wished(given, wish)
+    const { id, label, version } = selectorOf(given, wish)
     const release = generation.releases.get(id.includes(':') ? toPath(id) : id)
     if (version !== undefined) return chooseVersion(generation, id, release, version)
     if (label !== undefined) return label === LATEST ? latest(generation, id, release) : underLabel(generation, id, release, label, wish.key)
@@ -48,7 +48,7 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
     return chosen
   }
 
-  async function chooseVersion (generation: Generation, id: string, release: Release | undefined, version: number): Promise<ChosenPrompt> {
+  async function chooseVersion (generation: Generation, id: string, release: PromptRelease | undefined, version: number): Promise<ChosenPrompt> {
     if (release === undefined) {
       if (findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
       throw versionNotFound(id, version, [])
@@ -62,20 +62,20 @@ export function resolveId (given: string): PromptReference {
 }
 
 /** @throws REQUEST_INVALID when they differ */
-function wished (given: string, { label, version }: PromptWish) {
+function selectorOf (given: string, { label, version }: VersionSelector) {
   const named = resolveId(given)
   if (named.label !== undefined && label !== undefined && named.label !== label) {
-    throw twoWishes(`the id says the label "${named.label}", and another place "${label}"`)
+    throw conflictingSelectors(`the id says the label "${named.label}", and another place "${label}"`)
   }
   if (named.version !== undefined && version !== undefined && named.version !== version) {
-    throw twoWishes(`the id says version ${named.version}, and another place ${version}`)
+    throw conflictingSelectors(`the id says version ${named.version}, and another place ${version}`)
   }
   const wish = { id: named.id, label: named.label ?? label, version: named.version ?? version }
-  if (wish.label !== undefined && wish.version !== undefined) throw twoWishes('a label and a version are both asked for')
+  if (wish.label !== undefined && wish.version !== undefined) throw conflictingSelectors('a label and a version are both asked for')
   return wish
 }
 
-function twoWishes (reason: string): Error {
+function conflictingSelectors (reason: string): Error {
   return requestInvalid(`request: ${reason}; expected one of them`, { part: 'query' })
 }
 
@@ -83,13 +83,13 @@ function findLatest ({ prompts }: Generation, id: string): Prompt | undefined {
   return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
-function latest (generation: Generation, id: string, release: Release | undefined): ChosenPrompt {
+function latest (generation: Generation, id: string, release: PromptRelease | undefined): ChosenPrompt {
   const prompt = findLatest(generation, id)
   if (prompt === undefined) throw missingPrompt(generation, id)
   return { prompt, version: release?.latest, label: undefined }
 }
 
-function underLabel (generation: Generation, id: string, release: Release | undefined, label: string, key: string | undefined): ChosenPrompt {
+function underLabel (generation: Generation, id: string, release: PromptRelease | undefined, label: string, key: string | undefined): ChosenPrompt {
   const versions = release?.labels.get(label)
   if (release === undefined || versions === undefined) {
     if (release === undefined && findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
@@ -103,7 +103,7 @@ function underLabel (generation: Generation, id: string, release: Release | unde
   return { prompt, version, label, bucket }
 }
 
-function meantBy ({ record }: Release, label: string): number {
+function meantBy ({ record }: PromptRelease, label: string): number {
   const target = record.labels.get(label)
   return typeof target === 'object' ? target[0]?.version ?? 0 : target ?? 0
 }

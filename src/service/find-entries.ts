@@ -4,7 +4,7 @@ import {
   type ServiceError, storeUnavailable, toolNotFound, toolNotUsable
 } from '../base/errors.ts'
 import { placed } from '../registry/diagnostic-table.ts'
-import { inWords } from '../registry/diagnostic.ts'
+import { describeDiagnostic } from '../registry/diagnostic.ts'
 import { nearMatches } from '../registry/near-matches.ts'
 import type { EntryProblem } from '../registry/entries/entry-table.ts'
 import type { Extension, Generation } from '../registry/generation.ts'
@@ -32,7 +32,7 @@ function missingDefinition (generation: Generation, kind: DefinitionKind, path: 
   const rejected = generation.findRejected(kind, path)
   if (rejected === undefined) return definitionNotFound(kind.noun, path, nearMatches(path, definitionsOf(generation, kind).keys()))
   const { key, diagnostics } = rejected
-  return definitionNotUsable(kind.noun, path, key, diagnostics.map(inWords), diagnostics.map(placed))
+  return definitionNotUsable(kind.noun, path, key, diagnostics.map(describeDiagnostic), diagnostics.map(placed))
 }
 
 /** Before the store was first read it is unknown which entries exist. @throws STORE_UNAVAILABLE */
@@ -82,5 +82,5 @@ function withholds ({ definition }: Extension, id: string): boolean {
 }
 
 function unusable (make: (...facts: Parameters<typeof promptNotUsable>) => ServiceError, id: string, { key, diagnostics }: EntryProblem): ServiceError {
-  return make(id, key, diagnostics.map(inWords), diagnostics.map(placed))
+  return make(id, key, diagnostics.map(describeDiagnostic), diagnostics.map(placed))
 }

@@ -15,7 +15,7 @@ import { collectNeeds } from '../registry/needs/prompt-needs.ts'
 import type { Activity } from '../runtime/telemetry.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import { toPath } from '../store/store.ts'
-import type { Span } from '../template/provenance.ts'
+import type { OutputSpan } from '../template/provenance.ts'
 import type { Language } from '../template/language.ts'
 import { scanTags, type Tag } from '../template/tags.ts'
 import { linkCandidates, type LintCandidate } from './lint/lint-candidate.ts'
@@ -52,7 +52,7 @@ export interface Preview {
   readonly bundle?: Bundle
 }
 
-type Rendered = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
+type PreviewedRender = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 
 /** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
@@ -81,7 +81,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   }
 
   /** Renders again without an explanation if RENDER_BUDGET is exceeded, unless tools are really called. */
-  async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<Rendered> {
+  async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<PreviewedRender> {
     try {
       return await render(request, candidate, true)
     } catch (error) {
@@ -90,7 +90,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     }
   }
 
-  async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<Rendered> {
+  async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<PreviewedRender> {
     const { generation, caller, variables, history, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
     const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
@@ -244,7 +244,7 @@ class TemplatePlaces {
     this.#tags = Array.from(scanTags(text, rules), tag => ({ from: tag.start, to: endOf(text, tag) }))
   }
 
-  writerOf ({ line, column, text }: Span): Stretch {
+  writerOf ({ line, column, text }: OutputSpan): Stretch {
     const offset = Math.min((this.#lines[line - 1] ?? 0) + column - 1, this.#text.length)
     const index = this.#lastTagAt(offset)
     const tag = this.#tags[index]

@@ -7,7 +7,7 @@ import type { Answer } from '../llm/answer.ts'
 import { readReply } from '../llm/history.ts'
 import { jsonIn } from '../llm/json-in.ts'
 import { UpstreamRefusal } from '../llm/upstream-error.ts'
-import { type Diagnostic, inWords, RejectedEntry, unreadable } from '../registry/diagnostic.ts'
+import { type Diagnostic, describeDiagnostic, RejectedEntry, unreadable } from '../registry/diagnostic.ts'
 import type { Generation } from '../registry/generation.ts'
 import { contentTag } from '../registry/kinds/entry-kind.ts'
 import { type Assertion, parseTests, type TestCase, testsKind, withoutPrompt } from '../registry/kinds/tests-kind.ts'
@@ -68,7 +68,7 @@ export class PromptTests {
       const { value } = testsKind.decode(stored.text)
       return { id: path, tests: value, cases: parseTests(value), tag: contentTag(testsKind, stored.text) ?? '' }
     } catch (error) {
-      if (error instanceof RejectedEntry) throw testsUnreadable(key, error.diagnostics.map(inWords).join('; '))
+      if (error instanceof RejectedEntry) throw testsUnreadable(key, error.diagnostics.map(describeDiagnostic).join('; '))
       throw error
     }
   }
@@ -149,12 +149,12 @@ function countOf (tests: Json): number {
   return Array.isArray(tests) ? tests.length : 0
 }
 
-interface Output {
+interface TestedOutput {
   readonly text: string
   readonly durationMs: number
 }
 
-interface Verdict {
+interface AssertionVerdict {
   readonly pass: boolean
   readonly reason: string
   readonly score?: number
@@ -165,11 +165,11 @@ export type PlainAssertion = Assertion & { readonly kind: Exclude<Assertion['kin
 class UnusableAssertion extends Error {}
 
 /** It never throws: an assertion that cannot be checked fails, negated or not. */
-export function checkOutput (assertion: PlainAssertion, output: Output): Verdict {
+export function checkOutput (assertion: PlainAssertion, output: TestedOutput): AssertionVerdict {
   try {
     const missed = missIn(assertion, output)
     if (!assertion.isNegated) return { pass: missed === undefined, reason: missed ?? '' }
-    return missed === undefined ? { pass: false, reason: `expected no ${wanted(assertion)}, got ${found(assertion, output)}` } : { pass: true, reason: '' }
+    return missed === undefined ? { pass: false, reason: `expected no ${describeExpected(assertion)}, got ${describeActual(assertion, output)}` } : { pass: true, reason: '' }
   } catch (error) {
     if (error instanceof UnusableAssertion) return { pass: false, reason: error.message }
     throw error
@@ -177,7 +177,7 @@ export function checkOutput (assertion: PlainAssertion, output: Output): Verdict
 }
 
 /** `undefined` if the output meets it. @throws UnusableAssertion */
-function missIn (assertion: PlainAssertion, output: Output): string | undefined {
+function missIn (assertion: PlainAssertion, output: TestedOutput): string | undefined {
   const { kind, value = '', threshold = 0 } = assertion
   const { text } = output
   if (kind === 'is-json') return missInJson(assertion, text)
@@ -190,7 +190,7 @@ function missIn (assertion: PlainAssertion, output: Output): string | undefined 
     regex: () => violationsIn({ type: 'string', pattern: value }, text) === undefined,
     latency: () => output.durationMs <= threshold
   }[kind]()
-  return holds ? undefined : `expected ${wanted(assertion)}, got ${found(assertion, output)}`
+  return holds ? undefined : `expected ${describeExpected(assertion)}, got ${describeActual(assertion, output)}`
 }
 
 /** Compared as JSON unless `value` is a text: white space and the order of members do not count. */
@@ -225,7 +225,7 @@ function readJson (text: string): { readonly json: Json } | { readonly problem: 
   }
 }
 
-function wanted ({ kind, value = '', threshold = 0 }: PlainAssertion): string {
+function describeExpected ({ kind, value = '', threshold = 0 }: PlainAssertion): string {
   const text = beginningOf(typeof value === 'string' ? JSON.stringify(value) : stringifyJson(value), QUOTED)
   return {
     equals: text,
@@ -238,7 +238,7 @@ function wanted ({ kind, value = '', threshold = 0 }: PlainAssertion): string {
   }[kind]
 }
 
-function found ({ kind }: PlainAssertion, { text, durationMs }: Output): string {
+function describeActual ({ kind }: PlainAssertion, { text, durationMs }: TestedOutput): string {
   return kind === 'latency' ? `one after ${durationMs} ms` : quoted(text)
 }
 
@@ -246,7 +246,7 @@ function quoted (text: string): string {
   return JSON.stringify(beginningOf(text, QUOTED)) + (text.length > QUOTED ? '…' : '')
 }
 
-interface AssertionResult extends Verdict {
+interface AssertionResult extends AssertionVerdict {
   readonly type: string
 }
 
@@ -269,7 +269,7 @@ export function createCaseRunner (options: CaseRunnerOptions): RunCase {
     const elapsed = () => Math.round(performance.now() - startedAt)
     try {
       const text = testCase.run === 'chat' ? await ask(request, environment, options) : await render(request, environment, options)
-      const output: Output = { text, durationMs: elapsed() }
+      const output: TestedOutput = { text, durationMs: elapsed() }
       const checks: AssertionResult[] = []
       for (const assertion of testCase.assertions) checks.push({ type: typeOf(assertion), ...await check(assertion, output, request, options) })
       return { pass: checks.every(({ pass }) => pass), durationMs: output.durationMs, output: text, checks }
@@ -310,7 +310,7 @@ async function ask (request: CaseRequest, environment: RenderEnvironment | undef
   return text === '' ? refusal : text
 }
 
-async function check (assertion: Assertion, output: Output, request: CaseRequest, options: CaseRunnerOptions): Promise<Verdict> {
+async function check (assertion: Assertion, output: TestedOutput, request: CaseRequest, options: CaseRunnerOptions): Promise<AssertionVerdict> {
   if (isPlain(assertion)) return await inTurn(() => checkOutput(assertion, output))
   try {
     return await judgeOutput(assertion, output, request, options)
@@ -348,10 +348,10 @@ const QUOTED = 200
 /** The prompt gets `output` and `rubric`; its model answers `{ pass, score, reason }`. @throws the errors of a chat */
 async function judgeOutput (
   { value, threshold, isNegated }: Assertion,
-  { text }: Output,
+  { text }: TestedOutput,
   request: CaseRequest,
   { chatWithPrompt, choosePrompt }: Pick<CaseRunnerOptions, 'chatWithPrompt' | 'choosePrompt'>
-): Promise<Verdict> {
+): Promise<AssertionVerdict> {
   const { generation, caller, requestId, activity, signal, testCase: { judge } } = request
   const chosen = await choosePrompt(generation, caller, judge, {})
   const variables = { output: text, rubric: value ?? '' }
@@ -366,7 +366,7 @@ async function judgeOutput (
   return { ...verdict, pass: holds !== isNegated }
 }
 
-function readVerdict ({ text, cut }: Answer): Verdict | undefined {
+function readVerdict ({ text, cut }: Answer): AssertionVerdict | undefined {
   const found = jsonIn(text)
   const read = cut || 'reason' in found ? null : found.value
   if (!isJsonObject(read) || typeof read['pass'] !== 'boolean') return undefined

@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts'
 import { mayPublish } from '../access/rights.ts'
 import { entryForbidden, entryInvalid, entryMissing } from '../base/errors.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
-import { type Diagnostic, inWords, locate, reject, RejectedEntry } from '../registry/diagnostic.ts'
+import { type Diagnostic, describeDiagnostic, locate, reject, RejectedEntry } from '../registry/diagnostic.ts'
 import type { Generation } from '../registry/generation.ts'
 import { type CheckContext, contentTag, type Kind, type NewEntry } from '../registry/kinds/entry-kind.ts'
 import { promptKind } from '../registry/kinds/prompt-kind.ts'
@@ -92,7 +92,7 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
       const { path, key } = address(publication)
       const diagnostics = await checkEntry(generation, { kind, id: path, text }, caller)
       const errors = diagnostics.filter(({ severity }) => severity === 'error')
-      if (errors.length > 0) throw entryInvalid(path, errors.map(inWords), diagnostics.map(placed))
+      if (errors.length > 0) throw entryInvalid(path, errors.map(describeDiagnostic), diagnostics.map(placed))
       if (isDryRun) {
         const [stored = { kind: 'missing' }] = await asked(store.read([key]))
         if (!holds(precondition, kind, stored)) throw changedSince(kind, key, stored)
@@ -122,12 +122,12 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
 
 const MAX_SEGMENTS = 32
 
-interface Candidate extends NewEntry {
+interface EntryCandidate extends NewEntry {
   readonly kind: Kind
 }
 
 /** Checks as the registry would; with an error, the entry, or a prompt that it contains, would not run. */
-type CheckEntry = (generation: Generation, entry: Candidate, caller: Caller) => Promise<readonly Diagnostic[]>
+type CheckEntry = (generation: Generation, entry: EntryCandidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
 interface EntryCheckOptions {
   readonly lintCandidate: LintCandidate

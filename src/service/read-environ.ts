@@ -1,7 +1,7 @@
 import { type Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { type Generation } from '../registry/generation.ts'
-import { DEFAULT_LIMITS, renderToFixpoint, Run } from '../template/run.ts'
+import { DEFAULT_LIMITS, renderToFixpoint, RenderRun } from '../template/run.ts'
 import { readEnviron } from '../template/scope.ts'
 import { type Json } from '../base/json.ts'
 import { PENDING } from '../template/value.ts'
@@ -39,7 +39,7 @@ export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOp
       signal: deadline.toAbortSignal(),
       limits: DEFAULT_LIMITS
     }
-    const run = new Run(options)
+    const run = new RenderRun(options)
     try {
       const value = await renderToFixpoint(run, id, () => readEnviron(run, name), options)
       if (value === undefined || value === PENDING) throw notFound()

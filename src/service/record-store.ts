@@ -1,7 +1,7 @@
 import { entryChanged, entryUnstorable, releasesUnreadable, storeReadOnly, storeRefused, storeUnwritable } from '../base/errors.ts'
 import { contentHash } from '../base/json.ts'
 import type { Log } from '../runtime/telemetry.ts'
-import { inWords, RejectedEntry } from '../registry/diagnostic.ts'
+import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { contentTag, decodeJson, type Kind } from '../registry/kinds/entry-kind.ts'
 import { releaseKind } from '../registry/kinds/release-kind.ts'
 import { NO_RELEASES, parseReleaseRecord, type ReleaseRecord, stringifyRecord } from '../registry/kinds/release-record.ts'
@@ -37,7 +37,7 @@ export class RecordStore {
       const { value } = decodeJson(stored.text)
       return { key, record: parseReleaseRecord(value), tag: contentHash(value), expected: stored }
     } catch (error) {
-      if (error instanceof RejectedEntry) throw releasesUnreadable(key, error.diagnostics.map(inWords).join('; '))
+      if (error instanceof RejectedEntry) throw releasesUnreadable(key, error.diagnostics.map(describeDiagnostic).join('; '))
       throw error
     }
   }

@@ -10,7 +10,7 @@ import { defaultOf } from '../tool/registered-tool.ts'
 import {
   type Bundle, type BundleContent, bundleTooLarge, checkBundle, type RecordedCall, type RecordedEnviron, sealBundle, throughJson
 } from './bundle.ts'
-import { type CallTool, findPrompt, type RenderEnvironment, type Rendering, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
+import { type CallTool, findPrompt, type RenderEnvironment, type RenderResult, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
 
 /** Calls no tool: a recorded call gives its recorded result, any other the default from the tool's registration. */
 export function knownTools (generation: Generation, recorded: readonly RecordedCall[]): CallTool {
@@ -36,10 +36,10 @@ interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'>
 }
 
 export interface Recordings {
-  record (request: RenderRequest): Promise<Rendering & { readonly bundle: Bundle }>
+  record (request: RenderRequest): Promise<RenderResult & { readonly bundle: Bundle }>
   /** Calls no tool and reads no variable. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
-  replay (request: ReplayRequest): Promise<Rendering>
-  stub (request: RenderRequest): Promise<Rendering>
+  replay (request: ReplayRequest): Promise<RenderResult>
+  stub (request: RenderRequest): Promise<RenderResult>
 }
 
 export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
@@ -67,7 +67,7 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
   }
 }
 
-interface Recording {
+interface RenderRecording {
   readonly environment: RenderEnvironment
   /** In an order that does not depend on timing. */
   learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
@@ -76,10 +76,10 @@ interface Recording {
 /** @throws RENDER_BUDGET when the recording is too large */
 type Pay = <T>(learned: T) => T
 
-type Writable<T> = { -readonly [Key in keyof T]: T[Key] }
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** Asks for each value once: later passes get the recorded one, as a replay will. Beyond `limit` bytes: RENDER_BUDGET. */
-function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): Recording {
+function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): RenderRecording {
   const entries = new Map<string, RecordedEnviron>()
   const calls = new Map<string, RecordedCall>()
   let bytes = 0
@@ -94,8 +94,8 @@ function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvi
   }
 }
 
-function recordEnvirons (live: EnvironSource, entries: Map<string, Writable<RecordedEnviron>>, pay: Pay): EnvironSource {
-  function entryOf (name: string): Writable<RecordedEnviron> {
+function recordEnvirons (live: EnvironSource, entries: Map<string, Mutable<RecordedEnviron>>, pay: Pay): EnvironSource {
+  function entryOf (name: string): Mutable<RecordedEnviron> {
     let entry = entries.get(name)
     if (entry === undefined) {
       entry = pay({ name })

@@ -4,7 +4,7 @@ import {
   entryChanged, entryForbidden, entryInvalid, labelNotFound, labelProtected, requestInvalid, versionLabelled, versionNotFound
 } from '../base/errors.ts'
 import { type Json, stringifyJson } from '../base/json.ts'
-import { inWords, RejectedEntry } from '../registry/diagnostic.ts'
+import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
 import { promptKind } from '../registry/kinds/prompt-kind.ts'
@@ -58,7 +58,7 @@ export interface StoredVersion {
 }
 
 /** `latest` is the content that is served when a request names no label. */
-export type WantedTarget = LabelTarget | typeof LATEST
+export type RequestedTarget = LabelTarget | typeof LATEST
 
 /** Reads and changes the versions and labels of prompts. */
 export class Releases {
@@ -101,7 +101,7 @@ export class Releases {
    * version first.
    * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
    */
-  async setLabel (change: ReleaseChange, label: string, wanted: WantedTarget, precondition: Precondition): Promise<ReleaseHistory> {
+  async setLabel (change: ReleaseChange, label: string, wanted: RequestedTarget, precondition: Precondition): Promise<ReleaseHistory> {
     const { generation, caller, requestId, note } = change
     const id = this.#authorize(change)
     this.#guard(label, caller)
@@ -230,7 +230,7 @@ export class Releases {
     const prompt = await this.#options.versions.read(generation, { id, record }, n, label)
     if (whyNotRunnable(prompt, generation) === undefined) return
     const errors = prompt.diagnostics.filter(({ severity }) => severity === 'error')
-    throw entryInvalid(`${id}@${n}`, errors.map(inWords), prompt.diagnostics.map(placed))
+    throw entryInvalid(`${id}@${n}`, errors.map(describeDiagnostic), prompt.diagnostics.map(placed))
   }
 
   async #entryOf (id: string, { labels }: ReleaseRecord, n: number): Promise<Json> {
@@ -239,7 +239,7 @@ export class Releases {
     try {
       return entryOfVersion(stored.text)
     } catch (error) {
-      if (error instanceof RejectedEntry) throw versionNotFound(id, n, [...labels.keys()], error.diagnostics.map(inWords).join('; '))
+      if (error instanceof RejectedEntry) throw versionNotFound(id, n, [...labels.keys()], error.diagnostics.map(describeDiagnostic).join('; '))
       throw error
     }
   }

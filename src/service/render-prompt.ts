@@ -5,7 +5,7 @@ import {
   variablesInvalid, type Violation
 } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { inWords } from '../registry/diagnostic.ts'
+import { describeDiagnostic } from '../registry/diagnostic.ts'
 import { isNearly } from '../registry/near-matches.ts'
 import type { Generation, Prompt } from '../registry/generation.ts'
 import { diagnosticsOf } from '../registry/unknown-names.ts'
@@ -17,12 +17,12 @@ import { inTurn } from '../runtime/event-loop.ts'
 import { toPath } from '../store/store.ts'
 import { type Link, type LinkedPartial, RenderError } from '../template/language.ts'
 import type { TracedAnswer } from '../template/provenance.ts'
-import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, Run, type RunOptions } from '../template/run.ts'
+import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, RenderRun, type RunOptions } from '../template/run.ts'
 import { ScopeRoot, TracedRoot } from '../template/scope.ts'
 import type { ToolCall } from '../template/template-function.ts'
 import { Trace } from '../template/trace.ts'
 import { isObject, type Value } from '../template/value.ts'
-import { type CallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
+import { type ToolCallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
 import type { ToolCaller } from '../tool/tool-caller.ts'
 import { missingPrompt } from './find-entries.ts'
 import type { ChosenPrompt } from './choose-prompt.ts'
@@ -46,7 +46,7 @@ interface ToolAnswer extends TracedAnswer {
 }
 
 /** Throws only when the render must end; any other failed call gives the default from the tool's registration. */
-export type CallTool = (call: ToolCall, options: CallOptions) => Promise<ToolAnswer>
+export type CallTool = (call: ToolCall, options: ToolCallOptions) => Promise<ToolAnswer>
 
 type RecallTool = (call: ToolCall, activity?: Activity) => ToolAnswer | undefined
 
@@ -78,7 +78,7 @@ interface RenderContext {
 }
 
 /** A class: a literal with a getter gets its own hidden class, which holds the render in memory (https://v8.dev/docs/hidden-classes). */
-class RenderOptions implements RunOptions {
+class RenderRunOptions implements RunOptions {
   readonly limits = DEFAULT_LIMITS
   readonly #context: RenderContext
   #signal: AbortSignal | undefined
@@ -150,7 +150,7 @@ const MOST_SHARED = 1000
 
 const VARIABLES: ReadonlySet<string> = new Set(['variables', 'args'])
 
-export interface Present {
+export interface AvailableNames {
   readonly variables: JsonObject
   readonly body?: JsonObject | undefined
   readonly environs: Pick<EnvironSource, 'cached' | 'hasBelow' | 'namesBelow'>
@@ -158,14 +158,14 @@ export interface Present {
   readonly isAskedFor: (path: string) => boolean
 }
 
-export function withNearNames (misses: readonly MissingPath[], present: Present): readonly MissingPath[] {
+export function withNearNames (misses: readonly MissingPath[], present: AvailableNames): readonly MissingPath[] {
   return misses.map((miss, index) => {
     const near = index < MOST_PATHS ? nearName(miss.path, present) : undefined
     return near === undefined ? miss : { ...miss, near }
   })
 }
 
-function nearName (path: string, present: Present): string | undefined {
+function nearName (path: string, present: AvailableNames): string | undefined {
   const { variables, body = {} } = present
   const [root = '', first, ...others] = path.split('.')
   if (first === undefined) return undefined
@@ -184,7 +184,7 @@ function besideVariables (body: JsonObject, name: string): string | undefined {
 }
 
 /** Searches a variable's value only if it is in memory. */
-function nearShared (way: string, present: Present, [name, ...others]: readonly string[]): string | undefined {
+function nearShared (way: string, present: AvailableNames, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined) return undefined
   const { environs } = present
   const names = environs.hasBelow(way) ? environs.namesBelow(way, MOST_SHARED) : []
@@ -194,19 +194,19 @@ function nearShared (way: string, present: Present, [name, ...others]: readonly 
   return nearAmong(way, [...members], present, name) ?? nearBelow(way, environs.cached(way)?.value, present, [name, ...others])
 }
 
-function nearBelow (way: string, holder: Value | undefined, present: Present, [name, ...others]: readonly string[]): string | undefined {
+function nearBelow (way: string, holder: Value | undefined, present: AvailableNames, [name, ...others]: readonly string[]): string | undefined {
   if (name === undefined || holder === undefined || !isObject(holder)) return undefined
   if (Object.hasOwn(holder, name)) return nearBelow(`${way}.${name}`, holder[name], present, others)
   return nearAmong(way, Object.keys(holder), present, name)
 }
 
-function nearAmong (way: string, names: readonly string[], { isAskedFor }: Present, wanted: string): string | undefined {
+function nearAmong (way: string, names: readonly string[], { isAskedFor }: AvailableNames, wanted: string): string | undefined {
   if (wanted.length > MAX_LENGTH) return undefined
   const near = names.slice(0, MOST_NAMES).find(each => each.length <= MAX_LENGTH && isNearly(each, wanted) && !isAskedFor(`${way}.${each}`))
   return near === undefined ? undefined : `${way}.${near}`
 }
 
-export interface Rendering {
+export interface RenderResult {
   readonly prompt: Prompt
   readonly messages: readonly RenderedMessage[]
   readonly passes: number
@@ -247,7 +247,7 @@ export interface RenderRequest {
   readonly environment?: RenderEnvironment
 }
 
-export type RenderPrompt = (request: RenderRequest) => Promise<Rendering>
+export type RenderPrompt = (request: RenderRequest) => Promise<RenderResult>
 
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
@@ -257,13 +257,13 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
     const environment = request.environment ?? { environs: shared, callTool, recallTool }
-    const present: Present = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
+    const present: AvailableNames = { variables: given, body, environs: shared, isAskedFor: path => asksFor(prompt, path) }
     const { variables, missing, violations } = await fillVariables(prompt, given, () => {
       if (performance.now() > deadline.at) throw renderTimeout(timeout)
     })
     const trace = onExplained === undefined ? undefined : new Trace()
-    const options = new RenderOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
-    const run = new Run(options)
+    const options = new RenderRunOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
+    const run = new RenderRun(options)
     const declared = prompt.entry.parameters?.bareNames
     const root = trace === undefined
       ? new ScopeRoot(run, variables, caller.facts, declared)
@@ -317,7 +317,7 @@ export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): S
   const mistakes = diagnosticsOf(prompt, findRejected).filter(diagnostic => diagnostic.severity === 'error')
   const isEndless = mistakes.every(({ code }) => code === 'PARTIAL_CYCLE')
   const problem = prompt.state === 'invalid' ? templateSyntax : isEndless ? templateCycle : templateLink
-  return problem(prompt.id, mistakes.map(inWords), mistakes)
+  return problem(prompt.id, mistakes.map(describeDiagnostic), mistakes)
 }
 
 function runnablePrompt (generation: Generation, id: string, revision: string | undefined, chosen: Prompt | undefined): Prompt {

@@ -2,7 +2,7 @@ import { partInvalid, type PartProblem, type TextName } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import type { Prompt } from '../registry/generation.ts'
 import { isOwnText, isTemplate, mapTexts, type PromptDefinition, type StoredMessage, whyUnfit } from '../registry/kinds/prompt-definition.ts'
-import type { Span, TracedCall } from '../template/provenance.ts'
+import type { OutputSpan, TracedCall } from '../template/provenance.ts'
 import type { Trace } from '../template/trace.ts'
 import type { ChosenPrompt } from './choose-prompt.ts'
 
@@ -75,7 +75,7 @@ export interface Explanation {
   readonly messages: readonly ExplainedMessage[]
 }
 
-export interface MessageSpan extends Span, Pick<TextName, 'part' | 'member'> {}
+export interface MessageSpan extends OutputSpan, Pick<TextName, 'part' | 'member'> {}
 
 export interface ExplainedMessage {
   readonly role?: string

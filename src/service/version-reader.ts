@@ -1,6 +1,6 @@
 import { wholeGeneration } from '../access/generation-view.ts'
 import { storeUnavailable, versionNotFound } from '../base/errors.ts'
-import { inWords, RejectedEntry } from '../registry/diagnostic.ts'
+import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { type CallableTool, type Generation, type Prompt } from '../registry/generation.ts'
 import { type PromptEntry } from '../registry/kinds/prompt-kind.ts'
 import { type TemplateCache } from '../registry/entries/template-cache.ts'
@@ -8,7 +8,7 @@ import { versionKey } from '../registry/kinds/release-kind.ts'
 import { idsMeant, isPartial, type PromptReference, readReference } from '../registry/link/references.ts'
 import { Linker } from '../registry/link/link-prompts.ts'
 import { heaviest } from '../registry/link/release-linker.ts'
-import { type Release } from '../registry/generation.ts'
+import { type PromptRelease } from '../registry/generation.ts'
 import { parseVersion } from '../registry/link/version-shelf.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import { type Store, StoreError, type StoredValue } from '../store/store.ts'
@@ -44,14 +44,14 @@ export class VersionReader {
   }
 
   /** Partials that have `label` are taken under it. @default as served without a label @throws VERSION_NOT_FOUND, STORE_UNAVAILABLE */
-  async read (generation: Generation, { id, record }: Pick<Release, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
+  async read (generation: Generation, { id, record }: Pick<PromptRelease, 'id' | 'record'>, version: number, label?: string): Promise<Prompt> {
     const labels = [...record.labels.keys()]
     if (!record.versions.some(({ n }) => n === version)) throw versionNotFound(id, version, labels)
     try {
       const entry = await this.#parse(id, version)
       return { ...await this.link(generation, entry, label), version }
     } catch (error) {
-      if (error instanceof RejectedEntry) throw versionNotFound(id, version, labels, error.diagnostics.map(inWords).join('; '))
+      if (error instanceof RejectedEntry) throw versionNotFound(id, version, labels, error.diagnostics.map(describeDiagnostic).join('; '))
       throw error
     }
   }

@@ -6,9 +6,9 @@ import type { EngineStart, RunningEngine } from './engine.ts'
 import type { Gate } from './gate.ts'
 import {
   type Begun, type ChildEffect, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
-  type ToolEffect, type Transition, type Usage
+  type ToolEffect, type LogEntry, type Usage
 } from './model.ts'
-import { type Asked, type OpenEffect, openIn, type Session, statusOf, type Used } from './session.ts'
+import { type ApprovalRecord, type OpenEffect, openIn, type Session, statusOf, type SpentBudget } from './session.ts'
 
 /** A fact (what happened to a session) that says how an effect, such as a tool call, ended. */
 type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
@@ -44,7 +44,7 @@ function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
 }
 
 function notice ({ id, name, tool, arguments: given }: ToolEffect, phase: 'called' | 'ended', more: JsonObject): Notice {
-  return { type: 'tool', data: { effect: id, ...(name === undefined ? {} : { name }), tool, arguments: shown(given), phase, ...more } }
+  return { type: 'tool', data: { effect: id, ...(name === undefined ? {} : { name }), tool, arguments: cutArguments(given), phase, ...more } }
 }
 
 function outcomeOf (fact: End): JsonObject {
@@ -61,7 +61,7 @@ function durationOf (since: number | undefined, at: number): JsonObject {
   return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
 }
 
-function shown (given: JsonObject): Json {
+function cutArguments (given: JsonObject): Json {
   const text = stringifyJson(given)
   return text.length <= MAX_ARGUMENTS ? given : `${text.slice(0, MAX_ARGUMENTS)}…[truncated]`
 }
@@ -99,12 +99,12 @@ function endStatus (fact: End): JsonObject {
 }
 
 /** The stamp of a transition (log entry): its time, its random token, and the id of the replica that writes it. */
-export type Stamp = Pick<Transition, 'at' | 'token' | 'by'>
+export type Stamp = Pick<LogEntry, 'at' | 'token' | 'by'>
 
 /** A session after one more transition (log entry), and this transition. */
 export interface Advanced {
   readonly session: Session
-  readonly transition: Transition
+  readonly transition: LogEntry
 }
 
 /** Makes the first transition (log entry) of a session. @param engine creates the engine that `start` names */
@@ -134,14 +134,14 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
  * read again, this same function is called with a gate that repeats the recorded decisions.
  */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
-  return new Step(session, stamp).take(fact, gate)
+  return new LogEntryBuilder(session, stamp).take(fact, gate)
 }
 
 /** The status in which each cause of a stop leaves a session. */
 const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
 
 /** Computes one transition (the next entry of a session's log), and the session after it. */
-class Step {
+class LogEntryBuilder {
   readonly #before: Session
   readonly #stamp: Stamp
   readonly #open: Map<string, OpenEffect>
@@ -151,12 +151,12 @@ class Step {
   readonly #notices: Notice[] = []
   readonly #seq: number
   #engine: RunningEngine
-  #used: Used
+  #used: SpentBudget
   #stopped: Status | undefined
   #asked = 0
   #lastInput: string | undefined
   #doubtful: ReadonlySet<string>
-  #people: ReadonlyMap<string, Asked>
+  #people: ReadonlyMap<string, ApprovalRecord>
 
   constructor (session: Session, stamp: Stamp) {
     this.#before = session
@@ -408,7 +408,7 @@ export type Engines = ReadonlyMap<string, EngineStart>
  * @param session the session before the transition; `undefined` for the first transition
  * @throws EngineDiverged when the engine now asks for other effects than those that were recorded; EngineUnknown
  */
-export function foldTransition (id: string, session: Session | undefined, transition: Transition, engines: Engines): Session {
+export function foldLogEntry (id: string, session: Session | undefined, transition: LogEntry, engines: Engines): Session {
   const { fact } = transition
   const gate = recordedGate(transition)
   const next = session === undefined ? first(id, transition, engines, gate) : advance(session, fact, gate, transition).session
@@ -418,7 +418,7 @@ export function foldTransition (id: string, session: Session | undefined, transi
   return next
 }
 
-function first (id: string, transition: Transition, engines: Engines, gate: Gate): Session {
+function first (id: string, transition: LogEntry, engines: Engines, gate: Gate): Session {
   const { fact } = transition
   if (fact.kind !== 'started') throw new EngineDiverged(`the first transition is "${fact.kind}"`)
   const engine = engines.get(fact.start.engine)
@@ -430,7 +430,7 @@ function first (id: string, transition: Transition, engines: Engines, gate: Gate
  * A gate (which decides whether an effect may begin) that repeats the decisions recorded in a transition. An effect that the transition
  * does not name is not begun.
  */
-function recordedGate ({ seq, begun, held, denied }: Transition): Gate & { readonly seen: ReadonlySet<string> } {
+function recordedGate ({ seq, begun, held, denied }: LogEntry): Gate & { readonly seen: ReadonlySet<string> } {
   const seen = new Set<string>()
   const decide = (_session: Session, { effect }: OpenEffect): ReturnType<Gate> => {
     const digest = digestOf(effect)

@@ -20,7 +20,7 @@ export interface PersonsAnswer {
 }
 
 /** A person's answer to an approval, as it was written to the session's log. */
-export interface Decided extends Omit<PersonsAnswer, 'digest'> {
+export interface RecordedDecision extends Omit<PersonsAnswer, 'digest'> {
   /** When the answer was written, in ms since 1970. */
   readonly at: number
 }
@@ -31,7 +31,7 @@ export interface PastApproval {
   /** The approval as it was shown when the person was asked. */
   readonly asked: Approval
   /** The answer; `undefined` where the session ended before anybody answered. */
-  readonly decided: Decided | undefined
+  readonly decided: RecordedDecision | undefined
 }
 
 /**
@@ -71,7 +71,7 @@ export function decisionOn (
 }
 
 /** Whether a person's answer equals the answer that was given already. That is so for a repeated request or a second click, which is no conflict. */
-export function isSameAnswer (answer: PersonsAnswer, asked: Effect, decided: Decided): boolean {
+export function isSameAnswer (answer: PersonsAnswer, asked: Effect, decided: RecordedDecision): boolean {
   const proposed = commandOf(asked)
   return decided.by === answer.by && decided.decision === answer.decision && (decided.command ?? proposed) === (answer.command ?? proposed)
 }

@@ -4,7 +4,7 @@ import type { Log } from '../runtime/telemetry.ts'
 import type { ActiveEffect, Outcome, Performer } from './effects.ts'
 import { ENDED, type Fact } from './model.ts'
 import type { Session } from './session.ts'
-import { patiently, type SessionStore } from './store/session-store.ts'
+import { retryUntilClosed, type SessionStore } from './store/session-store.ts'
 import type { Commit, Replica } from './fact-writer.ts'
 
 /** The most effects of which this process remembers that it has performed them. */
@@ -184,7 +184,7 @@ export class EffectDriver {
     const { kind, ...rest } = outcome
     const decide = (session: Session): Fact | undefined => isWanted(session) ? { kind, effect: effect.id, ...rest } as Fact : undefined
     try {
-      await patiently(closing, () => commit(id, decide))
+      await retryUntilClosed(closing, () => commit(id, decide))
     } catch (error) {
       await onFailed(id, error)
     }

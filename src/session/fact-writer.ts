@@ -3,10 +3,10 @@ import { approvalDecided, approvalNotFound, approvalOutdated, sessionEnded, sess
 import type { Log } from '../runtime/telemetry.ts'
 import { advance, type Advanced, begin, type Engines, EngineUnknown, type Stamp } from './advance-session.ts'
 import {
-  type AnswerFact, type Approval, approvalId, approvalOf, approvalsIn, type Decided, decisionOn, describeApproval, isSameAnswer, type PastApproval,
+  type AnswerFact, type Approval, approvalId, approvalOf, approvalsIn, type RecordedDecision, decisionOn, describeApproval, isSameAnswer, type PastApproval,
   type PersonsAnswer
 } from './approvals.ts'
-import { type Circumstances, type Gate, owingGate } from './gate.ts'
+import { type PolicyContext, type Gate, owingGate } from './gate.ts'
 import { type Effect, ENDED, type Fact, type Start } from './model.ts'
 import { KeyedMutex, LogLost, type SessionLog } from './session-log.ts'
 import { driverOf, isWaiting, openIn, type Session } from './session.ts'
@@ -16,13 +16,13 @@ import type { Append, SessionStore } from './store/session-store.ts'
 export type Commit = (id: string, decide: (session: Session) => Fact | undefined) => Promise<Session>
 
 /** The approvals of sessions: the questions to people whether effects (such as commands) may be performed, and their answers. */
-export class Approvals {
+export class ApprovalLog {
   readonly #log: SessionLog
-  readonly #about: Circumstances['about']
+  readonly #about: PolicyContext['about']
   readonly #commit: Commit
 
   /** @param about gives the circumstances, as they are now, of an effect that a person is asked about */
-  constructor (log: SessionLog, about: Circumstances['about'], commit: Commit) {
+  constructor (log: SessionLog, about: PolicyContext['about'], commit: Commit) {
     this.#log = log
     this.#about = about
     this.#commit = commit
@@ -45,7 +45,7 @@ export class Approvals {
     effect: string,
     answer: PersonsAnswer,
     mayShow: (effect: Effect) => boolean
-  ): Promise<{ readonly session: Session, readonly decided: Decided }> {
+  ): Promise<{ readonly session: Session, readonly decided: RecordedDecision }> {
     let written: AnswerFact | undefined
     const session = await this.#commit(id, before => (written = decisionOn(before, effect, answer, this.#about)))
     if (written?.kind === 'took') throw approvalOutdated(id, this.of(session).filter(each => each.effect === effect).map(describeApproval)[0])
@@ -76,7 +76,7 @@ export class Approvals {
 }
 
 /** The process that has to drive a session (perform its effects): this process, a certain other one, or any process. */
-type Place = 'here' | 'elsewhere' | 'anywhere'
+type Locality = 'here' | 'elsewhere' | 'anywhere'
 
 /** The terminals (shells that people type into) that this process holds, by the id of the terminal's session. */
 export interface HeldTerminals {
@@ -100,7 +100,7 @@ export const IN_TERMINAL = 'terminal.session'
  * Decides which process has to drive a session (perform its effects). When the session's commands run in a terminal (a shell that a person types
  * into), that is the process that holds the terminal; when the session works on files, any process that has their disk.
  */
-export class Residence {
+export class SessionPlacement {
   readonly #store: Pick<SessionStore, 'head'>
   readonly #held: HeldTerminals
   readonly #disks: HeldDisks
@@ -117,7 +117,7 @@ export class Residence {
   }
 
   /** Which process has to drive a session (perform its effects). @throws SessionStoreError */
-  async of (session: Pick<Session, 'start' | 'status'>): Promise<Place> {
+  async of (session: Pick<Session, 'start' | 'status'>): Promise<Locality> {
     const { start: { terminal, disk }, status } = session
     if ((terminal ?? disk) === undefined || ENDED.has(status)) return 'anywhere'
     if (this.isHere(session)) return 'here'
@@ -141,7 +141,7 @@ export interface FactWriterOptions {
   readonly replica: Replica
   readonly engines: Engines
   readonly sessions: SessionLog
-  readonly residence: Residence
+  readonly residence: SessionPlacement
   readonly gate: Gate
   readonly log: Log
   /** Called with each transition (log entry) that this process has written. */

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../base/json.ts'
-import { ENDED, type Notice, type Start, type Transition } from './model.ts'
+import { ENDED, type Notice, type Start, type LogEntry } from './model.ts'
 import { readShown } from './session-log.ts'
 import type { SessionStore } from './store/session-store.ts'
 
@@ -10,7 +10,7 @@ const LOOK = 5000
 const [MAX_LIVE, MAX_LIVE_LENGTH] = [1000, 256 * 1024]
 
 /** A live message (it was published to followers, and is not stored in the log) that waits until the follower reads it. */
-interface Said {
+interface LiveMessage {
   readonly words: JsonObject
   /**
    * The number of the newest log entry that the follower knew of when this message came, from the store's announcement or from the first reading of
@@ -20,7 +20,7 @@ interface Said {
 }
 
 /** An item for a follower of a session: a transition (an entry of the log), or a live message. */
-export type Followed = { readonly transition: Transition } | { readonly live: JsonObject }
+export type FeedItem = { readonly transition: LogEntry } | { readonly live: JsonObject }
 
 /**
  * Follows a session from a transition (log entry) on: yields the transitions in its log, then each new one from any replica, each once and in
@@ -34,8 +34,8 @@ export async function * followSession (
   after: number,
   signal: AbortSignal,
   greet: () => Promise<readonly JsonObject[]> = async () => []
-): AsyncGenerator<Followed> {
-  const live: Said[] = []
+): AsyncGenerator<FeedItem> {
+  const live: LiveMessage[] = []
   let wake = (): void => {}
   // Live messages alone are no reason to read the log: that would be a request to the store for each part of each model answer.
   let isUnread = true
@@ -101,7 +101,7 @@ function lengthOf ({ text }: JsonObject): number {
  * Yields, and removes from `live`, the live messages that were published before the transition with the number `seq + 1`.
  * @param isAll whether to yield also messages of which nobody knows between which transitions they were published
  */
-function * saidUpTo (live: Said[], seq: number, isAll = false): Generator<Followed> {
+function * saidUpTo (live: LiveMessage[], seq: number, isAll = false): Generator<FeedItem> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {
     live.shift()
     yield { live: next.words }
@@ -113,7 +113,7 @@ async function hasEnded (store: SessionStore, id: string, last: number): Promise
   return head !== undefined && head.seq <= last && ENDED.has(head.status)
 }
 
-function endsSession ({ notices }: Transition): boolean {
+function endsSession ({ notices }: LogEntry): boolean {
   return notices.some(({ type }) => type === 'done')
 }
 
@@ -127,7 +127,7 @@ export interface SessionEvent {
  * The events that followers get for a transition (an entry of the session's log), in order. Each holds the time of the transition. Clients know
  * the n-th event, counted from 0, by the transition's number and n.
  */
-export function eventsOf ({ at, fact, notices }: Transition): SessionEvent[] {
+export function eventsOf ({ at, fact, notices }: LogEntry): SessionEvent[] {
   const time = timeOf(at)
   const said = inputOf(fact)
   return [...said === undefined ? [] : [{ type: 'input' as const, data: said }], ...notices].map(({ type, data }) => ({ type, data: { ...data, at: time } }))
@@ -142,7 +142,7 @@ export function timeOf (at: number): string {
  * The user's input that a fact holds; `undefined` for a fact without one. The engine writes no notice for an input, since the log holds
  * it in the fact already.
  */
-function inputOf (fact: Transition['fact']): JsonObject | undefined {
+function inputOf (fact: LogEntry['fact']): JsonObject | undefined {
   if (fact.kind === 'input') return { by: fact.by, text: fact.text, ...(fact.action === undefined ? {} : { action: fact.action.name }) }
   if (fact.kind !== 'started') return undefined
   const text = wordsOf(fact.start)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { stringifyJson } from '../base/json.ts'
-import { type Engines, foldTransition } from './advance-session.ts'
-import { type Transition } from './model.ts'
+import { type Engines, foldLogEntry } from './advance-session.ts'
+import { type LogEntry } from './model.ts'
 import { readGenuine, type Seals } from './session-log.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
 import { type SessionStore, SessionStoreError } from './store/session-store.ts'
@@ -44,14 +44,14 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
   let session: Session | undefined
   for await (const { transition: original } of readGenuine(store, seals, from, undefined)) {
     const { fact } = original
-    const transition: Transition = {
+    const transition: LogEntry = {
       ...original,
       token: randomUUID(),
       by,
       fact: fact.kind === 'started' ? { kind: 'started', start: { ...fact.start, owner, forkOf: { session: from, seq: length, bytes } } } : fact
     }
     const before: Session | undefined = session
-    session = foldTransition(to, before, transition, engines)
+    session = foldLogEntry(to, before, transition, engines)
     // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had begun at
     // that place. If the copying fails, the store deletes the unfinished copy like any ended session.
     const isWhole = transition.seq === length
@@ -80,7 +80,7 @@ async function waitingIn ({ store, engines, seals, from, upTo = Infinity }: Fork
   let [length, bytes, read] = [0, 0, 0]
   for await (const { transition, size } of readGenuine(store, seals, from, undefined)) {
     if (transition.seq > upTo) break
-    session = foldTransition(from, session, transition, engines)
+    session = foldLogEntry(from, session, transition, engines)
     read += size
     if (session.status === 'waiting_input' && acceptsInput(session)) [length, bytes] = [transition.seq, read]
   }

@@ -4,7 +4,7 @@ import { type AboutEffect, approvalDigest } from './approvals.ts'
 import { addSpent, depthOf, leftOf, MAX_DEPTH, reservationFor, reservedIn, waitsForRoom } from './child.ts'
 import { digestOf, rowOf } from './effects.ts'
 import type { ChildEffect, CommandPolicy, CommandRule, CommitEffect, Effect, ExecEffect } from './model.ts'
-import { MAX_LOG_BYTES, type OpenEffect, type Session, type Used } from './session.ts'
+import { MAX_LOG_BYTES, type OpenEffect, type Session, type SpentBudget } from './session.ts'
 
 /** The judgement of an effect (a command or another action of the service) by rules: it is allowed, denied, or to be approved by a person. */
 type Judgement =
@@ -173,7 +173,7 @@ export type Verdict =
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
 /** What the operator's configuration says now about commands, commits and other effects. It may have changed since a session started. */
-export interface Circumstances {
+export interface PolicyContext {
   /** The operator's rules for a command now; `undefined` where no operator's configuration exists. */
   readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
   /** The judgement of a commit by the operator's rules now; `undefined` where no operator's configuration exists. */
@@ -182,7 +182,7 @@ export interface Circumstances {
 }
 
 /** The circumstances for a service that has no operator's configuration now: only the rules that were written at a session's start decide. */
-export const NO_CIRCUMSTANCES: Circumstances = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
+export const NO_POLICY_CONTEXT: PolicyContext = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
 /**
  * Of equal tool calls or commands since the user's last input, the one with this number and each later one need a person's approval. This stops
@@ -200,7 +200,7 @@ const DOUBTFUL = 'the same call was interrupted before, and may have been done'
  * Creates a gate, which decides whether an effect can begin: by the session's budget, by its list of tools whose calls need an approval, and by the
  * operator's rules for commands. The rules at the session's start and the present rules both count, and the stricter one wins.
  */
-export function createGate (circumstances: Circumstances): Gate {
+export function createGate (circumstances: PolicyContext): Gate {
   const { about: aboutOf } = circumstances
   return (session, open) => {
     const { effect, approved, by } = open
@@ -224,7 +224,7 @@ export function createGate (circumstances: Circumstances): Gate {
 }
 
 /** The gate for a service without an operator's configuration. A gate decides whether an effect, such as a command, may begin. */
-export const gate = createGate(NO_CIRCUMSTANCES)
+export const gate = createGate(NO_POLICY_CONTEXT)
 
 /**
  * A gate that lets no effect begin, except a wait for the user. A replica uses it to add a fact to a session that another replica drives: the other
@@ -232,7 +232,7 @@ export const gate = createGate(NO_CIRCUMSTANCES)
  */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
-function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: Circumstances): Judgement {
+function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: PolicyContext): Judgement {
   switch (effect.kind) {
     case 'tool':
       if (start.ask.includes(effect.tool)) return { answer: 'ask', rule: `calls of ${effect.tool} are approved one by one` }
@@ -277,6 +277,6 @@ function judgeByRow (effect: Effect): Judgement {
   return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }
 }
 
-function isRepeated (effect: Effect, { calls }: Used): boolean {
+function isRepeated (effect: Effect, { calls }: SpentBudget): boolean {
   return (calls.get(digestOf(effect)) ?? 0) + 1 >= REPEATED_CALLS
 }

@@ -10,7 +10,7 @@ export const ENDED: ReadonlySet<Status> = new Set<Status>(['completed', 'failed'
  * A transition is one entry of a session's append-only log. It holds a fact (what happened), the effects that the service began because
  * of it (model calls, commands), and the notices for the session's followers. The session is computed from its transitions alone.
  */
-export interface Transition {
+export interface LogEntry {
   /** The number of the transition in its session's log. Numbers count from 1, without a gap. */
   readonly seq: number
   /** When the transition was written, in ms since 1970, by the clock of the replica (service process) that wrote it. */
@@ -393,13 +393,13 @@ export interface Notice {
  * The position of a transition in a session's log. The number alone is not enough: a store that has lost its last entries gives the same numbers to
  * other entries. A random token tells two entries of the same number apart.
  */
-export interface Position {
+export interface LogPosition {
   readonly seq: number
   readonly token: string
 }
 
 /** The head of a session: a summary that lists show, which the store keeps beside the session's log. */
-export interface Head extends Position {
+export interface Head extends LogPosition {
   readonly id: string
   readonly owner: string
   readonly engine: string

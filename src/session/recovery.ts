@@ -7,7 +7,7 @@ import type { SessionLog } from './session-log.ts'
 import { type SessionStore, SessionStoreError, type UnknownSession } from './store/session-store.ts'
 import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } from './session.ts'
 import type { EffectDriver, RunningEffects } from './effect-driver.ts'
-import type { FactWriter, Replica, Residence } from './fact-writer.ts'
+import type { FactWriter, Replica, SessionPlacement } from './fact-writer.ts'
 
 export interface RecoveryOptions {
   readonly replica: Replica
@@ -17,7 +17,7 @@ export interface RecoveryOptions {
   readonly driver: Pick<EffectDriver, 'abortStale'>
   readonly performer: Performer
   readonly running: RunningEffects
-  readonly residence: Residence
+  readonly residence: SessionPlacement
   readonly log: Log
 }
 

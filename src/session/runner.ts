@@ -3,16 +3,16 @@ import { approvalOutdated, commitDisabled, requestInvalid, type ServiceError, se
 import type { JsonObject } from '../base/json.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import type { Advanced, Engines } from './advance-session.ts'
-import type { Approval, Decided, PastApproval, PersonsAnswer } from './approvals.ts'
+import type { Approval, RecordedDecision, PastApproval, PersonsAnswer } from './approvals.ts'
 import { childId, openChildrenIn } from './child.ts'
 import { isWhole, type Performer } from './effects.ts'
 import type { Refused } from './engine.ts'
-import { type Circumstances, createGate, NO_CIRCUMSTANCES } from './gate.ts'
-import { type Action, type Effect, ENDED, type Fact, type Start, type StopCause, type Transition } from './model.ts'
+import { type PolicyContext, createGate, NO_POLICY_CONTEXT } from './gate.ts'
+import { type Action, type Effect, ENDED, type Fact, type Start, type StopCause, type LogEntry } from './model.ts'
 import { type Seals, SessionLog, UNSEALED } from './session-log.ts'
 import { type Renewed, type SessionStore, SessionStoreError, type UnknownSession } from './store/session-store.ts'
 import { acceptsInput, isWaiting, MAX_LOG_BYTES, openIn, type Session } from './session.ts'
-import { Approvals, FactWriter, type HeldDisks, type HeldTerminals, IN_TERMINAL, NO_DISKS, NO_TERMINALS, type Replica, Residence } from './fact-writer.ts'
+import { ApprovalLog, FactWriter, type HeldDisks, type HeldTerminals, IN_TERMINAL, NO_DISKS, NO_TERMINALS, type Replica, SessionPlacement } from './fact-writer.ts'
 import { EffectDriver, RunningEffects, Watches } from './effect-driver.ts'
 import { Recovery } from './recovery.ts'
 
@@ -111,7 +111,7 @@ class Leases {
 }
 
 /** A session with this many log entries accepts no further input. */
-const MAX_TRANSITIONS = 10_000
+const MAX_LOG_ENTRIES = 10_000
 
 /** An input that a user sends to a session. */
 interface SessionInput {
@@ -133,7 +133,7 @@ function inputFact (session: Session, { id: input, by, text, action }: SessionIn
   const refused = engine.refuses(text, action)
   if (refused !== undefined) throw refusalOf(refused, session)
   if (!acceptsInput(session)) throw sessionBusy(id, status)
-  if (session.seq >= MAX_TRANSITIONS) throw sessionFull(id, `${MAX_TRANSITIONS} transitions`)
+  if (session.seq >= MAX_LOG_ENTRIES) throw sessionFull(id, `${MAX_LOG_ENTRIES} transitions`)
   if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
   return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
 }
@@ -166,7 +166,7 @@ export interface RunnerOptions {
   readonly performer: Performer
   readonly log: Log
   /** Gives the operator's rules as they are now. @default only the rules that a session's log records from its start count */
-  readonly circumstances?: Circumstances
+  readonly circumstances?: PolicyContext
   /** Makes and checks the seals (signatures) of transitions. @default nothing is sealed */
   readonly seals?: Seals
   /** The terminals that this process holds. It performs the effects of the sessions whose commands run in them. @default none */
@@ -174,7 +174,7 @@ export interface RunnerOptions {
   /** The disks with workspaces that this process has. It performs the effects of the sessions that work on them. @default none */
   readonly disks?: HeldDisks
   /** Called once for each transition that this process has written. */
-  readonly onWritten?: (session: Session, transition: Transition) => void
+  readonly onWritten?: (session: Session, transition: LogEntry) => void
   /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
   /** Called with each session that waits for a person, or has ended, after a transition that this process wrote. `close` waits for the promise. */
@@ -195,8 +195,8 @@ export class SessionRunner {
   readonly #writer: FactWriter
   readonly #driver: EffectDriver
   readonly #recovery: Recovery
-  readonly #approvals: Approvals
-  readonly #residence: Residence
+  readonly #approvals: ApprovalLog
+  readonly #residence: SessionPlacement
   readonly #running = new RunningEffects()
   readonly #watches: Watches
   readonly #leases: Leases
@@ -206,12 +206,12 @@ export class SessionRunner {
 
   constructor (options: RunnerOptions) {
     this.#options = options
-    const { store, engines, performer, log, seals = UNSEALED, circumstances = NO_CIRCUMSTANCES, lease = LEASE } = options
+    const { store, engines, performer, log, seals = UNSEALED, circumstances = NO_POLICY_CONTEXT, lease = LEASE } = options
     const { terminals = NO_TERMINALS, disks = NO_DISKS } = options
     this.#replica = { id: randomUUID(), lease, closing: this.#closing.signal }
     const replica = this.#replica
     this.#log = new SessionLog({ store, engines, seals, log, by: replica.id })
-    this.#residence = new Residence(store, terminals, disks)
+    this.#residence = new SessionPlacement(store, terminals, disks)
     this.#writer = new FactWriter({
       replica,
       engines,
@@ -223,7 +223,7 @@ export class SessionRunner {
       onLost: id => { this.#running.abort(id) }
     })
     const commit = async (id: string, decide: (session: Session) => Fact | undefined): Promise<Session> => await this.#writer.commit(id, decide)
-    this.#approvals = new Approvals(this.#log, circumstances.about, commit)
+    this.#approvals = new ApprovalLog(this.#log, circumstances.about, commit)
     this.#watches = new Watches(
       store,
       (id, seq) => { if (this.#isNews(id, seq)) this.#track(this.#recovery.recover(id, false)) },
@@ -336,7 +336,7 @@ export class SessionRunner {
     effect: string,
     answer: PersonsAnswer,
     mayShow: (effect: Effect) => boolean = () => true
-  ): Promise<{ readonly session: Session, readonly decided: Decided }> {
+  ): Promise<{ readonly session: Session, readonly decided: RecordedDecision }> {
     return await this.#approvals.decide(id, effect, answer, mayShow)
   }
 

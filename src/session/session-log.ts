@@ -5,9 +5,9 @@ import pRetry from 'p-retry'
 import { parseOwnJson, stringifyJson } from '../base/json.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { createSlices, inTurn } from '../runtime/event-loop.ts'
-import { type Advanced, type Engines, foldTransition } from './advance-session.ts'
-import { ENDED, type Position, type Transition } from './model.ts'
-import { type Append, type Entry, type SessionStore, SessionStoreError } from './store/session-store.ts'
+import { type Advanced, type Engines, foldLogEntry } from './advance-session.ts'
+import { ENDED, type LogPosition, type LogEntry } from './model.ts'
+import { type Append, type StoredLogEntry, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { headOf, type Session } from './session.ts'
 
 /** A mutex for each id: work on one id runs one after the other; work on different ids runs side by side. */
@@ -41,8 +41,8 @@ export class LogUntrusted extends Error {
  */
 export interface Seals {
   /** Computes the seal of a log entry. @param before token of the previous entry; '' for the first */
-  sealOf (id: string, before: string, entry: Omit<Entry, 'seal'>): string
-  isGenuine (id: string, before: string, entry: Entry): boolean
+  sealOf (id: string, before: string, entry: Omit<StoredLogEntry, 'seal'>): string
+  isGenuine (id: string, before: string, entry: StoredLogEntry): boolean
 }
 
 /** The seals of a service without a secret: nothing is signed, and every log is trusted, since nobody else is expected to write to the store. */
@@ -56,7 +56,7 @@ export function createSeals (secrets: readonly string[]): Seals {
   const keys = secrets.map(secret => createSecretKey(secret, 'utf8'))
   const [first] = keys
   if (first === undefined) return UNSEALED
-  const digest = (key: typeof first, id: string, before: string, { seq, text }: Omit<Entry, 'seal'>): Buffer =>
+  const digest = (key: typeof first, id: string, before: string, { seq, text }: Omit<StoredLogEntry, 'seal'>): Buffer =>
     // The fields are separated by line ends, which neither an id nor a token has, so no two entries give the same bytes.
     createHmac('sha256', key).update(`${id}\n${seq}\n${before}\n`).update(text).digest()
   return {
@@ -72,8 +72,8 @@ export function createSeals (secrets: readonly string[]): Seals {
 const LONG = 32 * 1024
 
 /** A transition (an entry of a session's log) as it was read from the store, with its size. */
-interface Read {
-  readonly transition: Transition
+interface LoadedEntry {
+  readonly transition: LogEntry
   /** The size of the transition's JSON, in bytes. */
   readonly size: number
 }
@@ -82,7 +82,7 @@ interface Read {
  * Reads the transitions (log entries) of a session with numbers above `after`, for display only: their signatures are not checked.
  * @throws SessionStoreError
  */
-export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<Transition> {
+export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<LogEntry> {
   const slices = createSlices()
   for await (const page of store.read(id, after)) {
     for (const entry of page) {
@@ -93,7 +93,7 @@ export async function * readShown (store: SessionStore, id: string, after: numbe
 }
 
 /** Reads the transitions (log entries) of a session after a position, and checks the seal (the signature) of each. @throws LogUntrusted, SessionStoreError */
-export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: Position | undefined): AsyncGenerator<Read> {
+export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: LogPosition | undefined): AsyncGenerator<LoadedEntry> {
   const slices = createSlices()
   let before = after?.token ?? ''
   for await (const page of store.read(id, after?.seq ?? 0)) {
@@ -108,14 +108,14 @@ export async function * readGenuine (store: SessionStore, seals: Seals, id: stri
 }
 
 /** Parses a stored log entry. A long entry waits for its turn of the event loop, so that many readers of long logs do not block the process. */
-function parsed (id: string, entry: Entry): Transition | Promise<Transition> {
+function parsed (id: string, entry: StoredLogEntry): LogEntry | Promise<LogEntry> {
   return entry.text.length < LONG ? parseEntry(id, entry) : inTurn(() => parseEntry(id, entry))
 }
 
-function parseEntry (id: string, { seq, text }: Entry): Transition {
-  let transition: Transition | undefined
+function parseEntry (id: string, { seq, text }: StoredLogEntry): LogEntry {
+  let transition: LogEntry | undefined
   try {
-    transition = parseOwnJson(text) as unknown as Transition
+    transition = parseOwnJson(text) as unknown as LogEntry
   } catch {}
   if (transition?.seq !== seq) throw new SessionStoreError(`transition ${seq} of session ${id} is damaged`)
   return transition
@@ -181,9 +181,9 @@ export class LogLost extends Error {
   override readonly name = 'LogLost'
 
   /** The position of the last entry that the store still has; undefined when none is left. */
-  readonly top: Position | undefined
+  readonly top: LogPosition | undefined
 
-  constructor (top: Position | undefined, lost: number) {
+  constructor (top: LogPosition | undefined, lost: number) {
     super(`transitions from ${(top?.seq ?? 0) + 1} to ${lost} are gone`)
     this.top = top
   }
@@ -226,7 +226,7 @@ export class SessionLog {
     let session = this.#hot.get(id)
     try {
       for await (const { transition, size } of readGenuine(store, seals, id, session)) {
-        const next: Session = foldTransition(id, session, transition, engines)
+        const next: Session = foldLogEntry(id, session, transition, engines)
         session = { ...next, bytes: next.bytes + size }
       }
     } catch (error) {
@@ -243,7 +243,7 @@ export class SessionLog {
   async #untrustedStart (id: string): Promise<Session | undefined> {
     try {
       const first = await this.transition(id, 1)
-      return first && foldTransition(id, undefined, first, this.#options.engines)
+      return first && foldLogEntry(id, undefined, first, this.#options.engines)
     } catch (error) {
       if (error instanceof SessionStoreError) throw error
       // Whoever has written the entry can have written anything.
@@ -284,7 +284,7 @@ export class SessionLog {
   }
 
   /** Reads one transition (log entry) of a session, by its number. @throws SessionStoreError */
-  async transition (id: string, seq: number): Promise<Transition | undefined> {
+  async transition (id: string, seq: number): Promise<LogEntry | undefined> {
     const read = readShown(this.#options.store, id, seq - 1)
     const { value } = await read.next()
     await read.return(undefined)
@@ -303,7 +303,7 @@ export class SessionLog {
    * effect, and reads the session again
    * @throws LogLost, SessionStoreError
    */
-  async append ({ session, transition }: Advanced, before: Position | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {
+  async append ({ session, transition }: Advanced, before: LogPosition | undefined, driver: string | undefined, due: Append['due']): Promise<boolean> {
     const append: Append = {
       id: session.id,
       after: before && { seq: before.seq, token: before.token },
@@ -338,7 +338,7 @@ export class SessionLog {
     return head?.token === token && head.driver === driver
   }
 
-  #entryOf (id: string, before: Position | undefined, transition: Transition): Entry {
+  #entryOf (id: string, before: LogPosition | undefined, transition: LogEntry): StoredLogEntry {
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
     return { ...unsealed, seal: this.#options.seals.sealOf(id, before?.token ?? '', unsealed) }
   }
@@ -351,19 +351,19 @@ export class SessionLog {
   async stopBroken (id: string, { code, message, top: given }: {
     readonly code: string,
     readonly message: string,
-    readonly top?: Position | undefined
+    readonly top?: LogPosition | undefined
   }): Promise<void> {
     const { store, by } = this.#options
     this.#hot.drop(id)
     const head = await store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
-    let after: Position | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
+    let after: LogPosition | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
     // When somebody else has written to the log, the session's head does not name the last entry. The refused append tells the last entry's
     // position, and the next attempt uses it.
     for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
-      const transition: Transition = {
+      const transition: LogEntry = {
         seq,
         at,
         token,

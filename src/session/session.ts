@@ -1,17 +1,17 @@
 import { type JsonObject } from '../base/json.ts'
 import { type RunningEngine } from './engine.ts'
 import { childId, openChildrenIn, waitsForRoom } from './child.ts'
-import { type Effect, type Head, type Position, type Spent, type Start, type Status } from './model.ts'
+import { type Effect, type Head, type LogPosition, type Spent, type Start, type Status } from './model.ts'
 
 /** The state of a session, computed from all transitions (entries) of its log. It is immutable: a further transition gives a new object. */
-export interface Session extends Position {
+export interface Session extends LogPosition {
   readonly id: string
   readonly start: Start
   readonly status: Status
   readonly engine: RunningEngine
   /** The effects (model calls, commands …) that the engine asked for and that have not ended, by id. */
   readonly open: ReadonlyMap<string, OpenEffect>
-  readonly used: Used
+  readonly used: SpentBudget
   /** The id of the user's last input, so that an input that a client sends twice counts once. */
   readonly lastInput: string | undefined
   /**
@@ -20,7 +20,7 @@ export interface Session extends Position {
    */
   readonly doubtful: ReadonlySet<string>
   /** For each effect about which a person was asked, by the effect's id: the places of the question and of the answer in the log. */
-  readonly asked: ReadonlyMap<string, Asked>
+  readonly asked: ReadonlyMap<string, ApprovalRecord>
   /** The size of the session's log in the store, in bytes. A new transition counts only when the store has written it. */
   readonly bytes: number
   readonly createdAt: number
@@ -63,7 +63,7 @@ export interface Question {
 }
 
 /** The numbers of the log entries in which a person was asked about an effect, and in which the person answered. */
-export interface Asked {
+export interface ApprovalRecord {
   /** The number of the log entry with the question. */
   readonly seq: number
   /** The digest of the content that was shown to the person. */
@@ -73,7 +73,7 @@ export interface Asked {
 }
 
 /** How much a session has used of its budget, in steps (effects that were begun) and tokens. */
-export interface Used {
+export interface SpentBudget {
   readonly steps: number
   readonly tokens: number
   /**

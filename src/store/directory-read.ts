@@ -28,7 +28,7 @@ interface DirectoryListing {
 }
 
 /** The state of one walk through the folder of a store. */
-interface Walk {
+interface FolderWalk {
   /** The store's folder as a path without symbolic links. */
   readonly root: string
   readonly keys: StoreKeys
@@ -48,7 +48,7 @@ interface Walk {
  * @throws StoreError or what the file system throws when a folder cannot be read
  */
 export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void): Promise<DirectoryListing> {
-  const walk: Walk = { root, keys, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
+  const walk: FolderWalk = { root, keys, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
   for (const { key, onDemand = false } of keys.kinds) {
     const own = kindPrefix(keys.prefix, key)
     if ((own.startsWith(prefix) && (!onDemand || own === prefix)) || prefix.startsWith(own)) await visit(walk, join(root, key), [root])
@@ -67,7 +67,7 @@ async function warnOfFolders (root: string, kinds: readonly string[], warn: (mes
  * Walks through a folder, which can be a symbolic link.
  * @param above the true paths of the folders on the way here; a link to one of them is not followed, since the walk would go in circles
  */
-async function visit (walk: Walk, folder: string, above: readonly string[]): Promise<void> {
+async function visit (walk: FolderWalk, folder: string, above: readonly string[]): Promise<void> {
   const place = relative(walk.root, folder)
   try {
     const truePath = await realpath(folder)
@@ -83,7 +83,7 @@ async function visit (walk: Walk, folder: string, above: readonly string[]): Pro
   }
 }
 
-async function visitEntry (walk: Walk, folder: string, entry: Dirent, above: readonly string[]): Promise<void> {
+async function visitEntry (walk: FolderWalk, folder: string, entry: Dirent, above: readonly string[]): Promise<void> {
   if (++walk.entries > MAX_ENTRIES) throw new StoreError(`there are more than ${MAX_ENTRIES} files`)
   if (!isVisible(entry.name)) return
   const path = join(folder, entry.name)
@@ -109,12 +109,12 @@ async function leadsToFile (root: string, link: string): Promise<boolean> {
 }
 
 /** Notes an ignored file, such as `a.txt` or `a.JSON`, whose author most likely meant it to be read. Files that editors leave behind are not noted. */
-function noteOther (walk: Walk, place: string): void {
+function noteOther (walk: FolderWalk, place: string): void {
   const isMeant = isVisible(basename(place)) && /\.(?:txt|md|tmpl|hbs|json|ya?ml)$/i.test(place) && !/readme\.\w+$/i.test(place)
   if (isMeant && walk.others.length < MAX_OTHERS) walk.others.push(place)
 }
 
-function addFile (walk: Walk, path: string): void {
+function addFile (walk: FolderWalk, path: string): void {
   const place = relative(walk.root, path)
   if (!isRead(place, walk.keys)) return noteOther(walk, place)
   const key = fileToKey(place, walk.keys)

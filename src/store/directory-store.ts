@@ -207,7 +207,7 @@ interface FolderWatchListener {
 }
 
 /** The watch on one folder, with the folder's identity: another folder that takes the same path has another identity. */
-interface Watched { readonly watcher: FSWatcher, readonly identity: string }
+interface OpenWatch { readonly watcher: FSWatcher, readonly identity: string }
 
 /**
  * Watches a folder and all folders below it. Each folder is watched before it is listed, so that no change in between is missed, and a folder that
@@ -216,7 +216,7 @@ interface Watched { readonly watcher: FSWatcher, readonly identity: string }
  */
 export class FolderWatch {
   readonly #listener: FolderWatchListener
-  readonly #watched = new Map<string, Watched>()
+  readonly #watched = new Map<string, OpenWatch>()
   /** The folders that could not be watched, each with the reason. */
   readonly #failed = new Map<string, string>()
   #reported: string | undefined

@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { type JsonObject, stringifyJson, type TextPlace } from '../base/json.ts'
-import { type Call, type Expression, type Hash, parse, type Place, type Program, type Statement } from '../template/handlebars/parse.ts'
+import { type CallNode, type Expression, type Hash, parse, type SourcePosition, type Program, type ProgramStatement } from '../template/handlebars/parse.ts'
 import { TemplateSyntaxError } from '../template/language.ts'
 import { prescan } from '../template/prescan.ts'
 import type { StoredValue } from './store.ts'
@@ -10,7 +10,7 @@ import { readHead, refuseVariant } from './dotprompt-head.ts'
 /** Receives the nodes of a template's syntax tree, the outer ones before the inner ones. */
 interface TreeVisitor {
   /** Called with a call or a value: `{{name …}}`, `{{#name …}}`, `(name …)`. @param depth how many blocks lie around it */
-  onCall (call: Call & { readonly type: string }, depth: number): void
+  onCall (call: CallNode & { readonly type: string }, depth: number): void
   /** Called with an expression. @param isAtRoot whether names in it are names of variables, because no block around it has changed the context */
   onExpression (expression: Expression, isAtRoot: boolean): void
 }
@@ -32,7 +32,7 @@ function walkTree (program: Program | undefined, visitor: TreeVisitor, place: Wa
   for (const statement of program?.body ?? []) walkStatement(statement, visitor, place)
 }
 
-function walkStatement (statement: Statement, visitor: TreeVisitor, place: WalkPlace): void {
+function walkStatement (statement: ProgramStatement, visitor: TreeVisitor, place: WalkPlace): void {
   switch (statement.type) {
     case 'ContentStatement':
     case 'CommentStatement': return
@@ -50,7 +50,7 @@ function walkStatement (statement: Statement, visitor: TreeVisitor, place: WalkP
   }
 }
 
-function walkCall (call: Call & { readonly type: string }, visitor: TreeVisitor, place: WalkPlace): void {
+function walkCall (call: CallNode & { readonly type: string }, visitor: TreeVisitor, place: WalkPlace): void {
   visitor.onCall(call, place.depth)
   walkExpression(call.path, visitor, place)
   walkArguments(call, visitor, place)
@@ -66,7 +66,7 @@ function walkExpression (expression: Expression, visitor: TreeVisitor, place: Wa
   else visitor.onExpression(expression, place.isAtRoot)
 }
 
-function insideBlock ({ path }: Call, { depth, isAtRoot }: WalkPlace): WalkPlace {
+function insideBlock ({ path }: CallNode, { depth, isAtRoot }: WalkPlace): WalkPlace {
   return { depth: depth + 1, isAtRoot: isAtRoot && path.type === 'PathExpression' && SAME_CONTEXT.has(path.original) }
 }
 
@@ -79,7 +79,7 @@ class SourceLines {
   }
 
   /** The offset of a place in a syntax tree, where columns count from 0. */
-  offsetOf ({ line, column }: Place): number {
+  offsetOf ({ line, column }: SourcePosition): number {
     return (this.#starts[line - 1] ?? 0) + column
   }
 
@@ -109,7 +109,7 @@ const DATA: ReadonlySet<string> = new Set(['index', 'key', 'first', 'last', 'roo
  * @throws DotpromptError
  */
 function checkTree (program: Program, lines: SourceLines, at: (offset: number) => TextPlace): void {
-  const placeOf = ({ loc }: Pick<Call, 'loc'>) => at(lines.offsetOf(loc.start))
+  const placeOf = ({ loc }: Pick<CallNode, 'loc'>) => at(lines.offsetOf(loc.start))
   walkTree(program, {
     onCall (call, depth) {
       const name = helperOf(call)
@@ -129,7 +129,7 @@ function checkTree (program: Program, lines: SourceLines, at: (offset: number) =
 }
 
 /** The name of the helper that a call in a template names; `undefined` for a path such as `user.name`. */
-function helperOf ({ path }: Call): string | undefined {
+function helperOf ({ path }: CallNode): string | undefined {
   if (path.type !== 'PathExpression' || path.data || path.depth > 0) return undefined
   const [name, ...more] = path.parts
   return more.length === 0 && path.original === name ? name : undefined
@@ -149,10 +149,10 @@ const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
 const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
 
 /** A piece of a message: a text or a picture, with its offset in the template. */
-type Piece = { readonly kind: 'text', readonly text: string, readonly at: number } | { readonly kind: 'image', readonly url: string, readonly at: number }
+type MessagePiece = { readonly kind: 'text', readonly text: string, readonly at: number } | { readonly kind: 'image', readonly url: string, readonly at: number }
 
 /** A message that is being made from pieces of the template. */
-interface Cut { role: string, readonly pieces: Piece[] }
+interface Cut { role: string, readonly pieces: MessagePiece[] }
 
 /** The place at which one of the prompt's texts begins. */
 interface TextStart {
@@ -194,7 +194,7 @@ function cutMessages (source: string, program: Program, lines: SourceLines, at: 
   for (const statement of program.body) {
     const name = markerOf(statement)
     if (name === undefined) continue
-    const call = statement as Statement & Call
+    const call = statement as ProgramStatement & CallNode
     const from = lines.offsetOf(call.loc.start)
     takeText(from)
     done = lines.offsetOf(call.loc.end)
@@ -212,19 +212,19 @@ function cutMessages (source: string, program: Program, lines: SourceLines, at: 
   return storedForm(messages, hasRoles)
 }
 
-function markerOf (statement: Statement): string | undefined {
+function markerOf (statement: ProgramStatement): string | undefined {
   const name = statement.type === 'MustacheStatement' ? helperOf(statement) : undefined
   return name !== undefined && MARKERS.has(name) ? name : undefined
 }
 
-function roleOf ({ params }: Call, place: TextPlace): string {
+function roleOf ({ params }: CallNode, place: TextPlace): string {
   const [param] = params
   const role = param?.type === 'StringLiteral' ? ROLES.get(param.value) : undefined
   if (role !== undefined && params.length === 1) return role
   throw new DotpromptError('has a {{role}} that is none', place, { hint: `write {{role "user"}}; there are ${[...ROLES.keys()].join(', ')}` })
 }
 
-function urlOf ({ hash }: Call, source: string, lines: SourceLines, place: TextPlace): string {
+function urlOf ({ hash }: CallNode, source: string, lines: SourceLines, place: TextPlace): string {
   const valueOf = (name: string) => hash?.pairs.find(({ key }) => key === name)?.value
   const [url, type] = [valueOf('url'), valueOf('contentType')]
   if (url === undefined) throw new DotpromptError('has {{media}} without a url', place, { hint: 'write {{media url=…}}' })
@@ -265,7 +265,7 @@ function contentOf ({ pieces }: Cut): string | JsonObject[] {
 }
 
 /** A part of the template, and the text that replaces it. */
-interface Edit { readonly from: number, readonly to: number, readonly text: string }
+interface TemplateEdit { readonly from: number, readonly to: number, readonly text: string }
 
 /** A template after it was rewritten, with a function that finds offsets in the original. */
 interface Rewritten {
@@ -283,7 +283,7 @@ const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['un
  * numbers.
  */
 function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
-  const edits: Edit[] = []
+  const edits: TemplateEdit[] = []
   walkTree(program, {
     onCall (call) {
       const name = helperOf(call)
@@ -310,7 +310,7 @@ function rewriteHelpers (source: string, program: Program, lines: SourceLines): 
  * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the part that the
  * text replaces.
  */
-function offsetBefore (edits: readonly Edit[], offset: number): number {
+function offsetBefore (edits: readonly TemplateEdit[], offset: number): number {
   let shift = 0
   for (const { from, to, text } of edits) {
     const begins = from + shift
@@ -321,7 +321,7 @@ function offsetBefore (edits: readonly Edit[], offset: number): number {
   return offset - shift
 }
 
-function comparisonOf (call: Call, name: string, block: string, source: string, lines: SourceLines): Edit[] {
+function comparisonOf (call: CallNode, name: string, block: string, source: string, lines: SourceLines): TemplateEdit[] {
   const last = call.params.at(-1)
   if (last === undefined) return []
   const from = lines.offsetOf(call.path.loc.start)
@@ -336,7 +336,7 @@ function comparisonOf (call: Call, name: string, block: string, source: string, 
   ]
 }
 
-function indentOf ({ path, hash }: Call, source: string, lines: SourceLines): Edit[] {
+function indentOf ({ path, hash }: CallNode, source: string, lines: SourceLines): TemplateEdit[] {
   const indent = hash?.pairs.find(({ key }) => key === 'indent')
   if (hash === undefined || indent === undefined || hash.pairs.length > 1) return []
   const behind = lines.offsetOf(path.loc.end)

@@ -162,7 +162,7 @@ const TOKEN = new RegExp([...TOKENS.keys()].join('|'), 'g')
 const TOKEN_OR_LITERAL = new RegExp(`\\[([^\\]]*)\\]|${TOKEN.source}`, 'g')
 
 /** In visits: a format is parsed anew each time. */
-const VISITS_PER_DATE = 40
+const WORK_PER_DATE = 40
 
 /** ISO 8601 as in JSON documents. Without a time zone it is UTC, unlike in JavaScript. */
 const ISO = /^(\d{4}-\d{2}-(\d{2}))(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/
@@ -183,7 +183,7 @@ const date: TemplateFunction = {
     const format = textArgument(args[0], 'format', context)
     if (args.length === 2 && (args[1] === NOTHING || args[1] === null)) return ''
     const time = args.length === 1 ? context.now() : timeOf(args[1] as Value, context)
-    context.charge(VISITS_PER_DATE)
+    context.charge(WORK_PER_DATE)
     // The text of the longest token, `September` for `MMMM`, is about twice as long.
     chargeText(format.length * 2, context)
     return formatted(time, format)

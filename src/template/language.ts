@@ -1,4 +1,4 @@
-import { type Run } from './run.ts'
+import { type RenderRun } from './run.ts'
 import { type LinkedTool } from './template-function.ts'
 import { type Position } from './tags.ts'
 import { type LazyNode, type Value } from './value.ts'
@@ -35,7 +35,7 @@ export interface Template {
   /** Fail whenever they run; in source order. */
   readonly failing?: readonly FailingPart[]
   /** Prepares a run; the result can be called each time that the run needs the output. */
-  open (run: Run, frame: Frame): OpenTemplate
+  open (run: RenderRun, frame: RunFrame): OpenTemplate
 }
 
 /**
@@ -84,7 +84,7 @@ export interface PathNeed extends Position {
 }
 
 /** The links that belong to a template's names, and the root in which its paths start. */
-export interface Frame {
+export interface RunFrame {
   /** In the order of the references; `undefined` only for a `maybe-…` for which nothing is registered. */
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode

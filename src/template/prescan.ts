@@ -27,9 +27,9 @@ function isModest (text: string): boolean {
 }
 
 /** `chain`: an `else if`, which nests one level deeper in the same block. */
-export type Step = 'open' | 'chain' | 'close' | undefined
+export type NestingStep = 'open' | 'chain' | 'close' | undefined
 
-function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => Step): void {
+function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => NestingStep): void {
   const nesting = new Nesting()
   // A shorter text cannot have so many words.
   const countsWords = text.length > MAX_WORDS
@@ -54,7 +54,7 @@ class Nesting {
   depth = 0
   readonly #levels: number[] = []
 
-  take (step: Step): void {
+  take (step: NestingStep): void {
     if (step === 'open') {
       this.#levels.push(1)
       this.depth++
@@ -65,7 +65,7 @@ class Nesting {
   }
 }
 
-export function classifyHandlebars (inner: string): Step {
+export function classifyHandlebars (inner: string): NestingStep {
   // A raw block's body is skipped, so nothing can nest in it.
   if (inner.startsWith('{{')) return undefined
   if (/^~?(?:#|\^(?!\s*~?$))/.test(inner)) return 'open'
@@ -73,7 +73,7 @@ export function classifyHandlebars (inner: string): Step {
   return /^~?\s*else\b(?!\s*~?$)/.test(inner) ? 'chain' : undefined
 }
 
-function classifyGo (inner: string, hasEnd: boolean): Step {
+function classifyGo (inner: string, hasEnd: boolean): NestingStep {
   const words = inner.replace(/^-(?=\s)/, '').replace(/\s-$/, '').trim()
   if (words === 'end') return 'close'
   if (/^else\s+(?:if|with)\b/.test(words)) return 'chain'

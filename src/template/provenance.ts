@@ -1,7 +1,7 @@
 import type { JsonObject } from '../base/json.ts'
 import type { Position } from './tags.ts'
 
-export interface Source {
+export interface ValueSource {
   isCallers (): boolean
   originAt (path: string): Origin
 }
@@ -22,13 +22,13 @@ const NO_MORE: More = { origins: [], members: undefined }
 /** Where a value comes from. Made in every round of a loop, so it only links to its holder; paths are built on request. */
 export class Provenance {
   /** Set only for an unchanged value, whose members all lie in the same source below its path. */
-  readonly source: Source | undefined
+  readonly source: ValueSource | undefined
   readonly holder: Provenance | undefined
   readonly name: string | number
   readonly more: More
-  #known: Path | undefined
+  #known: CutPath | undefined
 
-  constructor (source: Source | undefined, holder: Provenance | undefined, name: string | number, more: More) {
+  constructor (source: ValueSource | undefined, holder: Provenance | undefined, name: string | number, more: More) {
     this.source = source
     this.holder = holder
     this.name = name
@@ -50,22 +50,22 @@ export class Provenance {
     return path.text
   }
 
-  #knownPath (): Path {
+  #knownPath (): CutPath {
     if (this.#known !== undefined) return this.#known
     const links: Provenance[] = []
-    let known: Path | undefined
+    let known: CutPath | undefined
     for (let link: Provenance | undefined = this; link !== undefined && known === undefined; link = link.holder) {
       known = link.#known
       if (known === undefined) links.push(link)
     }
     for (let link = links.pop(); link !== undefined; link = links.pop()) known = link.#known = below(known, String(link.name))
-    return known as Path
+    return known as CutPath
   }
 }
 
-interface Path { readonly text: string, readonly isElided: boolean }
+interface CutPath { readonly text: string, readonly isElided: boolean }
 
-function below (path: Path | undefined, name: string): Path {
+function below (path: CutPath | undefined, name: string): CutPath {
   if (path === undefined) return { text: name, isElided: false }
   if (path.isElided) return path
   if (path.text.length + name.length < MAX_PATH) return { text: `${path.text}.${name}`, isElided: false }
@@ -74,7 +74,7 @@ function below (path: Path | undefined, name: string): Path {
 
 export const NOWHERE = new Provenance(undefined, undefined, '', NO_MORE)
 
-export function placed (path: string, source: Source): Provenance {
+export function placed (path: string, source: ValueSource): Provenance {
   return new Provenance(source, undefined, path, NO_MORE)
 }
 
@@ -145,7 +145,7 @@ export type Origin =
   /** The parameter's default at `path`; without `path`, the fallback of a call of `default`. */
   | { readonly kind: 'default', readonly path?: string }
 
-export interface Span extends Position {
+export interface OutputSpan extends Position {
   readonly text: string
   /** The partial that wrote the piece, in which `line` and `column` then are. */
   readonly partial?: string
@@ -166,13 +166,13 @@ export interface TracedCall extends TracedAnswer {
   readonly arguments?: JsonObject
 }
 
-export interface Literal extends Position { readonly text: string }
+export interface LiteralText extends Position { readonly text: string }
 
 /** The template's texts beside an expression are noted together with it, which is faster. */
 export interface Beside {
-  readonly before: Literal | undefined
+  readonly before: LiteralText | undefined
   /** The text after the expression; set only when the block around it ends with that text. Otherwise the text is noted together with the next expression. */
-  readonly after: Literal | undefined
+  readonly after: LiteralText | undefined
 }
 
 export interface Writer extends Position, Beside {
@@ -233,15 +233,15 @@ export function textsSince (last: Piece | undefined, start: Piece | undefined): 
 }
 
 export function withTexts (last: Piece | undefined, start: Piece | undefined, texts: readonly string[]): Piece | undefined {
-  const changed = (literal: Literal | undefined, text: string | undefined): Literal | undefined => literal && { ...literal, text: text as string }
+  const changed = (literal: LiteralText | undefined, text: string | undefined): LiteralText | undefined => literal && { ...literal, text: text as string }
   return listOf(last, start).reduce<Piece | undefined>((previous, { writer, from, partial }, index) => {
     const [before, text, after] = texts.slice(3 * index, 3 * index + 3)
     return new Piece(text as string, { ...writer, before: changed(writer.before, before), after: changed(writer.after, after) }, from, partial, previous)
   }, start)
 }
 
-export function spansOf (last: Piece | undefined): Span[] {
-  const spans: Span[] = []
+export function spansOf (last: Piece | undefined): OutputSpan[] {
+  const spans: OutputSpan[] = []
   for (const { text, writer, from, partial } of listOf(last, undefined)) {
     const { before, after } = writer
     if (before !== undefined) spans.push(span(before.text, before, partial, LITERAL))
@@ -252,6 +252,6 @@ export function spansOf (last: Piece | undefined): Span[] {
   return spans
 }
 
-function span (text: string, { line, column }: Position, partial: string | undefined, sources: readonly Origin[]): Span {
+function span (text: string, { line, column }: Position, partial: string | undefined, sources: readonly Origin[]): OutputSpan {
   return partial === undefined ? { text, line, column, sources } : { text, line, column, partial, sources }
 }

@@ -51,12 +51,12 @@ const MAX_MISSES = 1000
 /** In UTF-16 units. */
 const MAX_PATH_LENGTH = 500
 /** In visits: noting a missing value, and finding an earlier tool call, both build and look up a text. */
-const LOOK_UP_VISITS = 20
+const LOOK_UP_WORK = 20
 
 /** In visits, beside the cost of the nodes. */
-const ENTER_VISITS = 6
+const ENTER_WORK = 6
 /** Visits after which the clock is read. */
-const VISITS_PER_LOOK = 10_000
+const WORK_PER_READ = 10_000
 
 /** Counted over all templates that call each other. */
 const MAX_NESTED_BLOCKS = 1000
@@ -81,7 +81,7 @@ export interface RunOptions {
 }
 
 /** One render over all its passes. Values keep what they were first, so that every pass sees the same; unknown ones are noted and `PENDING`. */
-export class Run {
+export class RenderRun {
   readonly limits: Limits
   readonly environs: EnvironSource
   readonly trace: Trace | undefined
@@ -113,7 +113,7 @@ export class Run {
     this.#now = options.now
     this.#options = options
     this.#deadline = options.deadline ?? Infinity
-    this.#nextLook = Math.min(VISITS_PER_LOOK, this.limits.visits)
+    this.#nextLook = Math.min(WORK_PER_READ, this.limits.visits)
   }
 
   now (): Date {
@@ -154,7 +154,7 @@ export class Run {
     const { visits } = this.limits
     if (this.#visits > visits) throw renderBudget('steps', visits)
     if (performance.now() > this.#deadline) throw renderTimeout(this.#options.timeout ?? Infinity)
-    this.#nextLook = Math.min(this.#visits + VISITS_PER_LOOK, visits)
+    this.#nextLook = Math.min(this.#visits + WORK_PER_READ, visits)
   }
 
   /** Languages call this whenever the text may exceed the limit. @throws RENDER_BUDGET */
@@ -164,7 +164,7 @@ export class Run {
 
   /** `leave` needs no `finally`: an error ends the pass. `blocks` count over all templates, so that deep partials cannot overflow the stack. */
   enter (blocks = 0): void {
-    this.charge(ENTER_VISITS)
+    this.charge(ENTER_WORK)
     this.#blocks += blocks
     if (++this.#depth > this.limits.depth) throw renderEndless('partials within partials', this.limits.depth, this.textName())
     if (this.#blocks > MAX_NESTED_BLOCKS) throw renderEndless('blocks within blocks', MAX_NESTED_BLOCKS, this.textName())
@@ -219,7 +219,7 @@ export class Run {
 
   /** The render ends with an error after the pass; `PENDING` stands in until then. */
   miss (absent: Absent, at: Position): Pending {
-    this.charge(LOOK_UP_VISITS)
+    this.charge(LOOK_UP_WORK)
     // A path can end in half a character: Go cut a name there, or the path was cut here.
     const path = (absent.path.length > MAX_PATH_LENGTH ? `${absent.path.slice(0, MAX_PATH_LENGTH)}…` : absent.path).toWellFormed()
     const text = this.textName()
@@ -249,7 +249,7 @@ export class Run {
    * noted.
    */
   call (tool: LinkedTool, positional: readonly Value[], named: Readonly<Record<string, Value>>, at: Position): Value {
-    this.charge(LOOK_UP_VISITS)
+    this.charge(LOOK_UP_WORK)
     let pending = false
     const argument = (value: Value): Json => {
       const known = this.consume(value, at)
@@ -322,7 +322,7 @@ export interface EnvironSource {
 const FETCHED_AT_A_TIME = 100
 
 /** Repeats passes until one needs nothing more. @throws VARIABLE_MISSING with all of a pass, RENDER_TIMEOUT, RENDER_BUDGET, or its error */
-export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, options: RunOptions): Promise<T> {
+export async function renderToFixpoint<T> (run: RenderRun, id: string, pass: () => T, options: RunOptions): Promise<T> {
   const expired = () => renderTimeout(options.timeout)
   for (;;) {
     const turn = inTurn(() => {
@@ -346,7 +346,7 @@ export async function renderToFixpoint<T> (run: Run, id: string, pass: () => T, 
 }
 
 /** Exceeded limits throw at once; other errors wait, as missing values, known only after the pass, explain them better. */
-function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown } {
+function runPass<T> (run: RenderRun, pass: () => T): { output: T } | { error: unknown } {
   run.beginPass()
   const started = run.trace === undefined ? 0 : performance.now()
   try {
@@ -359,7 +359,7 @@ function runPass<T> (run: Run, pass: () => T): { output: T } | { error: unknown 
   }
 }
 
-async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expired: () => Error): Promise<void> {
+async function fetchEnvirons (run: RenderRun, { environs, signal }: RunOptions, expired: () => Error): Promise<void> {
   const noted = [...run.notedEnvirons]
   for (let start = 0; start < noted.length; start += FETCHED_AT_A_TIME) {
     const names = noted.slice(start, start + FETCHED_AT_A_TIME)
@@ -367,7 +367,7 @@ async function fetchEnvirons (run: Run, { environs, signal }: RunOptions, expire
   }
 }
 
-async function makeCalls (run: Run, options: RunOptions): Promise<void> {
+async function makeCalls (run: RenderRun, options: RunOptions): Promise<void> {
   await Promise.all(Array.from(run.notedCalls.values(), async call => {
     // Each call begins in its own turn: even checking arguments can take long, and there can be a hundred calls.
     const value = await inTurn(() => {

@@ -2,15 +2,15 @@ import { renderBudget } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { ownCopy } from '../base/text.ts'
 import type { EnteredPartial, LinkedPartial } from './language.ts'
-import type { Run } from './run.ts'
+import type { RenderRun } from './run.ts'
 import { Absent, isObject, LazyNode, memberNames, NOTHING, PENDING, type Pending, type Value, type ValueObject } from './value.ts'
-import { type Origin, placed, type Provenance, type Source } from './provenance.ts'
+import { type Origin, placed, type Provenance, type ValueSource } from './provenance.ts'
 import type { Trace } from './trace.ts'
 
-const entered = new WeakMap<Run, Map<LinkedPartial, EnteredPartial>>()
+const entered = new WeakMap<RenderRun, Map<LinkedPartial, EnteredPartial>>()
 
 /** Done once while the outer root stays the same, because a loop can call a partial a thousand times. */
-export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
+export function enterPartial (run: RenderRun, link: LinkedPartial, outer: LazyNode): EnteredPartial {
   const ofRun = entered.get(run) ?? new Map<LinkedPartial, EnteredPartial>()
   const known = ofRun.get(link)
   if (known !== undefined && known.outer === outer) return known
@@ -19,7 +19,7 @@ export function enterPartial (run: Run, link: LinkedPartial, outer: LazyNode): E
   return partial
 }
 
-function open (run: Run, link: LinkedPartial, outer: LazyNode): EnteredPartial {
+function open (run: RenderRun, link: LinkedPartial, outer: LazyNode): EnteredPartial {
   const { id, links } = link
   const template = link.template(run.trace !== undefined)
   const root = link.root(outer)
@@ -79,7 +79,7 @@ export const KNOWN_MODULES: ReadonlySet<string> = new Set(['vscode', 'codebase',
 export const RESERVED_NAMES: ReadonlySet<string> = new Set(['variables', 'args', 'caller'])
 
 /** Such a name can be read in a partial whose argument does not have it. */
-export function isRootName (name: string, { environs }: Run): boolean {
+export function isRootName (name: string, { environs }: RenderRun): boolean {
   return RESERVED_NAMES.has(name) || environs.has(name) || environs.hasBelow(name) || environs.hides?.(name) === true
 }
 
@@ -87,7 +87,7 @@ export type BareNames = Pick<ReadonlySet<string>, 'has'>
 
 const MAX_KEYS_READ = 1000
 /** In visits. */
-const VISITS_PER_KEY_READ = 10
+const WORK_PER_KEY_READ = 10
 const MAX_BYTES_READ = 1024 * 1024
 
 /**
@@ -96,7 +96,7 @@ const MAX_BYTES_READ = 1024 * 1024
  */
 export class ScopeRoot extends LazyNode {
   readonly path = ''
-  readonly #run: Run
+  readonly #run: RenderRun
   readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #declared: BareNames | undefined
@@ -104,7 +104,7 @@ export class ScopeRoot extends LazyNode {
   #branches: Map<string, EnvironBranch> | undefined
 
   /** `declared`: names readable without `variables.`; `undefined` allows all. */
-  constructor (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined) {
+  constructor (run: RenderRun, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined) {
     super()
     this.#run = run
     this.#variables = variables
@@ -119,11 +119,11 @@ export class ScopeRoot extends LazyNode {
   forPartial (defaults: JsonObject, declared: BareNames | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
     if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
-    this.#run.charge(memberNames(this.#variables).length * VISITS_PER_KEY_READ)
+    this.#run.charge(memberNames(this.#variables).length * WORK_PER_KEY_READ)
     return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
   }
 
-  protected derive (run: Run, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, _leftOut: readonly string[]): ScopeRoot {
+  protected derive (run: RenderRun, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, _leftOut: readonly string[]): ScopeRoot {
     return new ScopeRoot(run, variables, caller, declared)
   }
 
@@ -161,12 +161,12 @@ export class ScopeRoot extends LazyNode {
 /** All shared variables below a path: a template can descend without fetching their values. */
 class EnvironBranch extends LazyNode {
   readonly path: string
-  readonly #run: Run
+  readonly #run: RenderRun
   #names: readonly string[] | undefined
   /** Kept, because Handlebars compares nodes to see whether a context is another one. */
   #branches: Map<string, EnvironBranch> | undefined
 
-  constructor (run: Run, path: string) {
+  constructor (run: RenderRun, path: string) {
     super()
     this.#run = run
     this.path = path
@@ -229,26 +229,26 @@ class EnvironBranch extends LazyNode {
   }
 }
 
-function readKey (run: Run, name: string): Json | Pending | undefined {
+function readKey (run: RenderRun, name: string): Json | Pending | undefined {
   const value = run.environ(name)
   if (value !== undefined && value !== PENDING) run.trace?.readEnviron(name, value as Json)
   return value
 }
 
-export function readEnviron (run: Run, name: string): Json | Pending | undefined {
+export function readEnviron (run: RenderRun, name: string): Json | Pending | undefined {
   return run.environs.hasBelow(name) ? readBelow(run, name) : run.environ(name)
 }
 
 /** `PENDING` until all is in memory; what is not is noted, all at once. */
-function readBelow (run: Run, name: string): Json | Pending {
+function readBelow (run: RenderRun, name: string): Json | Pending {
   return run.pin(`all of ${name}`, () => readAll(run, name))
 }
 
-function readAll (run: Run, name: string): Json | Pending {
+function readAll (run: RenderRun, name: string): Json | Pending {
   const below = run.environs.namesBelow(name, MAX_KEYS_READ)
   if (below === undefined) throw renderBudget(`shared variables below "${name}"`, MAX_KEYS_READ)
   const names = run.environs.has(name) ? [name, ...below] : below
-  run.charge(names.length * VISITS_PER_KEY_READ)
+  run.charge(names.length * WORK_PER_KEY_READ)
   let bytes = 0
   let pending = false
   for (const each of names) {
@@ -297,13 +297,13 @@ function emptyObject (): { [key: string]: Json } {
 
 const NONE: ReadonlySet<string> = new Set()
 
-export class TracedRoot extends ScopeRoot implements Source {
+export class TracedRoot extends ScopeRoot implements ValueSource {
   readonly #trace: Trace
   readonly #filled: ReadonlySet<string>
   readonly #ofVariables = placed('variables', this)
 
   constructor (
-    run: Run,
+    run: RenderRun,
     trace: Trace,
     variables: JsonObject,
     caller: JsonObject,
@@ -331,7 +331,7 @@ export class TracedRoot extends ScopeRoot implements Source {
   }
 
   protected override derive (
-    run: Run,
+    run: RenderRun,
     variables: JsonObject,
     caller: JsonObject,
     declared: BareNames | undefined,
@@ -370,7 +370,7 @@ export class TracedRoot extends ScopeRoot implements Source {
 }
 
 /** @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it */
-export function traceOf ({ trace }: Run): Trace {
+export function traceOf ({ trace }: RenderRun): Trace {
   if (trace === undefined) throw new Error('a template that is compiled to be explained needs a run with a trace')
   return trace
 }

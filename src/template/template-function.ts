@@ -43,18 +43,18 @@ export function kindOf (value: Value | undefined): string {
 }
 
 /** In UTF-16 units. A visit is the unit in which a render's work is limited. */
-const UNITS_PER_VISIT = 64
+const LENGTH_PER_WORK_UNIT = 64
 
 /** Keeps recursion within the stack: outside data has at most 100 levels; functions and partials add further ones. */
 const MAX_VALUE_DEPTH = 200
 
 /** `length` is in UTF-16 units. */
 export function chargeText (length: number, context: FunctionContext): void {
-  if (length >= UNITS_PER_VISIT) context.charge(Math.floor(length / UNITS_PER_VISIT))
+  if (length >= LENGTH_PER_WORK_UNIT) context.charge(Math.floor(length / LENGTH_PER_WORK_UNIT))
 }
 
 /** In visits: listing and looking up names takes several times as long as going through a list. */
-const VISITS_PER_NAME = 4
+const WORK_PER_NAME = 4
 
 /** Arguments are assigned to the tool's parameters, and sorted by name to find equal calls. */
 const TIMES_PER_ARGUMENT = 6
@@ -86,7 +86,7 @@ function measure (value: Value, indent: number, depth: number, context: Function
     return
   }
   for (const name of memberNames(value)) {
-    context.charge(VISITS_PER_NAME + Math.floor(name.length / UNITS_PER_VISIT))
+    context.charge(WORK_PER_NAME + Math.floor(name.length / LENGTH_PER_WORK_UNIT))
     measure((value as { readonly [name: string]: Value })[name] as Value, indent, depth + 1, context)
   }
 }

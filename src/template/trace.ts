@@ -3,7 +3,7 @@ import { contentHash, type Json } from '../base/json.ts'
 import { type ToolCall } from './template-function.ts'
 import { Absent, isData, isSpecial, isToolResult, LazyNode, type ValueObject } from './value.ts'
 import {
-  followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, Piece, placed, type Provenance, type Span, spansOf, textsSince, type TracedAnswer,
+  followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, Piece, placed, type Provenance, type OutputSpan, spansOf, textsSince, type TracedAnswer,
   type TracedCall, withMember, withTexts, type Writer
 } from './provenance.ts'
 
@@ -60,7 +60,7 @@ export class Trace {
     this.#last = undefined
   }
 
-  get texts (): ReadonlyArray<readonly Span[]> {
+  get texts (): ReadonlyArray<readonly OutputSpan[]> {
     return this.#texts?.map(spansOf) ?? []
   }
 

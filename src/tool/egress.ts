@@ -34,7 +34,7 @@ export class EgressError extends Error {
   override readonly name = 'EgressError'
 }
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6
+type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
 /** Kinds as ipaddr.js names them. All others (link-local, multicast, unspecified, reserved, tunnels …) are always refused. */
 const PUBLIC = new Set(['unicast'])
@@ -86,17 +86,17 @@ export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOp
 
 const systemResolve: Resolve = (host, done) => resolveWithSystem(host, { all: true }, done)
 
-function isWithin (address: Address, [range, bits]: [Address, number]): boolean {
+function isWithin (address: IpAddress, [range, bits]: [IpAddress, number]): boolean {
   return range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)
 }
 
 /** ipaddr.js takes the long obsolete form `::10.0.0.1` for public. */
-function isIpv4Compatible (address: Address): boolean {
+function isIpv4Compatible (address: IpAddress): boolean {
   return address.kind() === 'ipv6' && (address as ipaddr.IPv6).parts.slice(0, 6).every(part => part === 0)
 }
 
 function parseAllowed (entries: readonly string[]) {
-  const ranges: [Address, number][] = []
+  const ranges: [IpAddress, number][] = []
   const hosts = new Set<string>()
   for (const entry of entries.map(each => each.trim().toLowerCase()).filter(each => each !== '')) {
     if (ipaddr.isValidCIDR(entry)) ranges.push(ipaddr.parseCIDR(entry))
@@ -105,7 +105,7 @@ function parseAllowed (entries: readonly string[]) {
     else throw new Error(`EGRESS_ALLOW: "${entry}" is no CIDR, address or host name`)
   }
   return {
-    address: (address: Address) => ranges.some(range => isWithin(address, range)),
+    address: (address: IpAddress) => ranges.some(range => isWithin(address, range)),
     host: (host: string) => hosts.has(host) || host.split('.').some((_label, index, labels) => hosts.has(`*.${labels.slice(index + 1).join('.')}`))
   }
 }

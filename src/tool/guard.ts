@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import pRetry from 'p-retry'
 import type { JsonObject } from '../base/json.ts'
 import { type CallerSignal, Deadline, type DeadlineReasons } from '../runtime/deadline.ts'
-import { NoSlotError, type Release, Slots } from '../runtime/concurrency.ts'
+import { NoSlotError, type ReleaseSlot, Slots } from '../runtime/concurrency.ts'
 import { ToolError } from './tool-error.ts'
 
 /** Further calls are refused at once. */
@@ -21,12 +21,12 @@ export interface CallerTime {
   readonly whole: number
 }
 
-type Attempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
+type RunAttempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
 /** Runs the calls of one tool by its policy: concurrency, circuit breaker, time limit, retries after temporary failures. */
 export interface Guard {
   /** @throws ToolError. The `ends` of an attempt is its latest end, in ms on the clock of `performance.now()`. */
-  run<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
+  run<T> (attempt: RunAttempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
   breakerState (): BreakerState | undefined
 }
 
@@ -50,7 +50,7 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
     }
   }
 
-  async function enter (signal: AbortSignal, time: CallerTime | undefined): Promise<Release> {
+  async function enter (signal: AbortSignal, time: CallerTime | undefined): Promise<ReleaseSlot> {
     if (signal.aborted) throw reasonOf(signal)
     refuseHopeless(time, slots.isFull ? slots.waiting + 1 : 0)
     try {
@@ -60,7 +60,7 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
     }
   }
 
-  async function dispatch<T> (attempt: Attempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T> {
+  async function dispatch<T> (attempt: RunAttempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T> {
     refuseHopeless(time, 0)
     const ended = breaker?.begin()
     if (breaker !== undefined && ended === undefined) throw new ToolError('BREAKER_OPEN', 'is not called for a while, since too many of the last calls failed')

@@ -6,7 +6,7 @@ import { ToolError, unreachable } from './tool-error.ts'
 /** Reaches one registered tool over its protocol. */
 export interface Connector {
   /** Makes one attempt; timeouts, retries and fallbacks are the caller's. It ends soon after its signal is aborted. @throws ToolError */
-  call (values: JsonObject, attempt: Attempt): Promise<Reply>
+  call (values: JsonObject, attempt: Attempt): Promise<AttemptReply>
   readonly attempted: Promise<void>
   state (): PreparationState
   close (): Promise<void>
@@ -28,7 +28,7 @@ export function identify ({ requestId, traceparent }: Attempt): Readonly<Record<
   return { 'x-request-id': requestId, ...(traceparent === undefined ? {} : { traceparent }) }
 }
 
-export interface Reply {
+export interface AttemptReply {
   readonly value: Json
   /** Sent with the call, and removed from the value in case the tool repeats them. */
   readonly secrets: readonly string[]

@@ -17,14 +17,14 @@ import { type BreakerState, type CallerTime, createGuard } from './guard.ts'
 export interface RegisteredTool extends LinkedTool {
   readonly definition: ToolDefinition
   /** Never rejects: a failure is an outcome. */
-  call (values: JsonObject, options: CallOptions): Promise<ToolOutcome>
+  call (values: JsonObject, options: ToolCallOptions): Promise<ToolOutcome>
   recall (callKey: string, activity: Activity | undefined): ToolOutcome | undefined
   statistics (): ToolStatistics
   breakerState (): BreakerState | undefined
   state (): PreparationState
 }
 
-export interface CallOptions {
+export interface ToolCallOptions {
   /** When the caller's time is over, the reason is named `TimeoutError`, or has the code `RENDER_TIMEOUT`. */
   readonly signal: AbortSignal
   readonly time?: CallerTime
@@ -59,7 +59,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
   /** Arguments with a cached result are not checked again. */
   async function obtain (
     values: JsonObject,
-    { signal, requestId, time, idempotencyKey = randomUUID() }: CallOptions,
+    { signal, requestId, time, idempotencyKey = randomUUID() }: ToolCallOptions,
     traceparent: string | undefined
   ): Promise<Result & Pick<ToolOutcome, 'outcome'>> {
     const key = keepsResults ? resultKey(toolCallKey(id, values)) : undefined
@@ -83,7 +83,7 @@ export function createRegisteredTool (definition: ToolDefinition, connector: Con
     log.warn({ tool: id, requestId, violations: description }, 'a tool gave a result that violates its "returns"')
   }
 
-  async function call (values: JsonObject, options: CallOptions): Promise<ToolOutcome> {
+  async function call (values: JsonObject, options: ToolCallOptions): Promise<ToolOutcome> {
     const started = performance.now()
     const watch = options.activity?.beginToolCall(definition)
     let outcome: ToolOutcome

@@ -3,12 +3,12 @@ import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from 
 import { undici } from '../runtime/http-modules.ts'
 import { quoteOf, statusError, ToolError, unreachable } from './tool-error.ts'
 import { singleSource, type ToolType } from './tool-type.ts'
-import { type Attempt, type Connector, identify, type Reply } from './preparation.ts'
+import { type Attempt, type Connector, identify, type AttemptReply } from './preparation.ts'
 import type { BaseUrls, Operator } from './operator.ts'
 import {
   appendQuery, type CommonDefinition, fillUrl, parseUrlTemplate, type ResolvedHeaders, resolveHeaders, type Secrets, type ToolDefinition, type UrlTemplate
 } from './definition.ts'
-import { about, checkHost, own, policyOf, required } from './tool-reader.ts'
+import { withMemberName, checkHost, ownField, policyOf, required } from './tool-reader.ts'
 import { expectsStructure, type Parameters } from './parameters.ts'
 import { createHttpAgent, type HttpAgent } from './connections.ts'
 
@@ -23,9 +23,9 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies rea
 
 function parseRestful (common: CommonDefinition, endpoint: JsonObject, operator: Operator): RestfulDefinition {
   const text = required(endpoint, 'url', 'restful')
-  const method = METHODS.find(each => each === (own(endpoint, 'method') ?? 'POST'))
-  if (method === undefined) throw new Error(`method "${String(own(endpoint, 'method'))}" must be one of ${METHODS.join(', ')}`)
-  const url = about('url', () => parseUrlTemplate(text))
+  const method = METHODS.find(each => each === (ownField(endpoint, 'method') ?? 'POST'))
+  if (method === undefined) throw new Error(`method "${String(ownField(endpoint, 'method'))}" must be one of ${METHODS.join(', ')}`)
+  const url = withMemberName('url', () => parseUrlTemplate(text))
   if (url.origin !== undefined) checkHost(new URL(url.origin).host, common, operator)
   return { ...common, type: 'restful', isRelative: url.origin === undefined, url, method, policy: policyOf(common, method === 'GET') }
 }
@@ -93,7 +93,7 @@ const BODILESS = new Set(['GET', 'DELETE'])
 
 /** A redirect is a failure: a reply that chose the next address could get around the egress policy and the secrets' hosts. */
 function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent, baseUrls: BaseUrls, secrets: Secrets): Connector {
-  async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
+  async function call (values: JsonObject, attempt: Attempt): Promise<AttemptReply> {
     const { signal } = attempt
     const base = await baseOf(definition, baseUrls, signal)
     const request = describeRequest(definition, base, values)

@@ -3,7 +3,7 @@ import { type LinkedTool, type ToolCall } from '../template/template-function.ts
 import { type JsonObject } from '../base/json.ts'
 import { type ToolDefinition } from './definition.ts'
 import { type Operator } from './operator.ts'
-import { type CallOptions, type RegisteredTool, ResultCache, type ToolOutcome } from './registered-tool.ts'
+import { type ToolCallOptions, type RegisteredTool, ResultCache, type ToolOutcome } from './registered-tool.ts'
 import { type PreparationState } from './preparation.ts'
 import type { ToolSource, ToolType } from './tool-type.ts'
 
@@ -24,7 +24,7 @@ export interface ToolCaller {
   /** An unchanged revision keeps its connections and statistics. A directly registered tool wins over an MCP server's of the same name. */
   register (definitions: readonly ToolDefinition[]): readonly RegisteredTool[]
   /** Never rejects: a failure is an outcome. */
-  call (tool: LinkedTool, values: JsonObject, options: CallOptions): Promise<ToolOutcome>
+  call (tool: LinkedTool, values: JsonObject, options: ToolCallOptions): Promise<ToolOutcome>
   recall (call: ToolCall, activity: Activity | undefined): ToolOutcome | undefined
   cacheStatistics (): ReturnType<ResultCache['statistics']>
   states (): ReadonlyMap<string, PreparationState>

@@ -12,7 +12,7 @@ import type { ToolType } from './tool-type.ts'
 import { clearCredentials, type CommonDefinition, parseHeaders, type ToolDefinition } from './definition.ts'
 
 /** An `error` rejects the registration; a warning or hint is advice. */
-export interface Diagnostic {
+export interface ToolDiagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
   readonly message: string
@@ -24,7 +24,7 @@ export interface Diagnostic {
 export interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
   /** There are errors if and only if there is no definition. */
-  readonly diagnostics: readonly Diagnostic[]
+  readonly diagnostics: readonly ToolDiagnostic[]
 }
 
 /** Turns registrations, which publishers write, into definitions of tools. */
@@ -32,7 +32,7 @@ export interface ToolReader {
   /** Accepts `url` and `method` flat, or in a member named like the tool's type. Never throws. */
   read (name: string, id: string, value: Json): ParsedDefinition
   /** Not part of `read`, since modules start and stop while the registration stays the same. */
-  adviseOnAddress (definition: ToolDefinition): Diagnostic[]
+  adviseOnAddress (definition: ToolDefinition): ToolDiagnostic[]
 }
 
 export function createToolReader (types: readonly ToolType[], operator: Operator): ToolReader {
@@ -94,12 +94,12 @@ function parseCommon (name: string, id: string, registration: JsonObject, operat
     name,
     module: text(registration, 'module'),
     description: text(registration, 'description') ?? '',
-    supports: (own(registration, 'supports') ?? []) as string[],
+    supports: (ownField(registration, 'supports') ?? []) as string[],
     parameters: part(registration, 'parameters'),
     returns,
     policy: parsePolicy(registration, operator.policy),
-    fallback: Object.hasOwn(registration, 'default') ? registration['default'] : own(returns?.schema ?? {}, 'default'),
-    headers: parseHeaders((own(registration, 'headers') ?? {}) as JsonObject, operator.secrets),
+    fallback: Object.hasOwn(registration, 'default') ? registration['default'] : ownField(returns?.schema ?? {}, 'default'),
+    headers: parseHeaders((ownField(registration, 'headers') ?? {}) as JsonObject, operator.secrets),
     revision: createHash('sha256').update(canonicalJson([id, name, registration])).digest('base64url'),
     registration
   }
@@ -110,12 +110,12 @@ function parseByType (types: readonly ToolType[], common: CommonDefinition, oper
   const { registration } = common
   const named = text(registration, 'type')
   const type = types.find(({ name }) => named === undefined ? Object.hasOwn(registration, name) : name === named) ?? types[0] as ToolType
-  const nested = own(registration, type.name) ?? {}
+  const nested = ownField(registration, type.name) ?? {}
   if (!isObject(nested)) throw new Error(`"${type.name}" must be an object`)
   return type.parse(common, { ...pick(registration, ['url', 'method']), ...nested as JsonObject }, operator)
 }
 
-function advise (definition: ToolDefinition): Diagnostic[] {
+function advise (definition: ToolDefinition): ToolDiagnostic[] {
   return clearCredentials(definition.headers).map(name => ({
     severity: 'warning',
     code: 'TOOL_CREDENTIAL_IN_CLEAR',
@@ -126,7 +126,7 @@ function advise (definition: ToolDefinition): Diagnostic[] {
 
 /** `parameters: []` and `{}` declare that there are none; a missing member and `returns: []` declare nothing, so nothing is checked. */
 function part (registration: JsonObject, name: 'parameters' | 'returns'): Parameters | undefined {
-  const declared = own(registration, name)
+  const declared = ownField(registration, name)
   if (declared === undefined || (name === 'returns' && Array.isArray(declared) && declared.length === 0)) return undefined
   try {
     return parseParameters(declared)
@@ -136,7 +136,7 @@ function part (registration: JsonObject, name: 'parameters' | 'returns'): Parame
 }
 
 function text (object: JsonObject, name: string): string | undefined {
-  return own(object, name) as string | undefined
+  return ownField(object, name) as string | undefined
 }
 
 function pick (object: JsonObject, names: readonly string[]): JsonObject {
@@ -160,17 +160,17 @@ export function checkHost (host: string, common: CommonDefinition, operator: Ope
 }
 
 export function required (endpoint: JsonObject, name: string, type: string): string {
-  const value = own(endpoint, name)
+  const value = ownField(endpoint, name)
   if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
   return value
 }
 
 /** Inherited members, such as `constructor`, count as missing. */
-export function own (object: JsonObject, name: string): Json | undefined {
+export function ownField (object: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
-export function about<T> (member: string, parse: () => T): T {
+export function withMemberName<T> (member: string, parse: () => T): T {
   try {
     return parse()
   } catch (error) {

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
 import { type Cli } from '../../src/cli/context.ts'
 import { type DialogueEvent, type Dialogues } from '../../src/cli/dialogue.ts'
-import { TerminalSession } from '../../src/cli/talk.ts'
+import { TalkSession } from '../../src/cli/talk.ts'
 import { Output } from '../../src/cli/output.ts'
 
 const delta = (effect: string, words: string): DialogueEvent => ({ type: 'live', data: { type: 'llm.delta', effect, text: words } })
@@ -18,7 +18,7 @@ async function shown (events: readonly DialogueEvent[], { isTTY, json }: { reado
   const output = new Output(stdout, stderr, { json })
   const dialogues = { async * events () { yield * events } } as unknown as Dialogues
   const lines = { async next () { return undefined }, close () {} }
-  const session = new TerminalSession({ dialogues, lines, output, cli: {} as Cli, readLine: words => ({ text: words }), writeLog () {} })
+  const session = new TalkSession({ dialogues, lines, output, cli: {} as Cli, readLine: words => ({ text: words }), writeLog () {} })
   await session.hold({ id: 's1', status: 'running', word: '', seq: 0, asked: [] })
   stdout.end()
   return await text(stdout)

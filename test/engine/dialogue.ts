@@ -3,10 +3,10 @@ import { parse } from 'yaml'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 import { type AgentSetting } from '../../src/registry/kinds/agent-setting.ts'
 import { parseAgent } from '../../src/registry/kinds/agent-kind.ts'
-import { advance, begin, foldTransition } from '../../src/session/advance-session.ts'
+import { advance, begin, foldLogEntry } from '../../src/session/advance-session.ts'
 import { type EngineStart } from '../../src/session/engine.ts'
 import { gate } from '../../src/session/gate.ts'
-import { type Effect, type Fact, type Start, type Transition } from '../../src/session/model.ts'
+import { type Effect, type Fact, type Start, type LogEntry } from '../../src/session/model.ts'
 import { type Session } from '../../src/session/session.ts'
 
 /** An agent of examples/agents. */
@@ -26,7 +26,7 @@ export function callOf (name: string, text: string, id = 'call_1'): JsonObject {
 
 /** A dialogue that is driven by facts, without a runner. */
 export class Dialogue {
-  readonly log: Transition[] = []
+  readonly log: LogEntry[] = []
   readonly #engine: EngineStart
   #session: Session
   #inputs = 0
@@ -90,7 +90,7 @@ export class Dialogue {
   /** The session as another replica reads it out of the log. */
   fold (): Session {
     const engines = new Map([[this.#engine().name, this.#engine]])
-    const folded = this.log.reduce<Session | undefined>((session, transition) => foldTransition('s1', session, transition, engines), undefined)
+    const folded = this.log.reduce<Session | undefined>((session, transition) => foldLogEntry('s1', session, transition, engines), undefined)
     if (folded === undefined) throw new Error('the log is empty')
     return folded
   }

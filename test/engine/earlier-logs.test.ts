@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
 import { ENGINES } from '../../src/engine/engines.ts'
-import { foldTransition } from '../../src/session/advance-session.ts'
-import { type Transition } from '../../src/session/model.ts'
+import { foldLogEntry } from '../../src/session/advance-session.ts'
+import { type LogEntry } from '../../src/session/model.ts'
 import { type Session } from '../../src/session/session.ts'
 
 /** A log as an earlier version wrote it, and the session that this version computed from it. */
 interface Recorded {
-  readonly log: readonly Transition[]
+  readonly log: readonly LogEntry[]
   readonly session: JsonObject
 }
 
@@ -24,8 +24,8 @@ describe('a log that an earlier version wrote', () => {
 })
 
 /** @throws EngineDiverged where the engine asks for other effects than those of the log */
-function fold (log: readonly Transition[]): Session {
-  const folded = log.reduce<Session | undefined>((session, transition) => foldTransition('s1', session, transition, ENGINES), undefined)
+function fold (log: readonly LogEntry[]): Session {
+  const folded = log.reduce<Session | undefined>((session, transition) => foldLogEntry('s1', session, transition, ENGINES), undefined)
   assert.ok(folded !== undefined)
   return folded
 }

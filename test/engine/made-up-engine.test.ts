@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller } from '../../src/access/caller.ts'
 import { type Generation } from '../../src/registry/generation.ts'
-import { type Visitor } from '../../src/service/sessions/door.ts'
+import { type RequestContext } from '../../src/service/sessions/door.ts'
 import { type SessionKind } from '../../src/service/sessions/session-kind.ts'
 import { waysTo } from '../../src/service/sessions/open-sessions.ts'
 import { RunningSessions } from '../../src/service/sessions/running-sessions.ts'
 import { approvalsIn } from '../../src/session/approvals.ts'
 import { effectId, type Engine, type EngineKey, resultOf, startedAs, startOf, startWith } from '../../src/session/engine.ts'
-import { NO_CIRCUMSTANCES } from '../../src/session/gate.ts'
+import { NO_POLICY_CONTEXT } from '../../src/session/gate.ts'
 import { UNSEALED } from '../../src/session/session-log.ts'
 import { type Session } from '../../src/session/session.ts'
 import { INSTANT } from '../session/manual-performer.ts'
@@ -36,7 +36,7 @@ const counterEngine: Engine<Strokes, CounterState, Counted> = {
 }
 
 const ANN: Caller = { ...ANYONE, name: 'ann', roles: new Set(['run', 'approve']) }
-const VISIT: Visitor = { caller: ANN, requestId: 'r1', signal: new AbortController().signal }
+const VISIT: RequestContext = { caller: ANN, requestId: 'r1', signal: new AbortController().signal }
 const NOTHING = {} as Generation
 
 const BELLS: SessionKind<{ readonly most: number }> = {
@@ -49,7 +49,7 @@ function counting (t: TestContext) {
   const ended: Session[] = []
   const store = memoryStore(t)
   const engines = new Map([[COUNTER.name, startOf(counterEngine)]])
-  const running = new RunningSessions({ open: async () => ({ store, engines, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_CIRCUMSTANCES, close: async () => {}, log: SILENT, onEnded: session => { ended.push(session) } })
+  const running = new RunningSessions({ open: async () => ({ store, engines, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_POLICY_CONTEXT, close: async () => {}, log: SILENT, onEnded: session => { ended.push(session) } })
   t.after(() => running.close())
   return { ...waysTo(running, () => ['ann']), ended }
 }

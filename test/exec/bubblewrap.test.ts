@@ -6,7 +6,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { environmentOf, LocalExecutor, type LocalExecutorOptions, whyNoSandbox } from '../../src/exec/local-executor.ts'
-import { type RunOptions } from '../../src/exec/executor.ts'
+import { type CommandOptions } from '../../src/exec/executor.ts'
 import { quoted } from '../../src/exec/scripts.ts'
 import { commandLines } from '../helpers/processes.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
@@ -182,7 +182,7 @@ describe('a target that requires a sandbox', () => {
   })
 })
 
-function forever (options: Partial<RunOptions> = {}): RunOptions {
+function forever (options: Partial<CommandOptions> = {}): CommandOptions {
   return { timeout: 60_000, signal: new AbortController().signal, ...options }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { access, link as hardLink, mkdir, realpath, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
-import { type RunOptions } from '../../src/exec/executor.ts'
+import { type CommandOptions } from '../../src/exec/executor.ts'
 import { environmentOf, LocalExecutor, type LocalExecutorOptions } from '../../src/exec/local-executor.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 import { isAlive, readPid, untilDead } from '../helpers/processes.ts'
@@ -173,7 +173,7 @@ describe('readText of a workspace', () => {
   })
 })
 
-function forever (options: Partial<RunOptions> = {}): RunOptions {
+function forever (options: Partial<CommandOptions> = {}): CommandOptions {
   return { timeout: 60_000, signal: new AbortController().signal, ...options }
 }
 

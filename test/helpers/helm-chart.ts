@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 import { createGoLanguage } from '../../src/template/go/go-language.ts'
-import { DEFAULT_LIMITS, Run } from '../../src/template/run.ts'
+import { DEFAULT_LIMITS, RenderRun } from '../../src/template/run.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { DataRoot, NO_ENVIRONS } from '../template/handlebars/harness.ts'
 import { helmFunction, SPRIG } from './sprig.ts'
@@ -35,7 +35,7 @@ export function renderChart (folder: string, values: Values = {}): Manifest[] {
   const render = (text: string, dot: JsonObject): string => {
     const include = helmFunction('include', (name, inner) => render(`{{template "${String(name)}" .}}`, inner as JsonObject))
     const language = createGoLanguage(new Map([...SPRIG, include, filesGet].map(each => [each.name, each])))
-    const run = new Run({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
+    const run = new RenderRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })
     const rendered = language.compile({ text: text + helpers }).open(run, { links: [], root: new DataRoot({}) })(dot)
     if (run.misses.length > 0) throw new Error(`the chart prints what is missing: ${run.misses.map(({ path }) => path).join(', ')}`)
     // The definitions come last and leave white space behind, which begins no document.

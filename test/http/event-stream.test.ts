@@ -4,19 +4,19 @@ import { describe, it } from 'node:test'
 import { sessionsUnavailable } from '../../src/base/errors.ts'
 import { eventStream } from '../../src/http/event-stream.ts'
 import { holdUnread } from '../../src/http/send-reply.ts'
-import { type Transition } from '../../src/session/model.ts'
-import { type Followed } from '../../src/session/follow.ts'
+import { type LogEntry } from '../../src/session/model.ts'
+import { type FeedItem } from '../../src/session/follow.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 const KIB = 1024
 
 /** So many events of a length; counts how many were asked for. */
-function eventsOf (count: number, length: number): { readonly followed: AsyncGenerator<Followed>, asked (): number } {
+function eventsOf (count: number, length: number): { readonly followed: AsyncGenerator<FeedItem>, asked (): number } {
   let asked = 0
-  async function * follow (): AsyncGenerator<Followed> {
+  async function * follow (): AsyncGenerator<FeedItem> {
     for (let seq = 1; seq <= count; seq++) {
       asked = seq
-      yield { transition: { seq, at: 0, token: '', by: '', fact: { kind: 'took', repeats: [] }, begun: [], held: [], denied: [], notices: [{ type: 'stdout', data: { text: 'x'.repeat(length) } }] } satisfies Transition }
+      yield { transition: { seq, at: 0, token: '', by: '', fact: { kind: 'took', repeats: [] }, begun: [], held: [], denied: [], notices: [{ type: 'stdout', data: { text: 'x'.repeat(length) } }] } satisfies LogEntry }
     }
   }
   return { followed: follow(), asked: () => asked }
@@ -60,7 +60,7 @@ describe('A stream of events', () => {
   })
 
   it('ends in words when the store is gone', async () => {
-    async function * broken (): AsyncGenerator<Followed> {
+    async function * broken (): AsyncGenerator<FeedItem> {
       yield * eventsOf(1, 3).followed
       throw sessionsUnavailable('Redis at here has closed the connection')
     }

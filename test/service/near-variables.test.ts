@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { EnvironIndex } from '../../src/registry/kinds/environ-names.ts'
-import { type Present, withNearNames } from '../../src/service/render-prompt.ts'
+import { type AvailableNames, withNearNames } from '../../src/service/render-prompt.ts'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 
 /** Shared variables, with the values of those that are in memory. */
-function shared (values: Readonly<Record<string, Json | undefined>>): Present['environs'] {
+function shared (values: Readonly<Record<string, Json | undefined>>): AvailableNames['environs'] {
   const index = new EnvironIndex()
   index.apply(Object.keys(values).map(name => [name, true] as const))
   return {
@@ -15,8 +15,8 @@ function shared (values: Readonly<Record<string, Json | undefined>>): Present['e
   }
 }
 
-const NOTHING_THERE: Present = { variables: {}, environs: shared({}), isAskedFor: () => false }
-const near = (path: string, present: Partial<Present>) => withNearNames([{ path, line: 1, column: 1 }], { ...NOTHING_THERE, ...present })[0]?.near
+const NOTHING_THERE: AvailableNames = { variables: {}, environs: shared({}), isAskedFor: () => false }
+const near = (path: string, present: Partial<AvailableNames>) => withNearNames([{ path, line: 1, column: 1 }], { ...NOTHING_THERE, ...present })[0]?.near
 
 describe('what may be meant for a missing value', () => {
   const cases: ReadonlyArray<readonly [path: string, variables: JsonObject, body: JsonObject | undefined, near: string | undefined]> = [

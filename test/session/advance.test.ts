@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { advance, type Advanced, begin, EngineDiverged, EngineUnknown, foldTransition } from '../../src/session/advance-session.ts'
+import { advance, type Advanced, begin, EngineDiverged, EngineUnknown, foldLogEntry } from '../../src/session/advance-session.ts'
 import { decisionOn } from '../../src/session/approvals.ts'
 import { createGate, type Gate, gate, owingGate } from '../../src/session/gate.ts'
-import { type Fact, type Start, type Transition } from '../../src/session/model.ts'
+import { type Fact, type Start, type LogEntry } from '../../src/session/model.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
 import { approved } from './approve.ts'
 import { scripted, SCRIPTED, scriptEngine, type ScriptState } from './script-engine.ts'
@@ -15,7 +15,7 @@ const stamp = { at: 1000, token: 't', by: 'a' }
 
 /** A session with its log, to which facts are added. */
 class Live {
-  readonly log: Transition[] = []
+  readonly log: LogEntry[] = []
   session: Session
 
   constructor (start: Start, by: Gate = gate) {
@@ -48,14 +48,14 @@ class Live {
   }
 
   #keep ({ session, transition }: Advanced): Session {
-    this.log.push(JSON.parse(JSON.stringify(transition)) as Transition)
+    this.log.push(JSON.parse(JSON.stringify(transition)) as LogEntry)
     return session
   }
 }
 
-function fold (log: readonly Transition[]): Session {
+function fold (log: readonly LogEntry[]): Session {
   let session: Session | undefined
-  for (const transition of log) session = foldTransition(ID, session, transition, SCRIPTED)
+  for (const transition of log) session = foldLogEntry(ID, session, transition, SCRIPTED)
   return session as Session
 }
 
@@ -106,23 +106,23 @@ describe('The fold of a log', () => {
     ['something was begun that the engine does not ask for', ({ begun, ...rest }) => ({ ...rest, begun: [...begun, { id: '1.7', kind: 'tool', digest: '' }] })],
     ['something was denied that the engine does not ask for', transition => ({ ...transition, denied: [{ id: '1.7', by: 'policy', reason: '' }] })],
     ['the arguments of a call are others', ({ fact, ...rest }) => ({ ...rest, fact: fact.kind === 'started' ? { ...fact, start: { ...fact.start, input: { script: 'a:2' } } } : fact })]
-  ] as ReadonlyArray<[string, (transition: Transition) => Transition]>) {
+  ] as ReadonlyArray<[string, (transition: LogEntry) => LogEntry]>) {
     it(`is refused where ${what}`, () => {
       const { log: [first] } = new Live(scripted('a:1'))
-      assert.throws(() => fold([change(first as Transition)]), EngineDiverged)
+      assert.throws(() => fold([change(first as LogEntry)]), EngineDiverged)
     })
   }
 
   it('is refused where a session that has ended had begun something else', () => {
     const { log } = new Live(scripted('a > end')).end('1.0')
-    const [first, last] = log as [Transition, Transition]
+    const [first, last] = log as [LogEntry, LogEntry]
     assert.throws(() => fold([first, { ...last, begun: [{ id: '2.0', kind: 'tool', digest: '' }] }]), EngineDiverged)
   })
 
   it('is refused without a start, and without the engine', () => {
     const { log: [first] } = new Live(scripted('a'))
-    assert.throws(() => fold([{ ...first as Transition, fact: { kind: 'took', repeats: [] } }]), EngineDiverged)
-    assert.throws(() => fold([{ ...first as Transition, fact: { kind: 'started', start: scripted('a', { engine: 'other/1' }) } }]), EngineUnknown)
+    assert.throws(() => fold([{ ...first as LogEntry, fact: { kind: 'took', repeats: [] } }]), EngineDiverged)
+    assert.throws(() => fold([{ ...first as LogEntry, fact: { kind: 'started', start: scripted('a', { engine: 'other/1' }) } }]), EngineUnknown)
   })
 })
 

@@ -1,5 +1,5 @@
 import { type AnswerFact, decisionOn } from '../../src/session/approvals.ts'
-import { NO_CIRCUMSTANCES } from '../../src/session/gate.ts'
+import { NO_POLICY_CONTEXT } from '../../src/session/gate.ts'
 import { type Session } from '../../src/session/session.ts'
 
 /**
@@ -7,6 +7,6 @@ import { type Session } from '../../src/session/session.ts'
  * @param command in place of its own
  */
 export function approved (session: Session, effect: string, command?: string): AnswerFact {
-  const fact = decisionOn(session, effect, { by: 'bob', decision: 'approve', command }, NO_CIRCUMSTANCES.about)
+  const fact = decisionOn(session, effect, { by: 'bob', decision: 'approve', command }, NO_POLICY_CONTEXT.about)
   return fact ?? { kind: 'decided', effect, by: 'bob', decision: 'approve' }
 }

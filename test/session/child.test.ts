@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { advance, type Advanced, begin, foldTransition } from '../../src/session/advance-session.ts'
+import { advance, type Advanced, begin, foldLogEntry } from '../../src/session/advance-session.ts'
 import { childId, MAX_DEPTH, reservedIn } from '../../src/session/child.ts'
 import { gate } from '../../src/session/gate.ts'
-import { type Fact, type Spent, type Start, type Transition } from '../../src/session/model.ts'
+import { type Fact, type Spent, type Start, type LogEntry } from '../../src/session/model.ts'
 import { headOf, owedNow, type Session } from '../../src/session/session.ts'
 import { property } from '../helpers/property.ts'
 import { scripted, SCRIPTED, scriptEngine } from './script-engine.ts'
@@ -14,7 +14,7 @@ const ID = 'a'.repeat(32)
 
 /** A session that is driven by facts. */
 class Driven {
-  readonly log: Transition[] = []
+  readonly log: LogEntry[] = []
   session: Session
 
   constructor (script: string, wishes: Partial<Start> = {}) {
@@ -40,7 +40,7 @@ class Driven {
   }
 
   fold (): Session {
-    return this.log.reduce<Session | undefined>((session, transition) => foldTransition(ID, session, transition, SCRIPTED), undefined) as Session
+    return this.log.reduce<Session | undefined>((session, transition) => foldLogEntry(ID, session, transition, SCRIPTED), undefined) as Session
   }
 
   #stamp (seq: number) {

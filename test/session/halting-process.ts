@@ -1,4 +1,4 @@
-import { type Entry, type SessionStore } from '../../src/session/store/session-store.ts'
+import { type StoredLogEntry, type SessionStore } from '../../src/session/store/session-store.ts'
 import { changedStore } from './changed-store.ts'
 
 /** A process of which the test decides when a store hears from it, and it from the store. */
@@ -52,7 +52,7 @@ export class HaltingProcess {
     return given
   }
 
-  async * #read (store: SessionStore, id: string, after: number): AsyncGenerator<readonly Entry[]> {
+  async * #read (store: SessionStore, id: string, after: number): AsyncGenerator<readonly StoredLogEntry[]> {
     await this.#goesOn
     yield * store.read(id, after)
   }

@@ -6,7 +6,7 @@ import { property } from '../helpers/property.ts'
 import { ENDED } from '../../src/session/model.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { openIn, type Session } from '../../src/session/session.ts'
-import { foldTransition } from '../../src/session/advance-session.ts'
+import { foldLogEntry } from '../../src/session/advance-session.ts'
 import { createMemorySessionStore } from '../../src/session/store/memory-session-store.ts'
 import { type SessionStore } from '../../src/session/store/session-store.ts'
 import { HaltingProcess } from './halting-process.ts'
@@ -82,7 +82,7 @@ class World {
 
   async fold (id: string): Promise<Session | undefined> {
     let session: Session | undefined
-    for (const transition of await readAll(this.store, id)) session = foldTransition(id, session, transition, SCRIPTED)
+    for (const transition of await readAll(this.store, id)) session = foldLogEntry(id, session, transition, SCRIPTED)
     return session
   }
 

@@ -1,5 +1,5 @@
 import { type TestContext } from 'node:test'
-import { type Transition } from '../../src/session/model.ts'
+import { type LogEntry } from '../../src/session/model.ts'
 import { type Performer } from '../../src/session/effects.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { createMemorySessionStore } from '../../src/session/store/memory-session-store.ts'
@@ -36,7 +36,7 @@ export async function until (runner: SessionRunner, id: string, status: string):
 
 /** The kinds of a log's facts. */
 export async function factsOf (store: SessionStore, id: string): Promise<string[]> {
-  return (await readAll(store, id)).map(({ fact }: Transition) => fact.kind)
+  return (await readAll(store, id)).map(({ fact }: LogEntry) => fact.kind)
 }
 
 export { newId, readAll }

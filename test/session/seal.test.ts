@@ -3,10 +3,10 @@ import { describe, it, type TestContext } from 'node:test'
 import { stringifyJson } from '../../src/base/json.ts'
 import { type Log } from '../../src/runtime/telemetry.ts'
 import { forkSession } from '../../src/session/fork.ts'
-import { type Head, type Position, type Transition } from '../../src/session/model.ts'
+import { type Head, type LogPosition, type LogEntry } from '../../src/session/model.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { createSeals, LogUntrusted, type Seals, UNSEALED } from '../../src/session/session-log.ts'
-import { type Entry, type SessionStore } from '../../src/session/store/session-store.ts'
+import { type StoredLogEntry, type SessionStore } from '../../src/session/store/session-store.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { changedStore } from './changed-store.ts'
 import { ManualPerformer } from './manual-performer.ts'
@@ -19,7 +19,7 @@ const ID = 'a'.repeat(32)
 describe('A seal', () => {
   const seals = createSeals([OLD])
   const unsealed = { seq: 2, text: '{"seq":2}' }
-  const entry: Entry = { ...unsealed, seal: seals.sealOf(ID, 'one', unsealed) }
+  const entry: StoredLogEntry = { ...unsealed, seal: seals.sealOf(ID, 'one', unsealed) }
 
   it('is of one session, number, transition before and text', () => {
     assert.equal(seals.isGenuine(ID, 'one', entry), true)
@@ -73,7 +73,7 @@ describe('A session whose log is sealed', () => {
       }
       assert.equal((await store.head(id))?.status, 'failed')
       const [last] = (await entriesOf(store, id)).slice(-1)
-      assert.deepEqual((JSON.parse(last?.text ?? '') as Transition).notices.map(({ data }) => data['code'] ?? data['status']), ['LOG_UNTRUSTED', 'failed'])
+      assert.deepEqual((JSON.parse(last?.text ?? '') as LogEntry).notices.map(({ data }) => data['code'] ?? data['status']), ['LOG_UNTRUSTED', 'failed'])
     })
   }
 
@@ -89,7 +89,7 @@ describe('A session whose log is sealed', () => {
     assert.deepEqual((await store.list({ limit: 10 })).heads.map(head => [head.id, head.status]), [[id, 'failed']])
     assert.deepEqual([performer.begun, errors], [[], ['LOG_UNTRUSTED']])
     const [last] = (await entriesOf(store, id)).slice(-1)
-    assert.deepEqual((JSON.parse(last?.text ?? '') as Transition).notices.map(({ data }) => data['code'] ?? data['status']), ['LOG_UNTRUSTED', 'failed'])
+    assert.deepEqual((JSON.parse(last?.text ?? '') as LogEntry).notices.map(({ data }) => data['code'] ?? data['status']), ['LOG_UNTRUSTED', 'failed'])
   })
 
   it('stops at once in the process that drives it', async t => {
@@ -154,16 +154,16 @@ async function waiting (t: TestContext) {
 }
 
 /** Appends what a stranger has written. */
-async function forgeEntry (store: SessionStore, id: string, change: Partial<Transition>, sealOf: (entry: Omit<Entry, 'seal'>, before: Position) => string): Promise<void> {
+async function forgeEntry (store: SessionStore, id: string, change: Partial<LogEntry>, sealOf: (entry: Omit<StoredLogEntry, 'seal'>, before: LogPosition) => string): Promise<void> {
   const head = await store.head(id) as Head
   const [seq, token] = [head.seq + 1, newId()]
-  const transition: Transition = { seq, at: Date.now(), token, by: 'stranger', fact: { kind: 'took', repeats: [] }, begun: [], held: [], denied: [], notices: [], ...change }
+  const transition: LogEntry = { seq, at: Date.now(), token, by: 'stranger', fact: { kind: 'took', repeats: [] }, begun: [], held: [], denied: [], notices: [], ...change }
   const unsealed = { seq, text: stringifyJson(transition) }
   const outcome = await store.append({ id, after: { seq: head.seq, token: head.token }, transition, entry: { ...unsealed, seal: sealOf(unsealed, head) }, head: { ...head, seq, token }, due: 0 })
   assert.equal(outcome, 'ok')
 }
 
-const DECIDED: Partial<Transition> = { fact: { kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve' } }
+const DECIDED: Partial<LogEntry> = { fact: { kind: 'decided', effect: '1.0', by: 'bob', decision: 'approve' } }
 
 async function decision (store: SessionStore, id: string): Promise<void> {
   await forgeEntry(store, id, DECIDED, () => '')
@@ -176,18 +176,18 @@ function FORGERIES (): ReadonlyArray<readonly [string, (store: SessionStore, id:
     ['the decision has the seal of another session', (store, id) => forgeEntry(store, id, DECIDED, (entry, { token }) => createSeals([OLD]).sealOf(newId(), token, entry))],
     ['the decision has the seal of what it follows', async (store, id) => {
       const [first] = await entriesOf(store, id)
-      await forgeEntry(store, id, DECIDED, () => (first as Entry).seal)
+      await forgeEntry(store, id, DECIDED, () => (first as StoredLogEntry).seal)
     }],
     ['the transition is no JSON', async (store, id) => {
       const head = await store.head(id) as Head
       const [seq, token] = [head.seq + 1, newId()]
-      await store.append({ id, after: head, transition: { seq, token } as Transition, entry: { seq, text: '{', seal: '' }, head: { ...head, seq, token }, due: 0 })
+      await store.append({ id, after: head, transition: { seq, token } as LogEntry, entry: { seq, text: '{', seal: '' }, head: { ...head, seq, token }, due: 0 })
     }]
   ]
 }
 
-async function entriesOf (store: SessionStore, id: string): Promise<Entry[]> {
-  const entries: Entry[] = []
+async function entriesOf (store: SessionStore, id: string): Promise<StoredLogEntry[]> {
+  const entries: StoredLogEntry[] = []
   for await (const page of store.read(id, 0)) entries.push(...page)
   return entries
 }

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { dataMember, isDataName, ScopeRoot, TracedRoot } from '../../src/template/scope.ts'
 import { MergedContext } from '../../src/template/handlebars/partials.ts'
-import { DEFAULT_LIMITS, Run } from '../../src/template/run.ts'
+import { DEFAULT_LIMITS, RenderRun } from '../../src/template/run.ts'
 import { Trace } from '../../src/template/trace.ts'
 import { Absent, NOTHING, PENDING } from '../../src/template/value.ts'
 
 const environs = { has: () => true, hasBelow: () => true, namesBelow: () => [], segmentsBelow: () => [], cached: () => undefined, fetch: async () => new Map() }
-const run = new Run({ environs, limits: DEFAULT_LIMITS })
+const run = new RenderRun({ environs, limits: DEFAULT_LIMITS })
 const root = new ScopeRoot(run, {}, {}, undefined)
 
 const OTHERS: Readonly<Record<string, object>> = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { DEFAULT_LIMITS, renderToFixpoint, Run, type RunOptions } from '../../src/template/run.ts'
+import { DEFAULT_LIMITS, renderToFixpoint, RenderRun, type RunOptions } from '../../src/template/run.ts'
 import { RenderError } from '../../src/template/language.ts'
 import { type LinkedTool } from '../../src/template/template-function.ts'
 import { Absent, PENDING, type Value } from '../../src/template/value.ts'
@@ -13,7 +13,7 @@ function tool (name: string): LinkedTool {
 }
 
 /** Renders a pass and records the calls in the order in which they were made. */
-async function render (pass: (run: Run) => Value, options: Partial<RunOptions> = {}) {
+async function render (pass: (run: RenderRun) => Value, options: Partial<RunOptions> = {}) {
   const calls: unknown[] = []
   const all = runOptions({
     callTool: async ({ tool, arguments: values }) => {
@@ -22,7 +22,7 @@ async function render (pass: (run: Run) => Value, options: Partial<RunOptions> =
     },
     ...options
   })
-  const run = new Run(all)
+  const run = new RenderRun(all)
   return { value: await renderToFixpoint(run, 'test', () => pass(run), all), calls }
 }
 
@@ -48,9 +48,9 @@ describe('renderToFixpoint', () => {
   })
 
   it('counts results from memory against the limit of calls', async () => {
-    const pass = (run: Run) => [1, 2, 3].map(value => run.call(tool('f'), [value], {}, here)) as Value
+    const pass = (run: RenderRun) => [1, 2, 3].map(value => run.call(tool('f'), [value], {}, here)) as Value
     const all = runOptions({ recallTool: () => 'known', limits: { ...DEFAULT_LIMITS, calls: 2 } })
-    const run = new Run(all)
+    const run = new RenderRun(all)
     await assert.rejects(renderToFixpoint(run, 'test', () => pass(run), all), { code: 'RENDER_BUDGET' })
   })
 
@@ -151,7 +151,7 @@ describe('renderToFixpoint', () => {
 
   const MIB = 1024 * 1024
   const values = (count: number, bytes: number) => Object.fromEntries(Array.from({ length: count }, (_value, index) => [`big.n${index}`, 'x'.repeat(bytes - 2)]))
-  const readAll = (run: Run) => run.environs.segmentsBelow('big').map(name => run.environ(`big.${name}`)) as Value
+  const readAll = (run: RenderRun) => run.environs.segmentsBelow('big').map(name => run.environ(`big.${name}`)) as Value
 
   for (const inMemory of [false, true]) {
     it(`refuses more than 8 MiB of shared variables that ${inMemory ? 'are in memory' : 'have to be fetched'}`, async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { renderToFixpoint, Run } from '../../src/template/run.ts'
+import { renderToFixpoint, RenderRun } from '../../src/template/run.ts'
 import { mergeEnvirons, ScopeRoot } from '../../src/template/scope.ts'
 import { type Json } from '../../src/base/json.ts'
 import { Absent, LazyNode, PENDING, type Value } from '../../src/template/value.ts'
@@ -12,7 +12,7 @@ const values = { 'vscode.rules': 'tests', 'vscode.editor': { tab: 2, font: 'old'
 async function read (visit: (root: ScopeRoot) => Value, declared?: ReadonlySet<string>) {
   const environs = fakeEnvirons(values)
   const options = runOptions({ environs })
-  const run = new Run(options)
+  const run = new RenderRun(options)
   const root = new ScopeRoot(run, { key1: 'value1', vscode: 'forged' }, {}, declared)
   const value = await renderToFixpoint(run, 'test', () => visit(root), options)
   return { value, fetched: environs.fetched }
@@ -103,7 +103,7 @@ describe('branches of the shared variables', () => {
 
   it('refuse to be read beyond 1,000 keys', async () => {
     const environs = fakeEnvirons(Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`m.k${index}`, index])))
-    const run = new Run(runOptions({ environs }))
+    const run = new RenderRun(runOptions({ environs }))
     const root = new ScopeRoot(run, {}, {}, undefined)
     assert.throws(() => (root.field('m') as LazyNode).read(), { code: 'RENDER_BUDGET', statusCode: 503 })
   })

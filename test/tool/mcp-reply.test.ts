@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 import { type McpDefinition } from '../../src/tool/mcp/mcp-connection.ts'
 import { discoverTools, readMcpReply } from '../../src/tool/mcp/mcp-type.ts'
-import { type OfferedTool } from '../../src/tool/mcp/mcp-messages.ts'
+import { type ListedTool } from '../../src/tool/mcp/mcp-messages.ts'
 import { parseParameters } from '../../src/tool/parameters.ts'
 import { define } from './tool-room.ts'
 
@@ -75,7 +75,7 @@ describe('the output schema of an MCP tool', () => {
 })
 
 describe('the tools that an MCP server offers', () => {
-  const tool = (name: string, inputSchema: JsonObject = { type: 'object' }): OfferedTool => ({ name, inputSchema })
+  const tool = (name: string, inputSchema: JsonObject = { type: 'object' }): ListedTool => ({ name, inputSchema })
   const server = define({ mcp: { url: 'http://127.0.0.1:1/' } }, undefined, 'mcp.chrome') as McpDefinition
 
   it('are called by names of their own that identifiers may have, in a fixed order, and the others are told', async () => {

@@ -2,7 +2,7 @@ import { contentHash, type JsonObject } from '../../base/json.ts'
 import { type Next } from '../../session/engine.ts'
 import { cleanOutputForAI, clip, cutMiddle } from '../clip.ts'
 import { type Ended, ranAs } from '../reducer.ts'
-import { changedIn, failedCheck, MAX_SHOWN_OUTPUT, previewOf, TurnBack } from './undo.ts'
+import { changedIn, failedCheck, MAX_SHOWN_OUTPUT, previewOf, UndoReducer } from './undo.ts'
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './state.ts'
 
@@ -16,7 +16,7 @@ const MAX_OUTPUT = 12_000
 const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
 
 /** The part of a plan's reducer (its rules) that changes files: a change is shown, applied, checked, and repaired where a check fails. */
-export abstract class ChangeReducer extends TurnBack {
+export abstract class ChangeReducer extends UndoReducer {
   /** Handles the result or failure of the effect (model request, read, change or check) for which the plan waits. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 

@@ -39,29 +39,29 @@ export function validateActions (actions: readonly PlanAction[], limits: PlanLim
 }
 
 function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist): PlanProblem | undefined {
-  if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${shown(path)} is protected: it is neither written nor deleted` }
+  if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${quotePath(path)} is protected: it is neither written nor deleted` }
   const isFolder = kind === 'CREATE_DIR' || kind === 'DELETE_DIR'
   const mayChange = isFolder ? !isForbidden(path, whitelist) : isWhitelisted(path, whitelist)
   if (mayChange) return undefined
-  return { code: 'FORBIDDEN_PATH', message: `${shown(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
+  return { code: 'FORBIDDEN_PATH', message: `${quotePath(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
 }
 
 function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: string, { max_file_bytes: most }: PlanLimits): PlanProblem | undefined {
   if (kind === 'EDIT_FILE') return problemOfEdits(edits, path)
   if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return undefined
-  if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${shown(path)} needs "content"` }
+  if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${quotePath(path)} needs "content"` }
   const bytes = bytesOf(content)
-  if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${shown(path)} would have ${bytes}` }
+  if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${quotePath(path)} would have ${bytes}` }
   if (!isPseudoBinary(content)) return undefined
   const reason = `it has NUL, half of a character, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed`
-  return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${shown(path)} is no text: ${reason}` }
+  return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${quotePath(path)} is no text: ${reason}` }
 }
 
 function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string): PlanProblem | undefined {
-  if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${shown(path)} needs "edits"` }
-  if (edits.length > MAX_EDITS) return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${shown(path)} has ${edits.length}` }
+  if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${quotePath(path)} needs "edits"` }
+  if (edits.length > MAX_EDITS) return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${quotePath(path)} has ${edits.length}` }
   for (const [index, edit] of edits.entries()) {
-    const problem = problemOfEdit(edit, `edits[${index}] of ${shown(path)}`)
+    const problem = problemOfEdit(edit, `edits[${index}] of ${quotePath(path)}`)
     if (problem !== undefined) return problem
   }
   return undefined
@@ -95,7 +95,7 @@ function isPseudoBinary (content: string): boolean {
 }
 
 function conflictOf (one: PlanAction, other: PlanAction): PlanProblem {
-  return { code: 'ERR_ACTION_CONFLICT', message: `${one.kind} of ${shown(one.path)} and ${other.kind} of ${shown(other.path)} exclude each other` }
+  return { code: 'ERR_ACTION_CONFLICT', message: `${one.kind} of ${quotePath(one.path)} and ${other.kind} of ${quotePath(other.path)} exclude each other` }
 }
 
 /** The length of a text in bytes of UTF-8. */
@@ -103,7 +103,7 @@ function bytesOf (text: string): number {
   return Buffer.byteLength(text)
 }
 
-function shown (path: string): string {
+function quotePath (path: string): string {
   return JSON.stringify(beginningOf(path, MAX_SHOWN))
 }
 

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { MEMORY_FIELDS } from '../../files/memory-rules.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { cutMiddle } from '../clip.ts'
-import type { Language } from '../texts.ts'
+import type { Locale } from '../texts.ts'
 import type { PlanProblem } from './parse-plan.ts'
 import type { PlanLimits, PlanMode } from './plan-setting.ts'
 
@@ -303,12 +303,12 @@ const MEMORY_KEYS = [...MEMORY_FIELDS.keys()].join(', ')
 const KINDS = '"CREATE_FILE" | "CREATE_DIR" | "UPDATE_FILE" | "DELETE_FILE" | "DELETE_DIR"'
 
 /** The instructions how the model edits a part of a file. Only schema 2 of the model's answer has such edits. */
-const EDIT_FILE: Readonly<Record<Language, string>> = {
+const EDIT_FILE: Readonly<Record<Locale, string>> = {
   ru: 'Правка файла: { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search встречается в прочитанном файле ровно один раз, каждый символ важен, номеров строк («n|») в нём нет; пустой replace удаляет. Правь файлы через EDIT_FILE; UPDATE_FILE — только для файла, показанного целиком.',
   en: 'An edit of a file is { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search occurs exactly once in the file that was read; every character counts, and the line numbers ("n|") are no part of it; an empty replace deletes. Edit files by EDIT_FILE; UPDATE_FILE is only for a file that was shown in full.'
 }
 
-const MESSAGES: Readonly<Record<Language, Messages>> = {
+const MESSAGES: Readonly<Record<Locale, Messages>> = {
   ru: {
     contract: version => [
       'Ты — инженерный ассистент: предлагаешь изменения файлов проекта.',
@@ -373,23 +373,23 @@ const MESSAGES: Readonly<Record<Language, Messages>> = {
  * @param profile the prompt in the plan profile (the operator's settings of plans), or an empty text
  * @param memory the text of the remembered preferences, or an empty text
  */
-export function systemMessage (mode: PlanMode, version: number, language: Language, profile: string, memory: string): string {
+export function systemMessage (mode: PlanMode, version: number, language: Locale, profile: string, memory: string): string {
   const messages = MESSAGES[language]
   const parts = [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory]
   return parts.filter(part => part !== '').join('\n\n')
 }
 
 /** The message that asks the model to correct a rejected answer. */
-export function repairMessage (problem: PlanProblem, language: Language): string {
+export function repairMessage (problem: PlanProblem, language: Locale): string {
   return MESSAGES[language].repair(problem)
 }
 
 /** The line that tells the model how often it may still ask for context. */
-export function roundsMessage (left: number, language: Language): string {
+export function roundsMessage (left: number, language: Locale): string {
   return MESSAGES[language].rounds(left)
 }
 
 /** A message for the model: first a remark that the change that was shown was not written, then the words of the user, who wants another change. */
-export function notWritten (language: Language, words: string): string {
+export function notWritten (language: Locale, words: string): string {
   return `${MESSAGES[language].notWritten} ${words}`
 }

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { beginningOf, kindInWords } from '../../base/text.ts'
+import { beginningOf, describeKind } from '../../base/text.ts'
 import { jsonIn } from '../../llm/json-in.ts'
 
 /** The kinds of changes that a model can write in schema 1 of its answers. */
@@ -8,11 +8,11 @@ export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE
 /** The kinds of changes in schema 2, in which a model can also edit a part of a file. */
 export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
 
-export type ActionKind = typeof ACTION_KINDS_2[number]
+export type PlanActionKind = typeof ACTION_KINDS_2[number]
 
 /** An action of a plan: a change of one path, as the model wrote it. */
 export interface PlanAction {
-  readonly kind: ActionKind
+  readonly kind: PlanActionKind
   readonly path: string
   /** The content of a file that is created or updated. */
   readonly content?: string
@@ -76,7 +76,7 @@ export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem
 /** The error of an answer with a wrong form, which says at what place. */
 class WrongForm extends Error {
   constructor (place: string, expected: string, value: Json | undefined) {
-    const kind = value === undefined ? 'nothing' : kindInWords(value)
+    const kind = value === undefined ? 'nothing' : describeKind(value)
     super(`${place}: expected ${expected}, got ${typeof value === 'string' ? `"${beginningOf(value, MAX_SHOWN)}"` : kind}`)
   }
 }
@@ -105,7 +105,7 @@ function replyOf (json: Json, version: number): PlanReply {
 function actionOf (value: Json, place: string, version: number): PlanAction {
   const action = objectOf(value, place)
   const kind = member(action, 'kind')
-  const kinds: readonly ActionKind[] = version === 1 ? ACTION_KINDS : ACTION_KINDS_2
+  const kinds: readonly PlanActionKind[] = version === 1 ? ACTION_KINDS : ACTION_KINDS_2
   const known = kinds.find(each => each === kind)
   if (known === undefined) throw new WrongForm(`${place}.kind`, `one of ${kinds.join(', ')}`, kind)
   const path = requiredText(action, 'path', place)

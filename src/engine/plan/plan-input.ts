@@ -51,7 +51,7 @@ export function commandIn (line: string, changed: readonly ChangedPath[] = []): 
 /** Says what the user wants by an input, or why the plan refuses the input in its present step. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
-  if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${shown(action.name)}`)
+  if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${quoteInput(action.name)}`)
   const command = action ?? typedCommand(state, text)
   return intentAnywhere(state, command?.name ?? wordOf(state, text) ?? '', command?.data ?? {}) ?? intentInStep(state, text, command)
 }
@@ -123,7 +123,7 @@ function intentToCommit ({ step, applied, setting: { commit, workspace } }: Plan
     return { kind: 'disabled', message }
   }
   if ((step !== 'applied' && step !== 'planned') || applied.length === 0) return busy('there is nothing to commit')
-  if (given !== undefined && typeof given !== 'string') return invalid(`message: expected a text, got ${shown(given)}`)
+  if (given !== undefined && typeof given !== 'string') return invalid(`message: expected a text, got ${quoteInput(given)}`)
   return { wants: 'commit', message: (given ?? '').trim() }
 }
 
@@ -158,7 +158,7 @@ function intentOfChange ({ step, applied, undone, held }: PlanState, name: strin
   const named = typeof given === 'string' ? pathsIn(given, changes) : Array.isArray(given) ? given as readonly Json[] : []
   const wrong = named.findIndex(path => !isOf(path, changes))
   if (named.length === 0 || wrong >= 0) {
-    return invalid(`paths: expected paths of this change, such as ${shown(changes[0]?.path)}, got ${shown(wrong >= 0 ? named[wrong] : given)}`)
+    return invalid(`paths: expected paths of this change, such as ${quoteInput(changes[0]?.path)}, got ${quoteInput(wrong >= 0 ? named[wrong] : given)}`)
   }
   const paths = named.flatMap(path => plainPath(path) ?? [])
   return { wants: name, paths, changes: changes.filter(({ path }) => paths.some(each => isAtOrBelow(path, each))) }
@@ -181,7 +181,7 @@ function plainPath (path: Json): string | undefined {
   return normalised !== undefined && 'path' in normalised ? normalised.path : undefined
 }
 
-function shown (value: unknown): string {
+function quoteInput (value: unknown): string {
   return (JSON.stringify(value) ?? 'nothing').slice(0, 200)
 }
 

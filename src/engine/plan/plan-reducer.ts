@@ -5,7 +5,7 @@ import type { Next } from '../../session/engine.ts'
 import type { Action } from '../../session/model.ts'
 import { clip } from '../clip.ts'
 import { type Ended, type Reducer, renderText } from '../reducer.ts'
-import { cutProblem, type Language, PLAN_TEXTS, refusedText } from '../texts.ts'
+import { cutProblem, type Locale, PLAN_TEXTS, refusedText } from '../texts.ts'
 import { autoContext, basesIn, contextBlockOf, notWritten, repairMessage, roundsMessage, systemMessage, wholeIn, writeContext } from './messages.ts'
 import { ChangeReducer } from './change-reducer.ts'
 import { answersTo, keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-cache.ts'
@@ -327,7 +327,7 @@ function reading (request: JsonObject): PendingRead {
 const MAX_NAMED = 10
 
 /** What the user is told of the model's answer: the summary in the answer. If it has none, a list of the changes or preferences in the answer. */
-function summaryOf ({ summary, actions, patch }: PlanReply, language: Language): string {
+function summaryOf ({ summary, actions, patch }: PlanReply, language: Locale): string {
   if (summary.trim() !== '') return summary
   const texts = PLAN_TEXTS[language]
   if (actions.length === 0) return renderText(texts.planMemory, { list: Object.keys(patch).slice(0, MAX_NAMED).join(', ') })
@@ -381,7 +381,7 @@ const MAX_EXCHANGES = 5
 const MAX_REPLY = 20_000
 
 /** A request to the model, with the sizes that are written to the session's log lines. */
-interface ModelRequest {
+interface SizedRequest {
   readonly messages: readonly JsonObject[]
   readonly fields: JsonObject
   readonly inputChars: number
@@ -389,7 +389,7 @@ interface ModelRequest {
 }
 
 /** Builds the request to the model from the state of a plan. @param context text of the blocks that the model reads; empty when there are none */
-function modelRequest (state: PlanState, context: string): ModelRequest {
+function modelRequest (state: PlanState, context: string): SizedRequest {
   const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
   const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
   const before = exchanges.slice(-MAX_EXCHANGES)

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts'
 import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/change/change-rules.ts'
 import type { Whitelist } from '../../files/path-rules.ts'
 import type { PlanCommit, PlanConfirm, PlanLimit, PlanRepair } from '../../registry/kinds/plan-kind.ts'
-import { isConsent, type Language } from '../texts.ts'
+import { isConsent, type Locale } from '../texts.ts'
 
 /**
  * The settings of one plan, as they were when its session started. They come from the service's configuration and from the plan profile (the
@@ -29,7 +29,7 @@ export interface PlanSetting {
   /** The SHA-256 of the schema's file. The plan's result has it, so that a reader can see by which schema the answers were judged. */
   readonly schemaHash: string
   readonly eol: 'keep' | 'lf'
-  readonly language: Language
+  readonly language: Locale
   readonly confirm: PlanConfirm
   readonly repair: PlanRepair
   /** When a change is committed to git. It is `never`, too, where the operator allows no commits. */

@@ -69,7 +69,7 @@ export interface PendingRead {
 }
 
 /** An earlier question to the model, with its answer. */
-interface Exchange {
+interface PastExchange {
   readonly words: string
   readonly reply: string
 }
@@ -109,7 +109,7 @@ export interface PlanState {
   readonly words: string
   /** The goal of the plan: the last message in which the user said what is to be done. */
   readonly goal: string
-  readonly exchanges: readonly Exchange[]
+  readonly exchanges: readonly PastExchange[]
   /** The git branch of the workspace when its files were read; `undefined` when it is unknown. */
   readonly branch: string | undefined
   /** The last errors with their codes, the newest at the end. */

@@ -105,7 +105,7 @@ const MAX_NAMED = 20
 export const MAX_SHOWN_OUTPUT = 2000
 
 /** The part of a plan's reducer (its rules) that undoes, redoes and commits changes: all changes of one goal together. */
-export abstract class TurnBack extends PlanReducerBase {
+export abstract class UndoReducer extends PlanReducerBase {
   /** Asks for the preview of a change. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
 
@@ -147,7 +147,7 @@ export abstract class TurnBack extends PlanReducerBase {
     // A created folder stays if the check has put files into it. If somebody else has changed a file, the whole change stays.
     if (conflicts.some(({ reason }) => reason !== 'filled')) {
       this.state = { ...this.state, conflicts, turning: undefined }
-      return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${inWords(conflicts)}`)
+      return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${describeConflicts(conflicts)}`)
     }
     if ('failure' in ended) {
       const reason = `The change could not be taken back: ${ended.code}: ${ended.failure}`
@@ -191,7 +191,7 @@ export abstract class TurnBack extends PlanReducerBase {
     this.outbox.notice('files', { stage: name === 'undo' ? 'undone' : 'redone', files: moved.map(each => ({ ...each })), ...withConflicts(conflicts) })
     const further = this.#goOn(name, conflicts)
     if (further !== undefined) return further
-    const message = `not ${name === 'undo' ? 'taken back' : 'done again'}: ${inWords(conflicts)}`
+    const message = `not ${name === 'undo' ? 'taken back' : 'done again'}: ${describeConflicts(conflicts)}`
     const error = conflicts.length === 0 ? undefined : { code: 'ERR_BASE_CHANGED', message }
     this.state = { ...this.state, conflicts, error, reversed: name === 'undo' ? this.state.changes.length : 0 }
     if (error !== undefined) this.keepError(error)
@@ -286,7 +286,7 @@ function withConflicts (conflicts: readonly Conflict[]): JsonObject {
   return conflicts.length === 0 ? {} : { conflicts: conflicts.map(conflict => ({ ...conflict })) }
 }
 
-function inWords (conflicts: readonly Conflict[]): string {
+function describeConflicts (conflicts: readonly Conflict[]): string {
   const named = conflicts.slice(0, MAX_NAMED).map(({ path, reason }) => `${path} (${reason})`).join(', ')
   return `${named}${conflicts.length > MAX_NAMED ? ` and ${conflicts.length - MAX_NAMED} more` : ''}; somebody else has been there since`
 }
@@ -306,7 +306,7 @@ export function commitMessage (text: string): string {
 }
 
 /** The preview of a change: what the change will do to the files. */
-interface Preview {
+interface ChangePreview {
   /** The first files of the change, with their diffs. */
   readonly files: readonly JsonObject[]
   /** How many files of the change are not in `files`. */
@@ -318,7 +318,7 @@ interface Preview {
 }
 
 /** Takes the preview of a change out of `result`, which the workspace gave. A `PlanProblem` says why the change could not be previewed. */
-export function previewOf (result: Json): Preview | PlanProblem {
+export function previewOf (result: Json): ChangePreview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
   if (preview !== undefined) {

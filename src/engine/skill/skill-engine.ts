@@ -182,7 +182,7 @@ class SkillReducer extends SkillTurn {
     const output = cleanOutputForAI(text, command)
     this.log('skill_command_output', { command })
     this.state = { ...this.state, output }
-    return this.tell(`${this.#inPlace(command)}${outputInWords(output, '[Command was interrupted: this is what the user says of it]')}`)
+    return this.tell(`${this.#inPlace(command)}${describeSkillOutput(output, '[Command was interrupted: this is what the user says of it]')}`)
   }
 
   /**
@@ -194,11 +194,11 @@ class SkillReducer extends SkillTurn {
     const { setting: { timeout }, step, pendingCommand } = this.state
     const ended = readCommandResult(result, pendingCommand, effect === undefined)
     const { command, exitCode, outcome, output, isGood } = ended
-    const moved = moveInWords(this.state, result)
+    const moved = describeSkillMove(this.state, result)
     this.log('skill_command_output', { command })
     this.outbox.notice('command', { phase: 'ended', command, step, exitCode, outcome, ...ranAs(effect, result) })
     this.state = { ...this.state, output, cwd, messages: this.#messagesAsRan(pendingCommand, command) }
-    return this.tell(`${this.#inPlace(command)}${resultInWords(ended, timeout)}${moved}`, isGood)
+    return this.tell(`${this.#inPlace(command)}${describeSkillResult(ended, timeout)}${moved}`, isGood)
   }
 
   /**
@@ -227,7 +227,7 @@ function placeOfCommand ({ setting: { inTerminal }, isWithoutTerminal, cwd }: Sk
 }
 
 /** The remark that tells the model that the user has changed the terminal's folder since the last command; empty when the user has not. */
-function moveInWords ({ cwd }: SkillState, result: JsonObject): string {
+function describeSkillMove ({ cwd }: SkillState, result: JsonObject): string {
   const begunIn = textOf(result['begunIn'])
   return begunIn !== '' && cwd !== '' && begunIn !== cwd ? `\n[The user had changed the folder to ${begunIn}]` : ''
 }
@@ -286,14 +286,14 @@ function readCommandResult (result: JsonObject, proposed: string, isReported: bo
 }
 
 /** The message that tells the model the result of a command. @param timeout of the command, in seconds */
-function resultInWords ({ exitCode, outcome, output }: CommandResult, timeout: number): string {
+function describeSkillResult ({ exitCode, outcome, output }: CommandResult, timeout: number): string {
   const failure = exitCode === 0 ? '' : `[Exit code: ${String(exitCode)}]`
   const late = `[Command timed out after ${timeout}s]`
-  return outputInWords(output, outcome === 'cancelled' ? '[Command was interrupted]' : outcome === 'timeout' ? late : failure)
+  return describeSkillOutput(output, outcome === 'cancelled' ? '[Command was interrupted]' : outcome === 'timeout' ? late : failure)
 }
 
 /** The message that tells the model the output of a command. @param remark how the command ended; empty when it ended with the exit code 0 */
-function outputInWords (output: string, remark: string): string {
+function describeSkillOutput (output: string, remark: string): string {
   return `Command output:\n${cutMiddle(output, MAX_OUTPUT)}${remark === '' ? '' : `\n${remark}`}`
 }
 

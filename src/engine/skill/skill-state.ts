@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { Protocol } from '../../registry/kinds/skill-definition.ts'
 import type { EngineKey } from '../../session/engine.ts'
-import { ABOUT_COMMAND, type Language, type WhyAsked } from '../texts.ts'
+import { ABOUT_COMMAND, type Locale, type WhyAsked } from '../texts.ts'
 import type { SkillCall } from './skill-calls.ts'
 import type { ReadableReply } from './parse-skill-response.ts'
 
@@ -25,17 +25,17 @@ interface Interruption {
  * A user's decision about a command that was interrupted, or whose terminal was busy. Every other answer is a text for the model: what the
  * interrupted command printed, or what to do instead of the command that was not run.
  */
-type Verdict = 'again' | 'skip' | 'without'
+type RetryDecision = 'again' | 'skip' | 'without'
 
 /** The question to the user about a command. @param isFallback whether the model did not mark its text as a command */
-export function askAbout (command: string, why: WhyAsked, isFallback: boolean, language: Language): Interruption {
+export function askAbout (command: string, why: WhyAsked, isFallback: boolean, language: Locale): Interruption {
   const question = ABOUT_COMMAND[why][language](command)
   const asked = { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command } as const
   return { ...asked, ...(why === 'isBusy' ? { isBusy: true } : { isInterrupted: true }), ...(isFallback ? { fallback: true } : {}) }
 }
 
 /** The words by which a user gives a `Verdict`, in all languages. */
-const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+const VERDICTS: ReadonlyMap<string, RetryDecision> = new Map([
   ['again', 'again'], ['снова', 'again'],
   ['skip', 'skip'], ['пропустить', 'skip'],
   ['without', 'without'], ['без терминала', 'without']
@@ -45,7 +45,7 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
  * Reads a user's answer to the question about a command; `undefined` for other words. The verdict `without` (to run the command without the
  * terminal) is possible only when the terminal was busy.
  */
-export function verdictOf (answer: string, why: WhyAsked): Verdict | undefined {
+export function verdictOf (answer: string, why: WhyAsked): RetryDecision | undefined {
   const verdict = VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
   return verdict === 'without' && why !== 'isBusy' ? undefined : verdict
 }
@@ -65,7 +65,7 @@ export interface SkillSetting {
   /** The same instructions for a model that replies by function calls; empty when `protocol` is `text`. */
   readonly baseOfCalls: string
   /** The language of the service's own texts. */
-  readonly language: Language
+  readonly language: Locale
   /** The text that the caller added when starting the skill; empty without one. */
   readonly prompt: string
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>

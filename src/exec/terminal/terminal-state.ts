@@ -96,7 +96,7 @@ const ENDS_IN_PROGRAM = /[\r\n\x03\x1a\x1c]/
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])/g
 
-export interface Prompt {
+export interface ShellPrompt {
   readonly number: number
   readonly status: number
 }
@@ -104,7 +104,7 @@ export interface Prompt {
 /** The service types a line only while it is empty, so that it is not mixed with other keys. In doubt it is not empty. */
 export class ShellState {
   state: TerminalState = 'opening'
-  prompt: Prompt = { number: 0, status: 0 }
+  prompt: ShellPrompt = { number: 0, status: 0 }
   readonly #onChange: () => void
   #isPending = false
   /** Perhaps the shell will run these keys as its next line. */
@@ -131,7 +131,7 @@ export class ShellState {
   }
 
   /** @returns whether the prompt is new, and not only drawn again */
-  mark (prompt: Prompt): boolean {
+  mark (prompt: ShellPrompt): boolean {
     if (prompt.number <= this.prompt.number) return false
     this.prompt = prompt
     this.#isShown = false
@@ -160,7 +160,7 @@ export class ShellState {
   }
 
   /** Either another program has read the command's line, or the shell will read it next. @returns whether the prompt is new */
-  passed (prompt: Prompt): boolean {
+  passed (prompt: ShellPrompt): boolean {
     if (prompt.number <= this.prompt.number) return false
     this.prompt = prompt
     return true

@@ -6,7 +6,7 @@ import { cutFrom, SequenceFilter, TerminalModes } from './sequences.ts'
 import { MARK, setupLine } from '../scripts.ts'
 import { ReaderSeat, ShellState, type TerminalReader, type TerminalState } from './terminal-state.ts'
 
-export type Piece =
+export type OutputPiece =
   | { readonly kind: 'text', readonly text: string }
   /** A redrawn prompt has the `number` of an earlier one. */
   | { readonly kind: 'prompt', readonly number: number, readonly status: number }
@@ -31,8 +31,8 @@ export class Marks {
     this.#secret = secret
   }
 
-  read (more: string): Piece[] {
-    const pieces: Piece[] = []
+  read (more: string): OutputPiece[] {
+    const pieces: OutputPiece[] = []
     const text = this.#held + more
     this.#held = ''
     let from = 0
@@ -54,7 +54,7 @@ export class Marks {
     return pieces
   }
 
-  #pieceOf (said: string): Piece[] {
+  #pieceOf (said: string): OutputPiece[] {
     const [head, kind, number = '', status = ''] = said.split(';', 5)
     if (said === 'k') return [{ kind: 'asks' }]
     if (head === 'b' && kind !== undefined) return [{ kind: 'begin', id: kind }]
@@ -65,7 +65,7 @@ export class Marks {
   }
 }
 
-function addText (pieces: Piece[], text: string): void {
+function addText (pieces: OutputPiece[], text: string): void {
   if (text !== '') pieces.push({ kind: 'text', text })
 }
 
@@ -293,7 +293,7 @@ export class Terminal {
     for (const piece of this.#marks.read(this.#decoder.decode(bytes, { stream: true }))) this.#take(piece)
   }
 
-  #take (piece: Piece): void {
+  #take (piece: OutputPiece): void {
     switch (piece.kind) {
       case 'text': return this.#output(piece.text)
       case 'shown':

@@ -3,7 +3,7 @@ import { revealHidden } from '../../base/text.ts'
 import { Clip } from '../captured-output.ts'
 import { ExecutorError, KEPT, type Pty } from '../executor.ts'
 import { COMMAND_FILE, commandFile, NOTHING, PROMPT_FILE, RESTORE_PROMPT, runLine } from '../scripts.ts'
-import type { Prompt, ShellState } from './terminal-state.ts'
+import type { ShellPrompt, ShellState } from './terminal-state.ts'
 
 export interface ShellRunOptions {
   /** In ms. In the first 10 minutes, each key that a person types restarts the time. */
@@ -231,7 +231,7 @@ export class TypedCommands {
     }
   }
 
-  prompted (prompt: Prompt): void {
+  prompted (prompt: ShellPrompt): void {
     const { shell, bell, lookUpFolder } = this.#options
     const command = this.#command
     if (command === undefined || command.hasBegun) {

@@ -7,7 +7,7 @@ import { type ActionKind, MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ORDER
 export type Eol = 'keep' | 'lf'
 
 /** An action of a change: it creates, updates or deletes the file or folder at one path. A model or a person has asked for it. */
-export interface Action {
+export interface FileAction {
   readonly kind: ActionKind
   readonly path: string
   readonly content?: Buffer
@@ -16,7 +16,7 @@ export interface Action {
 }
 
 /** Checked again just before the write. @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE */
-export function parseActions (given: Json | undefined, eol: Eol): Action[] {
+export function parseActions (given: Json | undefined, eol: Eol): FileAction[] {
   if (!Array.isArray(given)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a list of actions')
   if (given.length > MAX_ACTIONS) throw new FileRefusal('ERR_TOO_MANY_ACTIONS', `expected at most ${MAX_ACTIONS} actions, got ${given.length}`)
   const actions = given.map((action: Json) => parseAction(action, eol))
@@ -25,13 +25,13 @@ export function parseActions (given: Json | undefined, eol: Eol): Action[] {
 }
 
 /** @throws FileRefusal ERR_CONTENT_TOO_LARGE */
-export function refuseTooLarge (actions: readonly Action[]): void {
+export function refuseTooLarge (actions: readonly FileAction[]): void {
   const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
   if (total > MAX_TOTAL_BYTES) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${MAX_TOTAL_BYTES} bytes of content in all, got ${total}`)
 }
 
-function parseAction (given: Json, eol: Eol): Action {
-  const { kind, path, content, edits } = isJsonObject(given) ? own(given) : {}
+function parseAction (given: Json, eol: Eol): FileAction {
+  const { kind, path, content, edits } = isJsonObject(given) ? ownFields(given) : {}
   if (kind !== 'EDIT_FILE' && !isActionKind(kind)) {
     throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, EDIT_FILE, got ${JSON.stringify(kind)}`)
   }
@@ -53,7 +53,7 @@ export function contentFrom (text: string, eol: Eol, path: string): Buffer {
 }
 
 function parseEdits (given: Json | undefined, path: string): Edit[] {
-  const edits = Array.isArray(given) ? given.map((each: Json) => isJsonObject(each) ? own(each) : {}) : []
+  const edits = Array.isArray(given) ? given.map((each: Json) => isJsonObject(each) ? ownFields(each) : {}) : []
   const isEdit = ({ search, replace }: { readonly [name: string]: Json }) => isEditText(search) && search !== '' && isEditText(replace)
   if (edits.length === 0 || edits.length > MAX_EDITS || !edits.every(isEdit)) {
     throw new FileRefusal(
@@ -79,7 +79,7 @@ function isActionKind (kind: unknown): kind is ActionKind {
 }
 
 /** Without a prototype, so that a model's name, such as `constructor`, does not find an inherited member. */
-function own (given: object): { readonly [name: string]: Json } {
+function ownFields (given: object): { readonly [name: string]: Json } {
   return Object.assign(Object.create(null), given)
 }
 

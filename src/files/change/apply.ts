@@ -1,11 +1,11 @@
 import { makePrivateFolder } from '../../base/durable-files.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { FileRefusal, sha256, type WorkspaceFiles } from '../workspace-files.ts'
-import { type ChangeOutcome, type EndedEntry, type Entry, type Failure, Journal, LockLost, whileLocked } from './journal.ts'
-import type { Action } from './action.ts'
+import { type ChangeOutcome, type EndedEntry, type JournalEntry, type ChangeFailure, Journal, LockLost, whileLocked } from './journal.ts'
+import type { FileAction } from './action.ts'
 import { carryOut, ForeignChange, marksOf, removeTemporary, type Work } from './carry-out.ts'
-import { type Conflict, reversed, type Step } from './change-rules.ts'
-import { type Change, changedSince, parseChange, refuseOtherSteps, refuseUnshown, withContents } from './requested-change.ts'
+import { type Conflict, reversed, type ChangeStep } from './change-rules.ts'
+import { type RequestedChange, changedSince, parseChange, refuseOtherSteps, refuseUnshown, withContents } from './requested-change.ts'
 import { manifest, survey } from './steps.ts'
 import { turnOf } from './undo.ts'
 
@@ -47,17 +47,17 @@ export async function recoverChanges (files: WorkspaceFiles, journal: string, si
   await whileLocked(journal, signal, assertHeld => finishAll(new Journal(journal), files, assertHeld))
 }
 
-interface Beginning {
+interface ApplyRequest {
   readonly files: WorkspaceFiles
   readonly journal: Journal
   readonly session: string
   readonly id: string
-  readonly change: Change
+  readonly change: RequestedChange
   readonly together: readonly string[] | undefined
   readonly assertHeld: () => void
 }
 
-async function begin ({ files, journal, session, id, change, together, assertHeld }: Beginning): Promise<ChangeOutcome> {
+async function begin ({ files, journal, session, id, change, together, assertHeld }: ApplyRequest): Promise<ChangeOutcome> {
   const entry = { id, at: Date.now(), kind: change.kind, source: id, conflicts: [] }
   const { of, steps, actions, conflicts } = await planned(change, { files, journal, session }, together)
   if (change.kind === 'do') {
@@ -81,9 +81,9 @@ async function finishAll (journal: Journal, files: WorkspaceFiles, assertHeld: (
 }
 
 /** When a step fails, all that was done is taken back. */
-async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<ChangeOutcome> {
+async function finish (entry: JournalEntry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Promise<ChangeOutcome> {
   const work = workOf(entry, journal, files, assertHeld)
-  let failure: Failure | undefined
+  let failure: ChangeFailure | undefined
   try {
     await carryOut(entry.steps, work)
   } catch (error) {
@@ -96,7 +96,7 @@ async function finish (entry: Entry, journal: Journal, files: WorkspaceFiles, as
 }
 
 /** A path that somebody else has changed meanwhile stays as it is, and the message names it. */
-async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<Failure> {
+async function takeBack ({ steps }: JournalEntry, work: Work, reason: Error): Promise<ChangeFailure> {
   await removeTemporary(steps, work)
   const marks = await marksOf(steps, work.files)
   const foreign = new Set([
@@ -124,11 +124,11 @@ async function takeBack ({ steps }: Entry, work: Work, reason: Error): Promise<F
   }
 }
 
-function workOf (entry: Entry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Work {
+function workOf (entry: JournalEntry, journal: Journal, files: WorkspaceFiles, assertHeld: () => void): Work {
   return { files, image: hash => journal.image(entry, hash), tag: sha256(entry.id).slice(0, 12), assertHeld, keepsFilled: entry.kind === 'undo' }
 }
 
-async function * contentsOf (steps: readonly Step[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
+async function * contentsOf (steps: readonly ChangeStep[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
   yield * contents
   for (const { path, before, after } of steps) {
     if (before === after || before === null || before === 'folder') continue
@@ -140,7 +140,7 @@ async function * contentsOf (steps: readonly Step[], contents: ReadonlyMap<strin
 
 async function * noContents (): AsyncGenerator<readonly [string, Buffer]> {}
 
-async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
+async function snapshot (begin: () => Promise<JournalEntry>): Promise<JournalEntry> {
   try {
     return await begin()
   } catch (error) {
@@ -150,7 +150,7 @@ async function snapshot (begin: () => Promise<Entry>): Promise<Entry> {
 }
 
 /** Without paths that nobody asked for, such as folders on the way. */
-function outcomeOf ({ steps, conflicts, failure }: Pick<Entry, 'steps' | 'conflicts'> & { readonly failure?: Failure | undefined }): ChangeOutcome {
+function outcomeOf ({ steps, conflicts, failure }: Pick<JournalEntry, 'steps' | 'conflicts'> & { readonly failure?: ChangeFailure | undefined }): ChangeOutcome {
   if (failure !== undefined) return failure
   const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
   return { kind: 'result', result: { applied, ...(conflicts.length > 0 ? { conflicts: conflicts.map(conflict => ({ ...conflict })) } : {}) } }
@@ -163,16 +163,16 @@ export interface ChangePlace {
 }
 
 interface Planned {
-  readonly steps: readonly Step[]
+  readonly steps: readonly ChangeStep[]
   /** Empty for an undo or a redo. */
-  readonly actions: readonly Action[]
+  readonly actions: readonly FileAction[]
   readonly conflicts: readonly Conflict[]
   /** For an undo the change; for a redo the undo that it takes back. */
   readonly of?: EndedEntry
 }
 
 /** If a person has seen the change, only the shown steps are allowed. @throws FileRefusal; ERR_BASE_CHANGED for what is not as shown */
-export async function planned (change: Change, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<Planned> {
+export async function planned (change: RequestedChange, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<Planned> {
   const { shown } = change
   if (change.kind !== 'do') {
     const idOf = (effect: string): string => `${session}.${effect}`

@@ -1,8 +1,8 @@
 import { lstat, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import pLimit from 'p-limit'
 import { writeNewFile } from '../../base/durable-files.ts'
-import { errorCode, FileRefusal, type Mark, nowAt, refusalOf, sha256, type Spot, type WorkspaceFiles } from '../workspace-files.ts'
-import { foldersOf, type Step } from './change-rules.ts'
+import { errorCode, FileRefusal, type ContentHash, fileStateAt, refusalOf, sha256, type OpenPath, type WorkspaceFiles } from '../workspace-files.ts'
+import { foldersOf, type ChangeStep } from './change-rules.ts'
 
 const SIDE_BY_SIDE = 8
 
@@ -28,16 +28,16 @@ export class ForeignChange extends Error {
 }
 
 /** A step that is done already is skipped, so a repeat after a crash does no harm. @throws ForeignChange; errors of the file system */
-export async function carryOut (steps: readonly Step[], work: Work): Promise<void> {
+export async function carryOut (steps: readonly ChangeStep[], work: Work): Promise<void> {
   const all = steps.filter(({ before, after }) => before !== after)
   const marks = await marksOf(all, work.files)
-  const foreign = all.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as Mark))
+  const foreign = all.filter(({ path, before, after }) => ![before, after].includes(marks.get(path) as ContentHash))
   if (foreign.length > 0) throw new ForeignChange(foreign.map(({ path }) => path))
   const open = all.filter(({ path, after }) => marks.get(path) !== after)
-  for (const step of open.filter(makesFolder)) await settle(step, work)
+  for (const step of open.filter(makesFolder)) await finishStep(step, work)
   const limit = pLimit(SIDE_BY_SIDE)
   await allOf(open.filter(writesFile).map(step => limit(() => stage(step, work))))
-  for (const step of open) if (!makesFolder(step)) await settle(step, work)
+  for (const step of open) if (!makesFolder(step)) await finishStep(step, work)
   await finish(all, work)
   const ended = await marksOf(all, work.files)
   const wrong = all.filter(step => ended.get(step.path) !== step.after && !(work.keepsFilled && removesFolder(step)))
@@ -45,7 +45,7 @@ export async function carryOut (steps: readonly Step[], work: Work): Promise<voi
 }
 
 /** `undefined` for what no step can have left: a link, a pipe. */
-export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): Promise<Map<string, Mark | undefined>> {
+export async function marksOf (steps: readonly ChangeStep[], files: WorkspaceFiles): Promise<Map<string, ContentHash | undefined>> {
   const limit = pLimit(SIDE_BY_SIDE)
   return new Map(await allOf(steps.map(({ path }) => limit(async () => {
     try {
@@ -57,16 +57,16 @@ export async function marksOf (steps: readonly Step[], files: WorkspaceFiles): P
   }))))
 }
 
-export async function removeTemporary (steps: readonly Step[], { files, tag }: Work): Promise<void> {
+export async function removeTemporary (steps: readonly ChangeStep[], { files, tag }: Work): Promise<void> {
   for (const { path } of steps.filter(step => writesFile(step) || isFile(step.before))) {
     await files.within(path, spot => rm(temporaryOf(spot, tag), { force: true })).catch(() => {})
   }
 }
 
-async function settle (step: Step, { files, tag, assertHeld, keepsFilled }: Work): Promise<void> {
+async function finishStep (step: ChangeStep, { files, tag, assertHeld, keepsFilled }: Work): Promise<void> {
   const { path, before, after } = step
   await files.within(path, async spot => {
-    const { mark } = await nowAt(spot, path)
+    const { mark } = await fileStateAt(spot, path)
     if (mark === after) return
     if (mark !== before) throw new ForeignChange([path])
     assertHeld()
@@ -77,7 +77,7 @@ async function settle (step: Step, { files, tag, assertHeld, keepsFilled }: Work
   })
 }
 
-async function removeFolder ({ at }: Spot, path: string, keepsFilled: boolean): Promise<void> {
+async function removeFolder ({ at }: OpenPath, path: string, keepsFilled: boolean): Promise<void> {
   try {
     await rmdir(at)
   } catch (error) {
@@ -86,7 +86,7 @@ async function removeFolder ({ at }: Spot, path: string, keepsFilled: boolean): 
   }
 }
 
-async function stage ({ path, after, mode }: Step, { files, tag, image, assertHeld }: Work): Promise<void> {
+async function stage ({ path, after, mode }: ChangeStep, { files, tag, image, assertHeld }: Work): Promise<void> {
   const bytes = await image(after as string)
   if (sha256(bytes) !== after) throw new Error(`the journal has lost the content of ${path}`)
   await files.within(path, async spot => {
@@ -101,7 +101,7 @@ async function stage ({ path, after, mode }: Step, { files, tag, image, assertHe
 }
 
 /** Permissions come last, since they can forbid writing. */
-async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
+async function finish (steps: readonly ChangeStep[], { files }: Work): Promise<void> {
   const limit = pLimit(SIDE_BY_SIDE)
   const folders = new Set(steps.map(({ path }) => foldersOf(path).at(-1)))
   await allOf([...folders].map(folder => limit(async () => {
@@ -118,23 +118,23 @@ async function finish (steps: readonly Step[], { files }: Work): Promise<void> {
 }
 
 /** Short enough for every file system, whatever the file's own name. */
-function temporaryOf ({ folder, name }: Spot, tag: string): string {
+function temporaryOf ({ folder, name }: OpenPath, tag: string): string {
   return folder.at(`.aps-${tag}-${sha256(name).slice(0, 12)}.tmp`)
 }
 
-function makesFolder ({ after }: Step): boolean {
+function makesFolder ({ after }: ChangeStep): boolean {
   return after === 'folder'
 }
 
-function removesFolder ({ before, after }: Step): boolean {
+function removesFolder ({ before, after }: ChangeStep): boolean {
   return before === 'folder' && after === null
 }
 
-function writesFile ({ after }: Step): boolean {
+function writesFile ({ after }: ChangeStep): boolean {
   return isFile(after)
 }
 
-function isFile (mark: Mark): mark is string {
+function isFile (mark: ContentHash): mark is string {
   return mark !== null && mark !== 'folder'
 }
 

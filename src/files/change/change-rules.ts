@@ -1,4 +1,4 @@
-import type { Mark } from '../workspace-files.ts'
+import type { ContentHash } from '../workspace-files.ts'
 
 export type ActionKind = 'CREATE_FILE' | 'CREATE_DIR' | 'UPDATE_FILE' | 'DELETE_FILE' | 'DELETE_DIR'
 
@@ -6,12 +6,12 @@ export type ActionKind = 'CREATE_FILE' | 'CREATE_DIR' | 'UPDATE_FILE' | 'DELETE_
 export const ORDER: readonly ActionKind[] = ['CREATE_DIR', 'CREATE_FILE', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR']
 
 /** An undo carries out the reverse steps. */
-export interface Step {
+export interface ChangeStep {
   readonly kind: ActionKind
   /** With all symbolic links resolved. */
   readonly path: string
-  readonly before: Mark
-  readonly after: Mark
+  readonly before: ContentHash
+  readonly after: ContentHash
   /** 0 when nothing was there. */
   readonly mode: number
   /** False for folders on the way, and for the entries of a deleted folder. */
@@ -26,7 +26,7 @@ const REVERSED: Record<ActionKind, ActionKind> = {
   DELETE_DIR: 'CREATE_DIR'
 }
 
-export function reversed (steps: readonly Step[]): Step[] {
+export function reversed (steps: readonly ChangeStep[]): ChangeStep[] {
   return steps.map(step => ({ ...step, kind: REVERSED[step.kind], before: step.after, after: step.before })).reverse()
 }
 
@@ -73,6 +73,6 @@ export interface Conflict {
 }
 
 /** `now` is `undefined` for what no change can have left, such as a link. */
-export function conflictOf (path: string, left: Mark, now: Mark | undefined): Conflict {
+export function conflictOf (path: string, left: ContentHash, now: ContentHash | undefined): Conflict {
   return { path, reason: left === null ? 'there' : now === null ? 'gone' : 'changed' }
 }

@@ -5,7 +5,7 @@ import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder, writeNewFile } from '../../ba
 import type { JsonObject } from '../../base/json.ts'
 import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
 import { errorCode, FileRefusal } from '../workspace-files.ts'
-import type { Conflict, Step } from './change-rules.ts'
+import type { Conflict, ChangeStep } from './change-rules.ts'
 
 /** In ms that a change can be undone, and in bytes of a workspace's journal. */
 const KEPT_MS = 30 * 24 * 3_600_000
@@ -14,7 +14,7 @@ const KEPT_BYTES = 1024 * 1024 * 1024
 const OPEN = '.open'
 
 /** Written before the first file is changed. */
-export interface Entry {
+export interface JournalEntry {
   readonly version: 1
   /** `session.seq.n` */
   readonly id: string
@@ -25,22 +25,22 @@ export interface Entry {
   readonly of?: string
   /** The change in whose folder the contents are: for an undo or a redo, the original one. */
   readonly source: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly ChangeStep[]
   readonly conflicts: readonly Conflict[]
   /** By SHA-256: offset and length in bytes in the file `images` of `source`. */
   readonly images: Readonly<Record<string, readonly [number, number]>>
 }
 
-export interface Failure {
+export interface ChangeFailure {
   readonly kind: 'failure'
   readonly code: string
   readonly message: string
 }
 
-export type ChangeOutcome = Failure | { readonly kind: 'result', readonly result: JsonObject }
+export type ChangeOutcome = ChangeFailure | { readonly kind: 'result', readonly result: JsonObject }
 
-export interface EndedEntry extends Entry {
-  readonly failure: Failure | undefined
+export interface EndedEntry extends JournalEntry {
+  readonly failure: ChangeFailure | undefined
 }
 
 /** A change's folder is on the disk before the first file is changed, and is renamed when the change has ended. */
@@ -52,12 +52,12 @@ export class Journal {
   }
 
   /** Flushes the record to the disk. `known` contents are there already. @throws errors of the file system; then nothing is left */
-  async begin (entry: Omit<Entry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: Entry['images'] = {}): Promise<Entry> {
+  async begin (entry: Omit<JournalEntry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: JournalEntry['images'] = {}): Promise<JournalEntry> {
     const folder = this.#open(entry.id)
     try {
       await mkdir(folder, PRIVATE_FOLDER)
       const images = { ...known, ...await writeImages(join(folder, 'images'), contents) }
-      const whole: Entry = { version: 1, ...entry, images }
+      const whole: JournalEntry = { version: 1, ...entry, images }
       await writeWhole(folder, 'entry.json', JSON.stringify(whole))
       await syncFolder(this.folder)
       return whole
@@ -68,7 +68,7 @@ export class Journal {
   }
 
   /** Success needs no space on the disk, only the renaming of a folder. */
-  async end (entry: Entry, failure: Failure | undefined): Promise<void> {
+  async end (entry: JournalEntry, failure: ChangeFailure | undefined): Promise<void> {
     const folder = this.#open(entry.id)
     try {
       if (failure !== undefined) await writeWhole(folder, 'failure.json', JSON.stringify(failure))
@@ -81,11 +81,11 @@ export class Journal {
   }
 
   /** The oldest first. Incomplete records are removed, since no file was changed yet. */
-  async unfinished (): Promise<Entry[]> {
-    const entries: Entry[] = []
+  async unfinished (): Promise<JournalEntry[]> {
+    const entries: JournalEntry[] = []
     for (const name of await this.#names()) {
       if (!name.endsWith(OPEN)) continue
-      const entry = await readJson<Entry>(join(this.folder, name, 'entry.json'))
+      const entry = await readJson<JournalEntry>(join(this.folder, name, 'entry.json'))
       if (entry !== undefined) entries.push(entry)
       else await rm(join(this.folder, name), { recursive: true, force: true })
     }
@@ -93,7 +93,7 @@ export class Journal {
   }
 
   async ended (id: string): Promise<EndedEntry | undefined> {
-    const [entry, failure] = await Promise.all([readJson<Entry>(join(this.folder, id, 'entry.json')), readJson<Failure>(join(this.folder, id, 'failure.json'))])
+    const [entry, failure] = await Promise.all([readJson<JournalEntry>(join(this.folder, id, 'entry.json')), readJson<ChangeFailure>(join(this.folder, id, 'failure.json'))])
     return entry && { ...entry, failure }
   }
 
@@ -105,7 +105,7 @@ export class Journal {
   }
 
   /** @throws Error when the journal no longer has it */
-  async image ({ source, images }: Entry, sha256: string): Promise<Buffer> {
+  async image ({ source, images }: JournalEntry, sha256: string): Promise<Buffer> {
     const [start, length] = Object.hasOwn(images, sha256) ? images[sha256] as readonly [number, number] : [0, -1]
     if (length < 0) throw new Error('the journal does not have a content that it needs')
     const path = join(this.folder, source, 'images')

@@ -1,7 +1,7 @@
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { utf8In } from '../../base/text.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
-import { type Mark, sha256 } from '../workspace-files.ts'
+import { type ContentHash, sha256 } from '../workspace-files.ts'
 import type { ActionKind } from './change-rules.ts'
 
 /** The diffs' total length is in UTF-16 units. */
@@ -11,8 +11,8 @@ const MAX_DIFFS = 120_000
 export interface Touched {
   readonly kind: ActionKind
   readonly path: string
-  readonly before: Mark
-  readonly after: Mark
+  readonly before: ContentHash
+  readonly after: ContentHash
 }
 
 export interface ShownFile extends Touched {

@@ -1,15 +1,15 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
-import { ABSENT, FileRefusal, type Mark, sha256, type WorkspaceFiles } from '../workspace-files.ts'
-import { type Action, applyEdits, contentFrom, type Eol, parseActions, refuseTooLarge } from './action.ts'
-import { foldersOf, type Step } from './change-rules.ts'
-import { baseOf, type Bases, type Wanted } from './steps.ts'
+import { ABSENT, FileRefusal, type ContentHash, sha256, type WorkspaceFiles } from '../workspace-files.ts'
+import { type FileAction, applyEdits, contentFrom, type Eol, parseActions, refuseTooLarge } from './action.ts'
+import { foldersOf, type ChangeStep } from './change-rules.ts'
+import { baseOf, type Bases, type ManifestInput } from './steps.ts'
 
 const BYTE_ORDER_MARK = '\ufeff'
 
 /** A file that has changed since it was read gets no content here; `manifest` then refuses the action. @throws FileRefusal */
-export async function withContents ({ actions, bases, eol }: Extract<Change, { kind: 'do' }>, files: WorkspaceFiles): Promise<Action[]> {
-  const whole = await Promise.all(actions.map(async ({ edits, ...action }): Promise<Action> => {
+export async function withContents ({ actions, bases, eol }: Extract<RequestedChange, { kind: 'do' }>, files: WorkspaceFiles): Promise<FileAction[]> {
+  const whole = await Promise.all(actions.map(async ({ edits, ...action }): Promise<FileAction> => {
     if (action.kind !== 'UPDATE_FILE') return action
     const { content = Buffer.alloc(0) } = action
     const path = await files.resolve(action.path)
@@ -45,30 +45,30 @@ function noText (path: string, code: 'FORBIDDEN_PATH' | 'ERR_EDIT_NOT_FOUND'): F
 }
 
 /** `shown` is the state of the paths to which a person agreed, and has to hold still; `undefined` if nobody had to agree. */
-export type Change = { readonly shown: Shown | undefined } & (
-  | { readonly kind: 'do', readonly actions: readonly Action[], readonly bases: Bases, readonly eol: Eol }
+export type RequestedChange = { readonly shown: ConsentedState | undefined } & (
+  | { readonly kind: 'do', readonly actions: readonly FileAction[], readonly bases: Bases, readonly eol: Eol }
   /** `paths`: only these and what is below them, else all. `of`: the effect (`seq.n`) to undo, else the latest. */
   | { readonly kind: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly of?: string }
 )
 
 /** @throws FileRefusal with the code of the problem */
-export function parseChange (given: JsonObject): Change {
+export function parseChange (given: JsonObject): RequestedChange {
   const wish = member(given, 'do')
   if (wish !== undefined) {
     const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
-    const eol = own(wish, 'eol') === 'lf' ? 'lf' : 'keep'
-    return { kind: 'do', actions: parseActions(own(wish, 'actions'), eol), bases: Object.fromEntries(bases), eol, shown: shownIn(wish) }
+    const eol = ownField(wish, 'eol') === 'lf' ? 'lf' : 'keep'
+    return { kind: 'do', actions: parseActions(ownField(wish, 'actions'), eol), bases: Object.fromEntries(bases), eol, shown: shownIn(wish) }
   }
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)
-    const of = back && own(back, 'of')
-    if (back !== undefined) return { kind, paths: pathsOf(own(back, 'paths')), ...(typeof of === 'string' ? { of } : {}), shown: shownIn(back) }
+    const of = back && ownField(back, 'of')
+    if (back !== undefined) return { kind, paths: pathsOf(ownField(back, 'paths')), ...(typeof of === 'string' ? { of } : {}), shown: shownIn(back) }
   }
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
 }
 
-function shownIn (wish: JsonObject): Shown | undefined {
-  const shown = own(wish, 'shown')
+function shownIn (wish: JsonObject): ConsentedState | undefined {
+  const shown = ownField(wish, 'shown')
   return shown === undefined ? undefined : parseShown(shown)
 }
 
@@ -79,25 +79,25 @@ function pathsOf (given: Json | undefined): readonly string[] | undefined {
 }
 
 function member (given: JsonObject, name: string): JsonObject | undefined {
-  const value = own(given, name)
+  const value = ownField(given, name)
   return isJsonObject(value) ? value : undefined
 }
 
-function own (given: JsonObject, name: string): Json | undefined {
+function ownField (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
 /** A person's consent is valid only for this state. */
-type Shown = ReadonlyMap<string, Mark>
+type ConsentedState = ReadonlyMap<string, ContentHash>
 
 const MAX_NAMED = 20
 
-export function shownOf (steps: readonly Step[]): JsonObject[] {
+export function shownOf (steps: readonly ChangeStep[]): JsonObject[] {
   return steps.filter(({ before, after }) => before !== after).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
 }
 
 /** @throws FileRefusal ERR_SCHEMA_VALIDATION */
-function parseShown (given: Json): Shown {
+function parseShown (given: Json): ConsentedState {
   if (!Array.isArray(given)) throw unreadable()
   return new Map(given.map((each: Json) => {
     const { path, before } = isJsonObject(each) ? each : {}
@@ -107,16 +107,16 @@ function parseShown (given: Json): Shown {
 }
 
 /** @throws FileRefusal ERR_BASE_CHANGED with the paths that differ from what a person was shown */
-export function refuseUnshown (shown: Shown, { actions, now }: Wanted): void {
+export function refuseUnshown (shown: ConsentedState, { actions, now }: ManifestInput): void {
   const ways = new Set(actions.flatMap(({ path }) => foldersOf(path)))
   // The shown list leaves out a path that an action does not alter, so its expected state comes from the action.
   const kept = new Map(actions.map(({ kind, path, content }) => [path, kind === 'CREATE_DIR' ? 'folder' : content === undefined ? null : sha256(content)]))
-  const expected = (path: string): Mark => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
+  const expected = (path: string): ContentHash => shown.get(path) ?? (shown.has(path) ? null : ways.has(path) ? 'folder' : kept.get(path) ?? null)
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => (now.get(path) ?? ABSENT).mark !== expected(path)))
 }
 
 /** @throws FileRefusal ERR_BASE_CHANGED with the paths */
-export function refuseOtherSteps (shown: Shown, steps: readonly Step[]): void {
+export function refuseOtherSteps (shown: ConsentedState, steps: readonly ChangeStep[]): void {
   const now = new Map(steps.filter(({ before, after }) => before !== after).map(({ path, before }) => [path, before]))
   refuse([...new Set([...shown.keys(), ...now.keys()])].filter(path => shown.has(path) !== now.has(path) || shown.get(path) !== now.get(path)))
 }

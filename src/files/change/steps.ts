@@ -1,17 +1,17 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../path-rules.ts'
-import { ABSENT, FileRefusal, type Now, sha256, type WorkspaceFiles } from '../workspace-files.ts'
-import type { Action } from './action.ts'
-import { conflictAmong, foldersOf, isAtOrBelow, ORDER, type Step } from './change-rules.ts'
+import { ABSENT, FileRefusal, type FileState, sha256, type WorkspaceFiles } from '../workspace-files.ts'
+import type { FileAction } from './action.ts'
+import { conflictAmong, foldersOf, isAtOrBelow, ORDER, type ChangeStep } from './change-rules.ts'
 
 /** A file that has changed since is not overwritten. */
 export type Bases = Readonly<Record<string, string>>
 
 /** @throws FileRefusal for a path that is not allowed, and for what could not be restored: links, pipes, large files */
-export async function survey (files: WorkspaceFiles, actions: readonly Action[], bases: Bases | undefined): Promise<Wanted> {
-  const now = new Map<string, Now>()
-  async function look (path: string): Promise<Now> {
+export async function survey (files: WorkspaceFiles, actions: readonly FileAction[], bases: Bases | undefined): Promise<ManifestInput> {
+  const now = new Map<string, FileState>()
+  async function look (path: string): Promise<FileState> {
     const known = now.get(path) ?? await files.now(path)
     now.set(path, known)
     return known
@@ -30,7 +30,7 @@ export async function survey (files: WorkspaceFiles, actions: readonly Action[],
   return { actions: placed, now, foldsCase: await foldsCase((await files.roots()).root), needsBases: bases !== undefined, whitelist: files.whitelist }
 }
 
-async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: string) => Promise<Now>): Promise<void> {
+async function lookBelow (files: WorkspaceFiles, folder: string, look: (path: string) => Promise<FileState>): Promise<void> {
   let count = 0
   let bytes = 0
   const folders = [folder]
@@ -76,16 +76,16 @@ async function everyOf<T> (items: readonly T[], test: (item: T) => Promise<boole
 const MAX_DELETED_FILES = 10_000
 const MAX_DELETED_BYTES = 100 * 1024 * 1024
 
-interface PlacedAction extends Action {
+interface PlacedAction extends FileAction {
   /** `undefined` when the model has not read the file. */
   readonly base: string | undefined
 }
 
 /** All that `manifest` needs to know about the disk, so that it reads nothing itself. */
-export interface Wanted {
+export interface ManifestInput {
   readonly actions: readonly PlacedAction[]
   /** With the folders on the way, and what is in a folder to delete. A path without an entry does not exist. */
-  readonly now: ReadonlyMap<string, Now>
+  readonly now: ReadonlyMap<string, FileState>
   /** Whether the file system takes `A` and `a` for the same name. */
   readonly foldsCase: boolean
   readonly needsBases: boolean
@@ -93,8 +93,8 @@ export interface Wanted {
 }
 
 /** Folders are made first, and deleted last, from the inside out. Each path has at most one step. @throws FileRefusal; nothing is done then */
-export function manifest (wanted: Wanted): Step[] {
-  const steps = new Map<string, Step>()
+export function manifest (wanted: ManifestInput): ChangeStep[] {
+  const steps = new Map<string, ChangeStep>()
   refuseConflicts(wanted)
   for (const action of ORDER.flatMap(kind => wanted.actions.filter(action => action.kind === kind))) {
     refuseForbidden(action.path, action.kind.endsWith('_FILE'), wanted)
@@ -102,12 +102,12 @@ export function manifest (wanted: Wanted): Step[] {
   }
   // The innermost folder goes first, so that each is empty by then.
   const all = [...steps.values()]
-  const rank = (step: Step): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
-  const deepFirst = (a: Step, b: Step): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
+  const rank = (step: ChangeStep): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
+  const deepFirst = (a: ChangeStep, b: ChangeStep): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
   return all.sort((a, b) => rank(a) - rank(b) || deepFirst(a, b))
 }
 
-function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
+function stepsOf (action: PlacedAction, wanted: ManifestInput): ChangeStep[] {
   const { kind, path, content = Buffer.alloc(0), base } = action
   const now = wanted.now.get(path) ?? ABSENT
   const step = { kind, path, before: now.mark, mode: now.mode, isAsked: true }
@@ -135,7 +135,7 @@ function stepsOf (action: PlacedAction, wanted: Wanted): Step[] {
   }
 }
 
-function foldersBefore (path: string, { now }: Wanted): Step[] {
+function foldersBefore (path: string, { now }: ManifestInput): ChangeStep[] {
   return foldersOf(path).flatMap(folder => {
     const { mark } = now.get(folder) ?? ABSENT
     if (mark !== null && mark !== 'folder') throw new FileRefusal('ERR_FILE_EXISTS', `${quote(path)} cannot be created: ${quote(folder)} is a file`)
@@ -144,7 +144,7 @@ function foldersBefore (path: string, { now }: Wanted): Step[] {
 }
 
 /** @throws FileRefusal for too much, or one entry that may not be deleted */
-function contentOf (folder: string, wanted: Wanted): Step[] {
+function contentOf (folder: string, wanted: ManifestInput): ChangeStep[] {
   const content = [...wanted.now].filter(([path, { mark }]) => path !== folder && mark !== null && isAtOrBelow(path, folder))
   const bytes = content.reduce((sum, [, { size }]) => sum + size, 0)
   if (content.length > MAX_DELETED_FILES || bytes > MAX_DELETED_BYTES) {
@@ -160,7 +160,7 @@ function contentOf (folder: string, wanted: Wanted): Step[] {
   })
 }
 
-function refuseConflicts ({ actions, foldsCase }: Wanted): void {
+function refuseConflicts ({ actions, foldsCase }: ManifestInput): void {
   const [one, other] = conflictAmong(actions, path => nameOf(path, foldsCase)) ?? []
   if (one === undefined || other === undefined) return
   throw new FileRefusal('ERR_ACTION_CONFLICT', `${one.kind} of ${quote(one.path)} and ${other.kind} of ${quote(other.path)} exclude each other`)
@@ -171,18 +171,18 @@ function nameOf (path: string, foldsCase: boolean): string {
   return foldsCase ? name.toUpperCase().toLowerCase().normalize('NFC') : name
 }
 
-function refuseForbidden (path: string, isFile: boolean, { whitelist }: Wanted): void {
+function refuseForbidden (path: string, isFile: boolean, { whitelist }: ManifestInput): void {
   if (isProtected(path)) throw new FileRefusal('PROTECTED_PATH', `${quote(path)} is protected: it is neither read, written nor deleted`)
   if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) {
     throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}`)
   }
 }
 
-function refuseMissing (path: string, { mark }: Now, wanted: 'file' | 'folder'): void {
+function refuseMissing (path: string, { mark }: FileState, wanted: 'file' | 'folder'): void {
   if (mark === null || (mark === 'folder') !== (wanted === 'folder')) throw new FileRefusal('PATH_NOT_FOUND', `there is no ${wanted} ${quote(path)}`)
 }
 
-function refuseChanged (path: string, { mark }: Now, base: string | undefined): void {
+function refuseChanged (path: string, { mark }: FileState, base: string | undefined): void {
   if (base !== undefined && base !== mark) throw new FileRefusal('ERR_BASE_CHANGED', `${quote(path)} has changed since it was read; nothing was written`)
 }
 

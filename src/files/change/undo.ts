@@ -1,16 +1,16 @@
-import { FileRefusal, type Mark, type WorkspaceFiles } from '../workspace-files.ts'
+import { FileRefusal, type ContentHash, type WorkspaceFiles } from '../workspace-files.ts'
 import { marksOf } from './carry-out.ts'
-import { type Conflict, conflictOf, foldersOf, isAtOrBelow, reversed, type Step } from './change-rules.ts'
+import { type Conflict, conflictOf, foldersOf, isAtOrBelow, reversed, type ChangeStep } from './change-rules.ts'
 import { type EndedEntry } from './journal.ts'
 
 export interface Reversal {
   readonly of: EndedEntry
-  readonly steps: readonly Step[]
+  readonly steps: readonly ChangeStep[]
   readonly conflicts: readonly Conflict[]
 }
 
 export interface DryTurn {
-  readonly files: ReadonlyArray<Pick<Step, 'kind' | 'path'>>
+  readonly files: ReadonlyArray<Pick<ChangeStep, 'kind' | 'path'>>
   readonly conflicts: readonly Conflict[]
 }
 
@@ -22,7 +22,7 @@ export async function dryTurn (
   files: WorkspaceFiles
 ): Promise<DryTurn> {
   const changes = kind === 'undo' ? inForce(entries) : undoneIn(entries).toReversed().map(entry => ({ entry, steps: entry.steps }))
-  const [turned, conflicts, left] = [new Map<string, Step>(), new Map<string, Conflict>(), new Map<string, Mark>()]
+  const [turned, conflicts, left] = [new Map<string, ChangeStep>(), new Map<string, Conflict>(), new Map<string, ContentHash>()]
   for (const { entry, steps: from } of changes) {
     const { steps, conflicts: found } = await reversalOf(entry, from, paths, files, left)
     for (const conflict of found) if (!conflicts.has(conflict.path)) conflicts.set(conflict.path, conflict)
@@ -35,7 +35,7 @@ export async function dryTurn (
   return { files: restored.map(({ kind, path }) => ({ kind, path })), conflicts: [...conflicts.values()] }
 }
 
-interface Asked {
+interface UndoRequest {
   /** With what is below them. Without paths all is turned round, or nothing if there is a conflict. */
   readonly paths: readonly string[] | undefined
   /** @default the latest change */
@@ -48,7 +48,7 @@ interface Asked {
 export async function turnOf (
   kind: 'undo' | 'redo',
   entries: readonly EndedEntry[],
-  { paths, of: named, together }: Asked,
+  { paths, of: named, together }: UndoRequest,
   files: WorkspaceFiles
 ): Promise<Reversal> {
   const only = named ?? (together.length === 1 ? together[0] : undefined)
@@ -96,7 +96,7 @@ function undoneIn (entries: readonly EndedEntry[]): readonly EndedEntry[] {
 }
 
 /** The newest first, each with its steps that are not undone. */
-function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly Step[], readonly isWhole: boolean }> {
+function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: EndedEntry, readonly steps: readonly ChangeStep[], readonly isWhole: boolean }> {
   const byId = new Map(entries.map(entry => [entry.id, entry]))
   const undone = new Map<string, Set<string>>()
   for (const { kind, of = '', steps } of entries) {
@@ -115,10 +115,10 @@ function inForce (entries: readonly EndedEntry[]): Array<{ readonly entry: Ended
 /** `left`: the states in which earlier steps will have left paths; the others are as on the disk. */
 async function reversalOf (
   of: EndedEntry,
-  from: readonly Step[],
+  from: readonly ChangeStep[],
   paths: readonly string[] | undefined,
   files: WorkspaceFiles,
-  left: ReadonlyMap<string, Mark> = new Map()
+  left: ReadonlyMap<string, ContentHash> = new Map()
 ): Promise<Reversal> {
   const all = reversed(from.filter(({ before, after }) => before !== after))
   const named = await Promise.all(paths?.map(path => files.resolve(path)) ?? [''])
@@ -132,7 +132,7 @@ async function reversalOf (
 }
 
 /** `steps`: the innermost folder first. */
-async function filledFolders (steps: readonly Step[], files: WorkspaceFiles, left: ReadonlyMap<string, Mark>): Promise<Conflict[]> {
+async function filledFolders (steps: readonly ChangeStep[], files: WorkspaceFiles, left: ReadonlyMap<string, ContentHash>): Promise<Conflict[]> {
   const ways = [...left].map(([path, mark]) => ({ path, after: mark }))
   const going = new Set([...ways, ...steps].filter(({ after }) => after === null).map(({ path }) => path))
   const filled: Conflict[] = []

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import type { Service } from '../../service.ts'
-import type { Progress } from '../../service/sessions/door.ts'
+import type { TurnResult } from '../../service/sessions/door.ts'
 import type { App } from '../app.ts'
 import { BEGINS_SESSION, DRIVES_SESSION, idParameters, oneOf } from '../schemas.ts'
-import { answerVisit, SessionId, SessionStatus, SessionSummary, summariseSession, turnReply } from './sessions.ts'
+import { replyWithTurn, SessionId, SessionStatus, SessionSummary, summariseSession, turnReply } from './sessions.ts'
 
 const TurnError = Type.Object({
   code: oneOf(['MODEL_FAILED', 'MODEL_UNREADABLE', 'TOOL_FAILED', 'TOOL_UNKNOWN', 'BUDGET_USED']),
@@ -24,7 +24,7 @@ const TurnReply = Type.Object({
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
-function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: Progress): JsonObject {
+function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: TurnResult): JsonObject {
   const { answer = null, value, finishReason, error = null } = (result ?? {}) as JsonObject
   return {
     id,
@@ -44,7 +44,7 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   app.post('/api/agents/:id/sessions', {
     config: { role: 'run', fails: [...BEGINS_SESSION, 'DEFINITIONS_TOO_MANY', 'TOO_MANY_STREAMS'] },
     schema: { tags: ['Agents'], operationId: 'startAgent', summary: 'Start a dialogue with an agent', description: '`Idempotency-Key` makes a request that is sent again start no second one. `Location` is where the session is.', params: idParameters('helper'), response: { 201: turnReply(TurnReply) } }
-  }, (request, reply) => answerVisit(door, request, reply, {
+  }, (request, reply) => replyWithTurn(door, request, reply, {
     isStart: true,
     enter: visitor => door.start(agents, visitor, request.generation, { id: request.params.id }),
     describe: describeTurn
@@ -53,7 +53,7 @@ export function agentRoutes (app: App, { door, sessionKinds: { agents } }: Pick<
   app.post('/api/agents/sessions/:id/message', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'TOO_MANY_STREAMS'] },
     schema: { tags: ['Agents'], operationId: 'talkToAgent', summary: 'Say something to an agent', description: 'Waits up to 30 s for its answer, with `Prefer: respond-async` not at all; then 202, and `GET /api/sessions/{id}/events` has the rest. `Accept: text/event-stream` streams the events of the turn, however long it takes.', params: SessionId, body: Type.Object({ text: Type.String({ maxLength: 100_000 }) }), response: { 200: turnReply(TurnReply), 202: TurnReply } }
-  }, (request, reply) => answerVisit(door, request, reply, {
+  }, (request, reply) => replyWithTurn(door, request, reply, {
     enter: visitor => door.say(agents, visitor, request.params.id, { text: request.body.text }),
     describe: describeTurn
   }))

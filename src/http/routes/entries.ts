@@ -15,7 +15,7 @@ import { testsKind } from '../../registry/kinds/tests-kind.ts'
 import { toolKind } from '../../registry/kinds/tool-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { findDefinition } from '../../service/find-entries.ts'
-import type { FindUsers, Used } from '../../service/lint/find-users.ts'
+import type { FindUsers, UsedKind } from '../../service/lint/find-users.ts'
 import type { Publisher } from '../../service/publish-entry.ts'
 import type { App } from '../app.ts'
 import { decodeText, parseJsonText } from '../request-reading.ts'
@@ -29,7 +29,7 @@ const UserReply = Type.Object({
   versions: Type.Optional(Type.Array(Type.Integer(), { description: 'Of a label: which of the versions that it means' }))
 })
 
-const kinds: ReadonlyArray<{ used: Used, missing: ErrorCode, params: typeof PromptId, operationId: string, summary: string }> = [
+const kinds: ReadonlyArray<{ used: UsedKind, missing: ErrorCode, params: typeof PromptId, operationId: string, summary: string }> = [
   { used: 'environs', missing: 'ENVIRON_NOT_FOUND', params: EnvironId, operationId: 'listEnvironUsers', summary: 'Prompts that read a shared variable' },
   { used: 'tools', missing: 'TOOL_NOT_FOUND', params: ToolId, operationId: 'listToolUsers', summary: 'Prompts that call a tool' },
   { used: 'prompts', missing: 'PROMPT_NOT_FOUND', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }

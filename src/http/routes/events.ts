@@ -6,7 +6,7 @@ import { tooManyStreams } from '../../base/errors.ts'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import type { EntryProblem } from '../../registry/entries/entry-table.ts'
-import { type Change, changesBetween } from '../../registry/offered.ts'
+import { type RegistryChange, changesBetween } from '../../registry/offered.ts'
 import type { Generation } from '../../registry/generation.ts'
 import { environKind } from '../../registry/kinds/environ-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
@@ -25,7 +25,7 @@ const MAX_KEYS = 10_000
 interface Changes {
   readonly before: Generation
   readonly after: Generation
-  readonly entries: readonly Change[]
+  readonly entries: readonly RegistryChange[]
   readonly problems: readonly string[]
 }
 
@@ -120,7 +120,7 @@ const MAX_IDS = 500
 
 const PROBLEMS = 'problems'
 
-interface Follower {
+interface StreamClient {
   readonly stream: PassThrough
   /** With the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
   callerNow (): Caller
@@ -132,7 +132,7 @@ class EventStreams {
   readonly #keyPrefix: string
   readonly #rights: RightsWatch
   readonly #feed: ChangeFeed
-  readonly #followers = new Set<Follower>()
+  readonly #followers = new Set<StreamClient>()
   #timer: NodeJS.Timeout | undefined
   #unfollow: (() => void) | undefined
 
@@ -165,7 +165,7 @@ class EventStreams {
     for (const { stream } of this.#followers) stream.end()
   }
 
-  #remove (follower: Follower): void {
+  #remove (follower: StreamClient): void {
     this.#followers.delete(follower)
     if (this.#followers.size > 0) return
     clearInterval(this.#timer)
@@ -174,7 +174,7 @@ class EventStreams {
     this.#unfollow = undefined
   }
 
-  #tell (follower: Follower, changes: Changes): void {
+  #tell (follower: StreamClient, changes: Changes): void {
     if (refusalBy(follower.callerNow) !== undefined) return
     const seen = this.#seenBy(follower.callerNow(), changes)
     if (seen !== undefined) write(follower, eventText('changed', seen))
@@ -204,7 +204,7 @@ class EventStreams {
   }
 }
 
-function write ({ stream }: Follower, text: string): void {
+function write ({ stream }: StreamClient, text: string): void {
   if (stream.writableEnded) return
   if (stream.readableLength + stream.writableLength > MAX_UNREAD) stream.destroy()
   else stream.write(text)

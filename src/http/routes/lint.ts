@@ -28,7 +28,7 @@ export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCa
 
 function bodyOf (linted: readonly Linted[]) {
   const entries = linted.map(({ kind, body: entry, field }) => {
-    return [field, Type.Optional(Type.Unsafe({ ...entry, description: candidateInWords(kind, entry) }))] as const
+    return [field, Type.Optional(Type.Unsafe({ ...entry, description: describeCandidate(kind, entry) }))] as const
   })
   return Type.Object({
     ...Object.fromEntries(entries),
@@ -44,7 +44,7 @@ function bodyOf (linted: readonly Linted[]) {
   })
 }
 
-function candidateInWords (kind: Kind, { description = '' }: { readonly description?: string }): string {
+function describeCandidate (kind: Kind, { description = '' }: { readonly description?: string }): string {
   const words = `${withArticle(kind)} ${description.slice(0, 1).toLowerCase()}${description.slice(1)}`
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }

@@ -27,13 +27,13 @@ import { chooseToRender, seekPrompt, setToolDefaults } from '../prompt-request.t
 interface OpenMessage { readonly id: string, readonly place: number, readonly parts: JsonObject[], kind: 'text' | 'refusal', text: string }
 
 /** All calls stay open until the end: the model may write pieces of several calls in turn. */
-interface OpenCall { readonly id: string, readonly place: number, readonly callId: string, written: number }
+interface ResponseCall { readonly id: string, readonly place: number, readonly callId: string, written: number }
 
 /** Translates chat completion chunks into events of OpenAI's Responses API; each method gives the events to send now. */
 class ResponseEvents {
   readonly #body: JsonObject
   readonly #output: JsonObject[] = []
-  readonly #calls: OpenCall[] = []
+  readonly #calls: ResponseCall[] = []
   readonly #reader: AnswerReader
   #head: ResponseHead | undefined
   #message: OpenMessage | undefined
@@ -63,7 +63,7 @@ class ResponseEvents {
     yield * this.#closeMessage(status)
     yield * this.#writeCalls(calls, true)
     for (const [index, { name, arguments: given }] of calls.entries()) {
-      const { id, place, callId } = this.#calls[index] as OpenCall
+      const { id, place, callId } = this.#calls[index] as ResponseCall
       yield this.#event('response.function_call_arguments.done', { item_id: id, output_index: place, name, arguments: given })
       yield * this.#done(place, callItem({ id, callId, name, arguments: given }, status))
     }
@@ -199,7 +199,7 @@ const responsesReply = {
   }
 }
 
-export interface FrontDoorOptions {
+export interface OpenAiRoutesOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels
@@ -229,7 +229,7 @@ const OWN: ReadonlySet<string> = new Set(['prompt'])
 const CHAT: AnswerForm = { sendReply, sendStream }
 
 /** In the form of OpenAI's API, so that its clients can use prompts and models unchanged. */
-export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: FrontDoorOptions): void {
+export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: OpenAiRoutesOptions): void {
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models, and prompts as models', description: 'A prompt is `prompt:{id}`, which `POST /v1/chat/completions` takes as a model.', response: { 200: ModelList } }

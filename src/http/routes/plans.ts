@@ -7,7 +7,7 @@ import type { Page } from '../../files/change/page.ts'
 import { PLAN_CONFIRMS } from '../../registry/kinds/plan-kind.ts'
 import type { Service } from '../../service.ts'
 import type { Memories } from '../../service/memories.ts'
-import type { Progress, UserInput, Visitor } from '../../service/sessions/door.ts'
+import type { TurnResult, UserInput, RequestContext } from '../../service/sessions/door.ts'
 import { shownIn } from '../../service/sessions/plan-previews.ts'
 import { traceIdOf } from '../../service/sessions/trace.ts'
 import { approvalsIn } from '../../session/approvals.ts'
@@ -15,7 +15,7 @@ import { resultOf } from '../../session/engine.ts'
 import type { Session } from '../../session/session.ts'
 import type { App } from '../app.ts'
 import { BEGINS_SESSION, DECIDES, DRIVES_SESSION, nullable, oneOf, READS_SESSION } from '../schemas.ts'
-import { SessionId, SessionStatus, visitorOf } from './sessions.ts'
+import { SessionId, SessionStatus, requestContextOf } from './sessions.ts'
 
 /** A name cannot be a path. */
 const WorkspaceName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'Name of a workspace in the operator\'s file', examples: ['shop'] })
@@ -159,7 +159,7 @@ const PreviewText = Type.Object({
 })
 
 /** A caller who may only confirm the plan does not see what the model has read or the session remembers. */
-function describePlan ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof PlanReply> {
+function describePlan ({ session, isOwn }: Pick<TurnResult, 'session' | 'isOwn'>): Static<typeof PlanReply> {
   const { id, status, engine: { view: { stateName } } } = session
   const { ok, summary, actions, applied, undone, ...result } = resultOf(session, PLAN)
   return {
@@ -190,7 +190,7 @@ function describePreview (session: Session, { files, more }: Page) {
 
 const MAX_LISTED = 500
 
-function confirmOf (session: Session): { readonly confirm?: Waiting } {
+function confirmOf (session: Session): { readonly confirm?: ConfirmReply } {
   const { held } = resultOf(session, PLAN)
   if (held !== undefined) {
     const paths = shownIn(held.change).map(({ path }) => path)
@@ -204,9 +204,9 @@ function confirmOf (session: Session): { readonly confirm?: Waiting } {
   return { confirm: { kind: 'deletions', digest: asked.digest, deletes: [], ...listed('deletes', deleted) } }
 }
 
-type Waiting = NonNullable<Static<typeof PlanReply>['confirm']>
+type ConfirmReply = NonNullable<Static<typeof PlanReply>['confirm']>
 
-function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<Waiting, 'paths' | 'more'> {
+function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<ConfirmReply, 'paths' | 'more'> {
   const more = Math.max(0, all.length - MAX_LISTED)
   return { [name]: all.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) }
 }
@@ -226,8 +226,8 @@ const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the st
 
 export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
   /** Answers after 30 s at the latest. @param code 202 is sent instead while the plan still runs */
-  async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: Visitor) => Promise<Progress>, code = 200) {
-    const progress = await enter(visitorOf(request, reply))
+  async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: RequestContext) => Promise<TurnResult>, code = 200) {
+    const progress = await enter(requestContextOf(request, reply))
     reply.code(progress.isOpen ? 202 : code)
     return describePlan(progress)
   }

@@ -3,7 +3,7 @@ import { type Json } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { type Caller } from '../../access/caller.ts'
 import { mayPublish } from '../../access/rights.ts'
-import { inWords, RejectedEntry } from '../../registry/diagnostic.ts'
+import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
 import { parseTests, type TestCase, testsKind } from '../../registry/kinds/tests-kind.ts'
 import { BundleSchema } from '../../service/bundle.ts'
 import type { CaseResult, PromptTests, RunCase } from '../../service/prompt-tests.ts'
@@ -13,7 +13,7 @@ import { type App } from '../app.ts'
 import { abortWhenGone } from '../send-reply.ts'
 import { entityTag, ListedTag, rowsOf } from '../resource.ts'
 import { CHOOSES_PROMPT, ListQuery, listReply, nullable, PromptId } from '../schemas.ts'
-import { choose, WishQuery } from '../prompt-request.ts'
+import { choose, SelectorQuery } from '../prompt-request.ts'
 
 const TestsReply = Type.Object({
   id: Type.String({ description: 'Of the prompt' }),
@@ -95,7 +95,7 @@ export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt
       summary: 'Run one case of a prompt\'s tests',
       description: 'For whoever may publish the prompt; a case that asks a model, as `run: chat` and `llm-rubric` do, needs the role chat, too. What fails is a result: the reply is 200.',
       params: PromptId,
-      querystring: WishQuery,
+      querystring: SelectorQuery,
       body: RunBody,
       response: { 200: RunReply }
     }
@@ -120,7 +120,7 @@ function readCase (value: Json): TestCase {
   try {
     return parseTests([value])[0] as TestCase
   } catch (error) {
-    if (error instanceof RejectedEntry) throw requestInvalid(`body: case: ${error.diagnostics.map(inWords).join('; ')}`, { part: 'body', field: 'case' })
+    if (error instanceof RejectedEntry) throw requestInvalid(`body: case: ${error.diagnostics.map(describeDiagnostic).join('; ')}`, { part: 'body', field: 'case' })
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
-import type { Prompt, Release } from '../../registry/generation.ts'
+import type { Prompt, PromptRelease } from '../../registry/generation.ts'
 import { promptKind } from '../../registry/kinds/prompt-kind.ts'
 import { sharesOf } from '../../registry/kinds/release-record.ts'
 import { callersIn, lintPrompt } from '../../registry/lint-prompt.ts'
@@ -10,7 +10,7 @@ import type { Registry } from '../../registry/registry.ts'
 import type { ChoosePrompt } from '../../service/choose-prompt.ts'
 import { requireRevision, whyNotRunnable } from '../../service/render-prompt.ts'
 import type { App } from '../app.ts'
-import { choose, RevisionQuery, WishQuery } from '../prompt-request.ts'
+import { choose, RevisionQuery, SelectorQuery } from '../prompt-request.ts'
 import { entityTag, ListedStored, ListedTag, pageOf, selectIds } from '../resource.ts'
 import { CHOOSES_PROMPT, listReply, partPlace, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../schemas.ts'
 
@@ -57,7 +57,7 @@ const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...
 export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read', fails: CHOOSES_PROMPT, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
-    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, querystring: WishQuery, response: { 200: NeedsReply } }
+    schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, querystring: SelectorQuery, response: { 200: NeedsReply } }
   }, async (request, reply) => {
     const { prompt } = await choose(choosePrompt, request, reply, request.params.id, request.query)
     const error = whyNotRunnable(prompt, request.generation)
@@ -119,7 +119,7 @@ export function promptRoutes (app: App, { registry, choosePrompt }: { registry: 
       fails: [...CHOOSES_PROMPT, 'PROMPT_REVISION'],
       headers: ['etag', 'x-prompt-revision', 'x-prompt-version', 'x-prompt-label']
     },
-    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...WishQuery.properties }), response: { 200: PromptReply } }
+    schema: { tags: ['Registry'], operationId: 'getPrompt', summary: 'Get a prompt', description: 'A prompt with a syntax error answers 400 with its diagnostics. The ETag is that of the plain key; a version and what a label means have none.', params: PromptId, querystring: Type.Object({ ...RevisionQuery.properties, ...SelectorQuery.properties }), response: { 200: PromptReply } }
   }, async (request, reply) => {
     const { generation, params, query } = request
     const { prompt, version, label } = await choose(choosePrompt, request, reply, params.id, query)
@@ -140,7 +140,7 @@ export function promptRoutes (app: App, { registry, choosePrompt }: { registry: 
   })
 }
 
-function summarise ({ id, entry, state, revision }: Prompt, release: Release | undefined) {
+function summarise ({ id, entry, state, revision }: Prompt, release: PromptRelease | undefined) {
   const { form, supports, source } = entry.definition
   const note = release?.record.versions.find(({ n }) => n === release.latest)
   return {
@@ -160,6 +160,6 @@ function summarise ({ id, entry, state, revision }: Prompt, release: Release | u
   }
 }
 
-function labelsOf ({ record: { labels } }: Release) {
+function labelsOf ({ record: { labels } }: PromptRelease) {
   return [...labels].flatMap(([label, target]) => sharesOf(target).map(({ version, weight }) => ({ label, version, weight })))
 }

@@ -4,7 +4,7 @@ import { type Bundle, BundleSchema } from '../../service/bundle.ts'
 import { type Explanation, promptOrMessages } from '../../service/rendered-messages.ts'
 import { type Recordings } from '../../service/recordings.ts'
 import { type ChoosePrompt } from '../../service/choose-prompt.ts'
-import { type Rendering, type RenderPrompt, type RenderRequest } from '../../service/render-prompt.ts'
+import { type RenderResult, type RenderPrompt, type RenderRequest } from '../../service/render-prompt.ts'
 import { type JsonObject } from '../../base/json.ts'
 import { type App } from '../app.ts'
 import { oneOf, PromptId, RenderedMessageReply, RENDERS } from '../schemas.ts'
@@ -79,7 +79,7 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
   }
 }
 
-function describe ({ prompt, messages, bundle }: Rendering & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
+function describe ({ prompt, messages, bundle }: RenderResult & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
   const rendered = promptOrMessages(prompt, messages)
   return { rendered_prompt: rendered, status: 'success' as const, ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
 }

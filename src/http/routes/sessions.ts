@@ -6,11 +6,11 @@ import type { Generation } from '../../registry/generation.ts'
 import { toAbortSignal } from '../../runtime/deadline.ts'
 import { inTurn } from '../../runtime/event-loop.ts'
 import type { Service } from '../../service.ts'
-import type { Progress, SessionDoor, Visitor } from '../../service/sessions/door.ts'
-import type { Below, Tree } from '../../service/sessions/session-tree.ts'
-import type { Use } from '../../service/sessions/sessions.ts'
-import { approvalsIn, type Decided, describeApproval } from '../../session/approvals.ts'
-import type { Head, Start, Transition } from '../../session/model.ts'
+import type { TurnResult, SessionService, RequestContext } from '../../service/sessions/door.ts'
+import type { Below, SessionBranch } from '../../service/sessions/session-tree.ts'
+import type { SessionUse } from '../../service/sessions/sessions.ts'
+import { approvalsIn, type RecordedDecision, describeApproval } from '../../session/approvals.ts'
+import type { Head, Start, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 import type { App } from '../app.ts'
 import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION } from '../schemas.ts'
@@ -45,7 +45,7 @@ export const Decision = Type.Object({
 
 export const viewApproval = describeApproval
 
-export function viewDecision ({ decision, by, at, command, reason }: Decided): Static<typeof Decision> {
+export function viewDecision ({ decision, by, at, command, reason }: RecordedDecision): Static<typeof Decision> {
   return { decision, by, at: new Date(at).toISOString(), ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
 }
 
@@ -116,7 +116,7 @@ const SessionTree = Type.Object({
   children: Type.Array(Type.Unknown({ description: 'Each as this, with children of its own' }))
 })
 
-function describeTree ({ head, children }: Tree): Static<typeof SessionTree> {
+function describeTree ({ head, children }: SessionBranch): Static<typeof SessionTree> {
   return { ...summariseSession(head), children: children.map(describeTree) }
 }
 
@@ -146,7 +146,7 @@ const UsesReply = Type.Object({
   }))
 })
 
-function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly Use[]) {
+function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly SessionUse[]) {
   const end = definition.indexOf('/')
   const current = definitions.get(definition.slice(0, end))?.get(definition.slice(end + 1))?.hash
   return { definition, revision, ...(current === undefined ? {} : { current }), uses: uses.map(use => ({ ...use })) }
@@ -275,7 +275,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, (request, reply) => {
     const { params: { id }, body: { text, action } } = request
     const input = { text, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject } }
-    return answerVisit(door, request, reply, { enter: visitor => door.say('any', visitor, id, input), describe: ({ session }) => describeSession(session) })
+    return replyWithTurn(door, request, reply, { enter: visitor => door.say('any', visitor, id, input), describe: ({ session }) => describeSession(session) })
   })
 
   app.post('/api/sessions/:id/cancel', {
@@ -289,7 +289,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
 }
 
-async function * auditText (transitions: AsyncGenerator<Transition>, limit: number): AsyncGenerator<string> {
+async function * auditText (transitions: AsyncGenerator<LogEntry>, limit: number): AsyncGenerator<string> {
   let count = 0
   yield '['
   for await (const { seq, at, by, fact, begun, held, denied } of transitions) {
@@ -309,19 +309,19 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-interface Visit {
-  readonly enter: (visitor: Visitor) => Promise<Progress>
-  readonly describe: (progress: Progress) => JsonObject
+interface TurnRequest {
+  readonly enter: (visitor: RequestContext) => Promise<TurnResult>
+  readonly describe: (progress: TurnResult) => JsonObject
   /** Then the reply has the status 201 and the session's address. */
   readonly isStart?: boolean
 }
 
 /** Replies when the session waits or has ended, after 30 s at the latest; as events, `turn` with the same JSON comes last. */
-export async function answerVisit (door: SessionDoor, request: FastifyRequest, reply: FastifyReply, visit: Visit): Promise<FastifyReply> {
+export async function replyWithTurn (door: SessionService, request: FastifyRequest, reply: FastifyReply, visit: TurnRequest): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
   const isFollowing = wantsEvents(request.headers.accept)
   if (isFollowing) holdStream(request, reply)
-  const visitor = visitorOf(request, reply, isFollowing ? 0 : undefined)
+  const visitor = requestContextOf(request, reply, isFollowing ? 0 : undefined)
   const progress = await enter(visitor)
   if (isStart) reply.header('location', `/api/sessions/${progress.session.id}`)
   reply.code(isStart ? 201 : progress.isOpen && !isFollowing ? 202 : 200)
@@ -338,7 +338,7 @@ export function turnReply (schema: TSchema): MediaReply {
 }
 
 /** With `Prefer: respond-async` (RFC 7240) the sender follows events, and does not wait. @param patience in ms */
-export function visitorOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): Visitor {
+export function requestContextOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): RequestContext {
   const { 'idempotency-key': key, prefer } = headers
   const isAsync = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test([prefer ?? ''].flat().join(','))
   const waits = isAsync ? 0 : patience

@@ -5,7 +5,7 @@ import { type Static, Type } from '../../base/schema-builder.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { callsOf, contentOf } from '../../llm/history.ts'
 import type { Service } from '../../service.ts'
-import type { Progress, UserInput, Visitor } from '../../service/sessions/door.ts'
+import type { TurnResult, UserInput, RequestContext } from '../../service/sessions/door.ts'
 import type { SkillRequest } from '../../service/sessions/skill-sessions.ts'
 import { approvalsIn } from '../../session/approvals.ts'
 import { resultOf } from '../../session/engine.ts'
@@ -13,7 +13,7 @@ import type { Session } from '../../session/session.ts'
 import type { App } from '../app.ts'
 import { DECIDES, DRIVES_SESSION, nullable, oneOf, READS_SESSION, RUNS_SKILL, STARTS_SKILL } from '../schemas.ts'
 import { skillReply, skillTurn, successWith } from '../error-replies.ts'
-import { ApprovalView, viewApproval, visitorOf } from './sessions.ts'
+import { ApprovalView, viewApproval, requestContextOf } from './sessions.ts'
 
 /** In UTF-16 units of their JSON; older messages are left out. */
 const MAX_MESSAGES = 1024 * 1024
@@ -80,7 +80,7 @@ const SkillData = Type.Object({
 
 const SkillOutputData = Type.Object({ lastOutput: Type.String({ description: 'The last lines' }), state: State, step: Type.Integer() })
 
-type Message = Static<typeof SkillData>['messages'][number]
+type SkillMessage = Static<typeof SkillData>['messages'][number]
 
 /** The engine's state or, for a session that was cancelled, failed or expired, the session's status. */
 function stateOf ({ status, engine }: Session): Static<typeof State> {
@@ -89,13 +89,13 @@ function stateOf ({ status, engine }: Session): Static<typeof State> {
 }
 
 /** Who may only decide approvals sees the approval and the last output, nothing that the model has read or said. */
-export function describeTurn ({ session, isOwn }: Pick<Progress, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
+export function describeTurn ({ session, isOwn }: Pick<TurnResult, 'session' | 'isOwn'>): Static<typeof SkillApprovedData> {
   const { reply, step, lastOutput } = resultOf(session, SKILL)
   const [state, approval] = [stateOf(session), approvalIn(session)]
   return isOwn ? { aiResponse: reply, state, step, text: textOf(session), approval } : { aiResponse: null, state, step, text: '', approval, lastOutput }
 }
 
-function describeStart (progress: Progress): Static<typeof SkillStartData> {
+function describeStart (progress: TurnResult): Static<typeof SkillStartData> {
   const { session } = progress
   const { name, description } = resultOf(session, SKILL)
   return { skillSessionId: session.id, skillName: name, skillDescription: description, ...describeTurn(progress) }
@@ -103,7 +103,7 @@ function describeStart (progress: Progress): Static<typeof SkillStartData> {
 
 export function describeSkill (session: Session): Static<typeof SkillData> {
   const { name, description, terminal, target, system, messages, step, maxSteps, pendingCommand, lastOutput, reply } = resultOf(session, SKILL)
-  const all: readonly Message[] = [...system === '' ? [] : [{ role: 'system' as const, content: system }], ...messages.map(describeMessage)]
+  const all: readonly SkillMessage[] = [...system === '' ? [] : [{ role: 'system' as const, content: system }], ...messages.map(describeMessage)]
   const shown = newestOf(all)
   return {
     terminalSessionId: terminal,
@@ -125,13 +125,13 @@ export function describeSkill (session: Session): Static<typeof SkillData> {
   }
 }
 
-function describeMessage (message: JsonObject): Message {
+function describeMessage (message: JsonObject): SkillMessage {
   const role = message['role']
   const calls = callsOf(message).map(({ name, arguments: given }) => ({ name, arguments: given }))
   return { role: role === 'user' || role === 'assistant' ? role : 'tool', content: contentOf(message), ...(calls.length === 0 ? {} : { calls }) }
 }
 
-function newestOf (messages: readonly Message[]): Message[] {
+function newestOf (messages: readonly SkillMessage[]): SkillMessage[] {
   let length = 0
   const from = messages.findLastIndex(message => (length += JSON.stringify(message).length) > MAX_MESSAGES)
   return messages.slice(from + 1)
@@ -193,7 +193,7 @@ const ApproveBody = Type.Object({ ...SHOWN, command: Type.Optional(Type.String({
 
 const Cancelled = Type.Object({ message: Type.String() })
 
-type Enter = (visitor: Visitor) => Promise<Progress>
+type Enter = (visitor: RequestContext) => Promise<TurnResult>
 
 type NotNow = (state: string) => string
 
@@ -210,8 +210,8 @@ const goesOn = skillTurn(SkillTurnData)
 /** Paths and replies are those that existing clients of skills expect, and so differ from the rest of the API. */
 export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits or has ended, after 30 s at the latest. @throws SKILL_FAILED */
-  async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: Progress) => Data) {
-    const progress = await enter(visitorOf(request, reply))
+  async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: TurnResult) => Data) {
+    const progress = await enter(requestContextOf(request, reply))
     const { session, isOpen, isOwn } = progress
     if (session.status === 'failed') throw skillFailed(session.id, (isOwn ? textOf(session) : '') || 'The service has stopped it; its events say why')
     reply.code(isOpen ? 202 : 200)
@@ -219,7 +219,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
   }
 
   /** `work` is accepted in one state only. @throws SKILL_NOT_WAITING in another one */
-  async function whileWaiting (visitor: Visitor, id: string, notNow: NotNow, work: Promise<Progress>): Promise<Progress> {
+  async function whileWaiting (visitor: RequestContext, id: string, notNow: NotNow, work: Promise<TurnResult>): Promise<TurnResult> {
     try {
       return await work
     } catch (error) {
@@ -281,7 +281,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     const { params: { id }, body } = request
     const { approvalId, digest } = body ?? {}
     const shown = approvalId === undefined && digest === undefined ? undefined : { approvalId, digest }
-    const refuse = (visitor: Visitor): Promise<Progress> => door.refuse(skills, visitor, id, { action: SKIP }, shown)
+    const refuse = (visitor: RequestContext): Promise<TurnResult> => door.refuse(skills, visitor, id, { action: SKIP }, shown)
     return answer(request, reply, visitor => shown === undefined ? whileWaiting(visitor, id, CONFLICTS.result, refuse(visitor)) : refuse(visitor), describeTurn)
   })
 

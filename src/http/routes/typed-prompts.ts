@@ -11,7 +11,7 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import type { App } from '../app.ts'
 import { entityTag, readPrecondition, rowsOf, selectIds } from '../resource.ts'
 import { ErrorReply, ListQuery } from '../schemas.ts'
-import { WishQuery } from '../prompt-request.ts'
+import { SelectorQuery } from '../prompt-request.ts'
 
 const SCHEMA: ReadonlySet<string> = new Set([
   'items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames', 'unevaluatedItems', 'unevaluatedProperties'
@@ -267,7 +267,7 @@ function answerSchema ({ entry }: Prompt, place: string): JsonObject | undefined
 }
 
 const { prefix, after } = ListQuery.properties
-const { label } = WishQuery.properties
+const { label } = SelectorQuery.properties
 
 const DocumentQuery = Type.Object({ prefix, after, label, limit: Type.Integer({ minimum: 1, maximum: 1000, default: 1000, description: 'Most prompts of one page' }) })
 

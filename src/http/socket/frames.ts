@@ -16,7 +16,7 @@ const source = nullable(oneOf(['project', 'remote']))
 const side = Type.Integer({ minimum: 1, maximum: MAX_SIDE })
 
 /** If another approval waits than the client was shown, the frame is refused. */
-const shown = { approvalId: Type.Optional(text), digest: Type.Optional(text) }
+const approvalFields = { approvalId: Type.Optional(text), digest: Type.Optional(text) }
 
 const SCHEMAS = {
   terminal_open: frame({ target: text, cols: Type.Optional(side), rows: Type.Optional(side) }),
@@ -38,11 +38,11 @@ const SCHEMAS = {
     execution: Type.Optional(oneOf(EXECUTIONS))
   }),
   skill_resume: frame({ sessionId: text }),
-  skill_user_input: frame({ text, ...shown }),
+  skill_user_input: frame({ text, ...approvalFields }),
   skill_command_result: frame({ stdout: optional, stderr: optional, exitCode: nullable(Type.Integer()) }),
-  skill_approve: frame({ ...shown, command: Type.Optional(text) }),
-  skill_reject: frame(shown),
-  skill_skip: frame(shown),
+  skill_approve: frame({ ...approvalFields, command: Type.Optional(text) }),
+  skill_reject: frame(approvalFields),
+  skill_skip: frame(approvalFields),
   skill_cancel: frame({}),
   skills_list: frame({ target: optional }),
   skill_get_content: frame({ name: optional, path: optional, source, target: optional }),
@@ -54,18 +54,18 @@ type FrameType = keyof typeof SCHEMAS
 
 export type FrameOf<Type extends FrameType> = { readonly [Each in Type]: { readonly type: Each } & Static<typeof SCHEMAS[Each]> }[Type]
 
-export type Frame = FrameOf<FrameType>
+export type ClientFrame = FrameOf<FrameType>
 
 export const FRAMES: Readonly<Record<string, TSchema>> = SCHEMAS
 
 const CHECKS = new Map(Object.entries(FRAMES).map(([type, schema]) => [type, checkOf('frame', schema)]))
 
 /** @param frame empty for a message that was no JSON object @throws REQUEST_INVALID */
-export function readFrame (frame: JsonObject): Frame {
+export function readFrame (frame: JsonObject): ClientFrame {
   const { type } = frame
   const check = typeof type === 'string' ? CHECKS.get(type) : undefined
   if (check === undefined) throw requestInvalid(`expected a frame as docs/skills.md has them: a JSON object with a type, ${likely(type)}`, { part: 'frame' })
-  return check(frame) as Frame
+  return check(frame) as ClientFrame
 }
 
 function likely (type: unknown): string {

@@ -32,7 +32,7 @@ export interface FrameHandler {
 }
 
 export interface ConnectionOptions {
-  readonly client: Client
+  readonly client: SocketPeer
   readonly rates: Rates
   readonly log: FastifyBaseLogger
 }
@@ -150,7 +150,7 @@ function readFrame (text: string | undefined): JsonObject | undefined {
 }
 
 /** Rights are looked up at each use: the token may lose them while the socket is open. */
-export interface Client {
+export interface SocketPeer {
   /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
   caller (): Caller
   /** @throws TOKEN_UNKNOWN, ROLE_MISSING */
@@ -158,7 +158,7 @@ export interface Client {
   readonly requestId: string
 }
 
-export function clientOf (request: FastifyRequest, registry: { readonly generation: Generation }): Client {
+export function clientOf (request: FastifyRequest, registry: { readonly generation: Generation }): SocketPeer {
   return {
     caller: () => request.callerNow(),
     generation: () => visibleGeneration(registry.generation, request.callerNow()),

@@ -8,25 +8,25 @@ import { skillKind } from '../../registry/kinds/skill-kind.ts'
 import { wholeSkillText } from '../../registry/kinds/skill-definition.ts'
 import type { Service } from '../../service.ts'
 import { findDefinition, seekDefinition } from '../../service/find-entries.ts'
-import type { Shown, Visitor } from '../../service/sessions/door.ts'
+import type { SeenApproval, RequestContext } from '../../service/sessions/door.ts'
 import { MANUAL } from '../../service/sessions/skill-sessions.ts'
 import { isForeignPath } from '../../service/sessions/offers.ts'
 import { resultOf } from '../../session/engine.ts'
-import type { Followed } from '../../session/follow.ts'
-import { ENDED, type Notice, type Transition } from '../../session/model.ts'
+import type { FeedItem } from '../../session/follow.ts'
+import { ENDED, type Notice, type LogEntry } from '../../session/model.ts'
 import { toPath } from '../../store/store.ts'
 import { catalogueOf } from '../routes/offers.ts'
-import type { Client, SocketConnection } from './socket-connection.ts'
-import type { Frame, FrameOf } from './frames.ts'
+import type { SocketPeer, SocketConnection } from './socket-connection.ts'
+import type { ClientFrame, FrameOf } from './frames.ts'
 
 export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
 export interface SocketSkillOptions {
   readonly connection: SocketConnection
-  readonly client: Client
+  readonly client: SocketPeer
   readonly services: SkillServices
   /** Begins behind the transition `after`, ends when the client has left. @throws SESSION_NOT_FOUND */
-  readonly follow: (id: string, after: number) => Promise<AsyncGenerator<Followed>>
+  readonly follow: (id: string, after: number) => Promise<AsyncGenerator<FeedItem>>
   readonly signal: AbortSignal
   /** The client can no longer follow, although the session has not ended. */
   readonly onLost: (error: unknown, type: 'skill_error') => void
@@ -45,7 +45,7 @@ export class SocketSkill {
   }
 
   /** Handles a frame that concerns skills; others are none of its business. @throws ServiceError */
-  async take (frame: Frame): Promise<void> {
+  async take (frame: ClientFrame): Promise<void> {
     switch (frame.type) {
       case 'skill_invoke': return await this.#invoke(frame)
       case 'skill_resume': return await this.#follow((await this.#door.get(this.#skills, this.#caller, frame.sessionId)).id)
@@ -74,7 +74,7 @@ export class SocketSkill {
   }
 
   /** `patience: 0`: the client follows the session's events anyway. */
-  get #visitor (): Visitor {
+  get #visitor (): RequestContext {
     const { client: { requestId }, signal } = this.#options
     return { caller: this.#caller, requestId, signal, patience: 0 }
   }
@@ -116,7 +116,7 @@ export class SocketSkill {
     void pump().catch((error: unknown) => { onLost(error, 'skill_error') })
   }
 
-  #note ({ notices }: Transition): void {
+  #note ({ notices }: LogEntry): void {
     for (const { type, data } of notices) if (type === 'approval') this.#shown = data['decision'] === undefined ? data['id'] as string : undefined
   }
 
@@ -138,7 +138,7 @@ export class SocketSkill {
   }
 
   /** A session's owner may skip; only an approver may let a command run. */
-  async #skip ({ approvalId, digest }: Shown): Promise<void> {
+  async #skip ({ approvalId, digest }: SeenApproval): Promise<void> {
     await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, { approvalId, digest })
   }
 
@@ -217,7 +217,7 @@ function idOfName (generation: Generation, name: string): string | undefined {
   return skills.has(path) ? path : [...skills.values()].find(skill => skill.name === name)?.id
 }
 
-type Frames = (data: JsonObject, transition: Transition) => JsonObject[]
+type Frames = (data: JsonObject, transition: LogEntry) => JsonObject[]
 
 /** A type of notice that is missing here gives no frame. */
 const FRAMES: Partial<Record<Notice['type'], Frames>> = {
@@ -242,7 +242,7 @@ const FRAMES: Partial<Record<Notice['type'], Frames>> = {
 }
 
 export const skillFrames = {
-  of (transition: Transition): JsonObject[] {
+  of (transition: LogEntry): JsonObject[] {
     return transition.notices.flatMap(({ type, data }) => FRAMES[type]?.(data, transition) ?? [])
   },
   live ({ type, text = '' }: JsonObject): JsonObject[] {

@@ -9,14 +9,14 @@ import { USUAL_SIZE } from '../../exec/executor.ts'
 import type { TerminalReader } from '../../exec/terminal/terminal-state.ts'
 import type { Generation } from '../../registry/generation.ts'
 import type { Service } from '../../service.ts'
-import type { OpenTerminal, TerminalDoor } from '../../service/sessions/terminal-door.ts'
-import { eventsOf, type Followed, timeOf } from '../../session/follow.ts'
+import type { OpenTerminal, TerminalService } from '../../service/sessions/terminal-door.ts'
+import { eventsOf, type FeedItem, timeOf } from '../../session/follow.ts'
 import type { App } from '../app.ts'
 import { SOCKET_PATH } from './accept-sockets.ts'
 import { skillErrorText } from '../error-replies.ts'
 import { checkOrigin } from '../access.ts'
-import { type Client, clientOf, type FrameHandler, SocketConnection, TOKEN_GONE, UNAUTHORIZED } from './socket-connection.ts'
-import { type Frame, type FrameOf, readFrame } from './frames.ts'
+import { type SocketPeer, clientOf, type FrameHandler, SocketConnection, TOKEN_GONE, UNAUTHORIZED } from './socket-connection.ts'
+import { type ClientFrame, type FrameOf, readFrame } from './frames.ts'
 import { type SkillServices, SocketSkill } from './socket-skill.ts'
 
 /** In bytes a second; after a pause, those of one second at once. */
@@ -42,8 +42,8 @@ const KEYS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
 interface SocketTerminalOptions {
   readonly connection: SocketConnection
-  readonly client: Client
-  readonly terminals: TerminalDoor
+  readonly client: SocketPeer
+  readonly terminals: TerminalService
 }
 
 class SocketTerminal {
@@ -64,7 +64,7 @@ class SocketTerminal {
   }
 
   /** @returns false for a frame of something else @throws ServiceError */
-  async take (frame: Frame): Promise<boolean> {
+  async take (frame: ClientFrame): Promise<boolean> {
     switch (frame.type) {
       case 'terminal_open': await this.#openOn(frame); break
       case 'terminal_attach': await this.#returnTo(frame); break
@@ -192,7 +192,7 @@ export function socketRoutes (app: App, services: SocketOptions, origins: readon
 }
 
 /** A token that has lost its roles keeps the socket, and is refused each frame. */
-function whyGone (client: Client): ServiceError | undefined {
+function whyGone (client: SocketPeer): ServiceError | undefined {
   const refusal = refusalBy(() => client.caller())
   return refusal?.statusCode === UNAUTHORIZED ? refusal : undefined
 }
@@ -204,7 +204,7 @@ type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
 
 interface SocketFramesOptions {
   readonly connection: SocketConnection
-  readonly client: Client
+  readonly client: SocketPeer
   readonly log: FastifyBaseLogger
   readonly services: SocketServices
 }
@@ -212,7 +212,7 @@ interface SocketFramesOptions {
 function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
   const closing = new AbortController()
   const followed = new Map<string, AbortController>()
-  const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<Followed>> =>
+  const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<FeedItem>> =>
     services.sessions.follow(client.caller, id, after, signal)
   const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
   const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
@@ -237,7 +237,7 @@ function openSocketFrames ({ connection, client, log, services }: SocketFramesOp
     followed.delete(id)
   }
 
-  async function pump (events: AsyncGenerator<Followed>, sessionId: string, left: AbortSignal): Promise<void> {
+  async function pump (events: AsyncGenerator<FeedItem>, sessionId: string, left: AbortSignal): Promise<void> {
     try {
       for await (const each of events) {
         if (left.aborted) return
@@ -285,7 +285,7 @@ function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonO
   }
 }
 
-function framesOf (followed: Followed, sessionId: string): JsonObject[] {
+function framesOf (followed: FeedItem, sessionId: string): JsonObject[] {
   if ('live' in followed) return [{ type: 'live', sessionId, data: { ...followed.live, at: timeOf(Date.now()) } }]
   const { seq } = followed.transition
   return eventsOf(followed.transition).map(({ type, data }, n) => ({ type: 'event', sessionId, seq, n, event: type, data }))

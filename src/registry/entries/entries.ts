@@ -2,7 +2,7 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import { isWithheld, kindPrefix, type StoredValue } from '../../store/store.ts'
 import type { ToolReader } from '../../tool/tool-reader.ts'
-import { inWords } from '../diagnostic.ts'
+import { describeDiagnostic } from '../diagnostic.ts'
 import { type EntryProblem, EntryTable } from './entry-table.ts'
 import type { CountedTemplateCache } from './template-cache.ts'
 import { type Entry, type EntryKind, isDefinitionKind } from '../kinds/entry-kind.ts'
@@ -18,7 +18,7 @@ export interface EntriesOptions {
 }
 
 /** Values that were read from the store. The tables take in those that are not doubtful. */
-export interface Findings {
+export interface ReadValues {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
   /** Whether the tables must skip a value that is perhaps outdated: for example, its key changed while it was being read. The key is read again later. */
   isDoubtful (key: string, value: StoredValue): boolean
@@ -48,7 +48,7 @@ export class Entries {
   }
 
   /** Takes in values from the store: parses those that have changed, in slices, and logs those that are broken. */
-  async take ({ values, isDoubtful }: Findings): Promise<void> {
+  async take ({ values, isDoubtful }: ReadValues): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
@@ -67,7 +67,7 @@ export class Entries {
   }
 
   #logFaults (key: string, table: EntryTable<Entry>): void {
-    const reasons = table.faults(key).filter(diagnostic => diagnostic.severity === 'error').map(inWords)
+    const reasons = table.faults(key).filter(diagnostic => diagnostic.severity === 'error').map(describeDiagnostic)
     if (reasons.length > 0) this.#log.warn({ key, reasons, servesLastGood: table.problem(key)?.servesLastGood === true }, 'entry rejected')
   }
 }

@@ -2,20 +2,20 @@ import type { ErrorObject } from 'ajv'
 import type { JsonPath } from '../../base/json-places.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { readPublishedSchema } from '../../base/published-schema.ts'
-import { beginningOf, kindInWords, typeInWords } from '../../base/text.ts'
+import { beginningOf, describeKind, describeType } from '../../base/text.ts'
 import { isObject } from '../../template/value.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
 import { isNearly } from '../near-matches.ts'
 import { validators } from './entry-validators.ts'
 
 /** The members of a JSON Schema that this file reads. */
-interface Schema {
+interface MemberSchema {
   readonly $id?: string
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly items?: Schema
-  readonly additionalProperties?: Schema | boolean
+  readonly properties?: Readonly<Record<string, MemberSchema>>
+  readonly items?: MemberSchema
+  readonly additionalProperties?: MemberSchema | boolean
   readonly $ref?: string
-  readonly $defs?: Readonly<Record<string, Schema>>
+  readonly $defs?: Readonly<Record<string, MemberSchema>>
 }
 
 /** The JSON Schema of one kind of entries, from `jsonschema/`, in usable form. */
@@ -32,12 +32,12 @@ export interface EntrySchema {
  * @param part the name of a definition in that file, when entries are checked against the definition alone
  */
 export function entrySchema (name: string, part?: string): EntrySchema {
-  const schema = readPublishedSchema<Schema>(name)
+  const schema = readPublishedSchema<MemberSchema>(name)
   const meant = part === undefined ? schema : schema.$defs?.[part]
   return { check: checker(name), fields: fieldsOf(meant, schema.$defs) }
 }
 
-function fieldsOf (schema: Schema | undefined, definitions: Schema['$defs'] = {}): Fields {
+function fieldsOf (schema: MemberSchema | undefined, definitions: MemberSchema['$defs'] = {}): Fields {
   const meant = definitions[schema?.$ref?.replace('#/$defs/', '') ?? ''] ?? schema
   const shape = meant?.properties !== undefined ? 'object' : meant?.items !== undefined ? 'list' : 'map'
   const each = { object: meant, list: meant?.items, map: typeof meant?.additionalProperties === 'object' ? meant.additionalProperties : undefined }[shape]
@@ -64,7 +64,7 @@ function isInsideOneOf (error: ErrorObject): boolean {
 }
 
 /** The end of a message about a missing member. It lists the names that the value has instead, since one of them is perhaps the missing name misspelt. */
-function present (value: Json): string {
+function describeMembers (value: Json): string {
   const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
   return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
 }
@@ -72,8 +72,8 @@ function present (value: Json): string {
 function describe (error: ErrorObject): string {
   const where = error.instancePath === '' ? 'the value' : error.instancePath.slice(1).replaceAll('/', '.')
   const comment: unknown = error.parentSchema?.['$comment']
-  if (typeof comment === 'string') return `${where}: ${comment}${present(error.data as Json)}`
-  return `${where} ${inPlainWords(error)}`
+  if (typeof comment === 'string') return `${where}: ${comment}${describeMembers(error.data as Json)}`
+  return `${where} ${describeFault(error)}`
 }
 
 /** The path that a violation of a schema is about: that of the member that must not be there, or, for a missing member, that of the object that lacks it. */
@@ -82,14 +82,14 @@ function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
   return keyword === 'additionalProperties' ? [...names, String(params['additionalProperty'])] : names
 }
 
-function inPlainWords ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {
+function describeFault ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {
   switch (keyword) {
-    case 'type': return `must be ${[params['type'] as string | string[]].flat().map(typeInWords).join(' or ')}, not ${kindInWords(data)}`
+    case 'type': return `must be ${[params['type'] as string | string[]].flat().map(describeType).join(' or ')}, not ${describeKind(data)}`
     case 'enum': {
-      const given = typeof data === 'string' ? `"${beginningOf(data, 40)}"` : kindInWords(data)
+      const given = typeof data === 'string' ? `"${beginningOf(data, 40)}"` : describeKind(data)
       return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${given}`
     }
-    case 'required': return `needs "${String(params['missingProperty'])}"${present(data as Json)}`
+    case 'required': return `needs "${String(params['missingProperty'])}"${describeMembers(data as Json)}`
     case 'minimum': return `must be at least ${String(params['limit'])}, not ${String(data)}`
     case 'maximum': return `must be at most ${String(params['limit'])}, not ${String(data)}`
     case 'additionalProperties': return `must not have "${beginningOf(String(params['additionalProperty']), 40)}"`
@@ -124,7 +124,7 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
       : [{
           severity: 'warning',
           code: 'FIELD_UNKNOWN',
-          message: `"${inWords([...path, name])}" is not a field that is looked at: did you mean "${meant}"?`,
+          message: `"${describePath([...path, name])}" is not a field that is looked at: did you mean "${meant}"?`,
           hint: `write "${meant}"`,
           field: [...path, name]
         }]
@@ -156,6 +156,6 @@ function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: stri
 }
 
 /** The path of a member as it is written in messages: `parameters[2].default`. */
-function inWords (path: JsonPath): string {
+function describePath (path: JsonPath): string {
   return path.map((segment, index) => typeof segment === 'number' ? `[${segment}]` : index === 0 ? segment : `.${segment}`).join('')
 }

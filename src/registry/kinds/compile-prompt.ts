@@ -1,7 +1,7 @@
 import { type FailingPart, type PathNeed, type Reference, type Syntax, type UnreachablePart } from '../../template/language.ts'
 import { detectSyntax, findForeignSign, findMisread, mistakeInHandlebars, type SyntaxSign } from '../../template/detect-syntax.ts'
 import { prescan } from '../../template/prescan.ts'
-import { asMistake, type Diagnostic, ifMisjudged, inNeither, inWords, LANGUAGE_NAMES } from '../diagnostic.ts'
+import { asMistake, type Diagnostic, ifMisjudged, inNeither, describeDiagnostic, LANGUAGE_NAMES } from '../diagnostic.ts'
 import type { PromptDefinition, PromptText } from './prompt-definition.ts'
 import { type Slices } from '../../runtime/event-loop.ts'
 import { type PreparedTemplate, type TemplateCache } from '../entries/template-cache.ts'
@@ -162,7 +162,7 @@ function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly 
   const [go, handlebars] = signs
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]
   const place = ({ text, line, column }: SyntaxSign) => ({ ...texts[text]?.where, line, column })
-  const message = `the text has forms of both languages: ${inWords({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
+  const message = `the text has forms of both languages: ${describeDiagnostic({ message: `"${first.form}"`, ...place(first) })}, and "${later.form}"`
   return {
     severity: 'error',
     code: 'SYNTAX_MIXED',

@@ -216,7 +216,7 @@ export function asPromptObject (value: Json): JsonObject {
  *
  * A caller with patterns for prompts or shared variables cannot change entries with `runs`, `open` or `shown`.
  */
-type Access = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
+type AccessRule = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 
 /** The fields of a kind that access control reads. */
 export interface KindAccess {
@@ -224,7 +224,7 @@ export interface KindAccess {
   readonly key: string
   /** The kind's name in statuses, metrics and addresses: `prompts`. */
   readonly name: string
-  readonly access: Access
+  readonly access: AccessRule
 }
 
 /** A registered entry that needs no linking with other entries: an agent, a skill or a plan profile. Each kind adds fields of its own. */

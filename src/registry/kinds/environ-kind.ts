@@ -5,7 +5,7 @@ import { keyToPath, pathToKey, type Store, type StoredValue, StoreError } from '
 import type { EnvironSource, EnvironValue } from '../../template/run.ts'
 import { RESERVED_NAMES } from '../../template/scope.ts'
 import { isObject } from '../../template/value.ts'
-import { type Diagnostic, inWords, RejectedEntry, unreadable } from '../diagnostic.ts'
+import { type Diagnostic, describeDiagnostic, RejectedEntry, unreadable } from '../diagnostic.ts'
 import type { EntryProblem } from '../entries/entry-table.ts'
 import { decodeEnviron, type Kind } from './entry-kind.ts'
 import { EnvironIndex, EnvironListing } from './environ-names.ts'
@@ -230,7 +230,7 @@ class EnvironValues {
       if (!(error instanceof RejectedEntry)) throw error
       const lastGood = this.#values.peek(name)
       this.#note(name, error.diagnostics, lastGood !== undefined)
-      if (lastGood === undefined) throw environInvalid(name, pathToKey(name, this.#options.prefix), error.diagnostics.map(inWords), error.diagnostics)
+      if (lastGood === undefined) throw environInvalid(name, pathToKey(name, this.#options.prefix), error.diagnostics.map(describeDiagnostic), error.diagnostics)
       return this.#prolong(name, lastGood, isCurrent ? this.#freshUntil() : 0)
     }
   }

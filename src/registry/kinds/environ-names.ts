@@ -141,7 +141,7 @@ const MAX_REMEMBERED_LENGTH = 200
 const MAX_CHANGES = 20_000
 
 /** A range of sorted names: the positions in the list of names that the store last gave, and which names were added to that list or removed since. */
-interface Range {
+interface NameRange {
   readonly listed: readonly [start: number, end: number]
   readonly added: readonly string[]
   readonly removed: readonly string[]
@@ -271,12 +271,12 @@ export class EnvironIndex {
     return this.#names(this.#range('', undefined))
   }
 
-  #below (name: string): Range {
+  #below (name: string): NameRange {
     return name === '' ? this.#range('', undefined) : this.#range(`${name}.`, `${name}/`)
   }
 
   /** The range of the names from `start` up to, but without, `end`. @param end `undefined` for all names from `start` on */
-  #range (start: string, end: string | undefined): Range {
+  #range (start: string, end: string | undefined): NameRange {
     const part = (sorted: readonly string[]) => sorted.length === 0
       ? sorted
       : sorted.slice(
@@ -290,7 +290,7 @@ export class EnvironIndex {
     }
   }
 
-  * #names ({ listed: [start, end], added, removed }: Range): Generator<string> {
+  * #names ({ listed: [start, end], added, removed }: NameRange): Generator<string> {
     const listed = this.#listed
     let nextAdded = 0
     let nextRemoved = 0
@@ -320,7 +320,7 @@ function remembered (answers: Map<string, boolean>, name: string, find: () => bo
   return found
 }
 
-function count ({ listed: [start, end], added, removed }: Range): number {
+function count ({ listed: [start, end], added, removed }: NameRange): number {
   return end - start + added.length - removed.length
 }
 

@@ -14,16 +14,16 @@ import { releaseKind } from '../kinds/release-kind.ts'
 import { type ToolEntry, toolKind } from '../kinds/tool-kind.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
 import { ReleaseLinker } from './release-linker.ts'
-import type { VersionShelf } from './version-shelf.ts'
+import type { VersionCache } from './version-shelf.ts'
 
 /** An entry that a key offers under an id: a prompt, an agent, a skill or a plan profile. */
-interface Claimed {
+interface OwnedEntry {
   readonly id: string
   readonly origin: 'direct' | 'extension'
 }
 
 /** A claim: the value under a key has an entry (`offer`) for an id. The key of an extension makes one claim for each entry that the extension brings. */
-interface Claim<T extends Claimed> {
+interface IdOwner<T extends OwnedEntry> {
   readonly key: string
   readonly offer: T
 }
@@ -32,9 +32,9 @@ interface Claim<T extends Claimed> {
  * All claims to the ids of one kind of entries: which key has an entry for which id. Where several keys claim an id, an entry with a key of its own
  * wins, otherwise the extension with the smallest key.
  */
-class Claims<T extends Claimed> {
+class IdOwners<T extends OwnedEntry> {
   /** The claims by id, the winning one first. */
-  readonly #claims = new Map<string, readonly Claim<T>[]>()
+  readonly #claims = new Map<string, readonly IdOwner<T>[]>()
   /** The ids that several keys claim. */
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
@@ -66,14 +66,14 @@ class Claims<T extends Claimed> {
   }
 
   /** The claims that did not win an id: for each the key, the entry that it offers, and the winning claim. */
-  * shadowed (): Generator<readonly [key: string, offer: T, winner: Claim<T>]> {
+  * shadowed (): Generator<readonly [key: string, offer: T, winner: IdOwner<T>]> {
     for (const id of this.#contested) {
-      const [winner, ...others] = this.#claims.get(id) as readonly [Claim<T>, ...Claim<T>[]]
+      const [winner, ...others] = this.#claims.get(id) as readonly [IdOwner<T>, ...IdOwner<T>[]]
       for (const { key, offer } of others) yield [key, offer, winner]
     }
   }
 
-  #put (id: string, claims: readonly Claim<T>[]): void {
+  #put (id: string, claims: readonly IdOwner<T>[]): void {
     if (claims.length === 0) this.#claims.delete(id)
     else this.#claims.set(id, claims)
     if (claims.length > 1) this.#contested.add(id)
@@ -82,7 +82,7 @@ class Claims<T extends Claimed> {
 }
 
 /** Orders claims by precedence. Two entries with keys of their own can have one id, when the keys differ only in `.` and `:`; the larger key wins. */
-function byPrecedence (one: Claim<Claimed>, other: Claim<Claimed>): number {
+function byPrecedence (one: IdOwner<OwnedEntry>, other: IdOwner<OwnedEntry>): number {
   if (one.offer.origin !== other.offer.origin) return one.offer.origin === 'direct' ? -1 : 1
   if (one.key === other.key) return 0
   return (one.key < other.key) === (one.offer.origin === 'extension') ? -1 : 1
@@ -94,11 +94,11 @@ function byPrecedence (one: Claim<Claimed>, other: Claim<Claimed>): number {
  */
 class DefinitionLinker {
   readonly #tables: EntryTables
-  readonly #claims: ReadonlyMap<DefinitionKind, Claims<Definition>>
+  readonly #claims: ReadonlyMap<DefinitionKind, IdOwners<Definition>>
 
   constructor (tables: EntryTables, kinds: readonly DefinitionKind[]) {
     this.#tables = tables
-    this.#claims = new Map(kinds.map(kind => [kind, new Claims()]))
+    this.#claims = new Map(kinds.map(kind => [kind, new IdOwners()]))
   }
 
   get contested (): ContestedKind[] {
@@ -144,7 +144,7 @@ class DefinitionLinker {
 function withCurrent (
   last: ReadonlyMap<string, Definition> | undefined,
   ids: ReadonlySet<string>,
-  claims: Claims<Definition>
+  claims: IdOwners<Definition>
 ): ReadonlyMap<string, Definition> {
   const next = new Map(last)
   for (const id of ids) {
@@ -211,7 +211,7 @@ export class GenerationBuilder {
   readonly #tables: EntryTables
   readonly #registerTools: RegisterTools
   readonly #toolProblems: (id: string) => readonly string[]
-  readonly #claims = new Claims<PromptEntry>()
+  readonly #claims = new IdOwners<PromptEntry>()
   readonly #definitions: DefinitionLinker
   readonly #contested: readonly ContestedKind[]
   readonly #hashes: ReadonlyMap<string, SetHash>
@@ -223,7 +223,7 @@ export class GenerationBuilder {
   #last: Generation
 
   /** @param shelf keeps the old versions of prompts that a label (`production`) stands for or another prompt names */
-  constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionShelf, toolProblems: (id: string) => readonly string[] = () => []) {
+  constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionCache, toolProblems: (id: string) => readonly string[] = () => []) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))
     this.#tables = tables
@@ -382,7 +382,7 @@ async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<
 /** The prompts whose entry has changed, by id, each with its entry before the change. */
 function changedAmong (
   before: ReadonlyMap<string, PromptEntry | undefined>,
-  now: Pick<Claims<PromptEntry>, 'get'>
+  now: Pick<IdOwners<PromptEntry>, 'get'>
 ): ReadonlyMap<string, PromptEntry | undefined> {
   return new Map([...before].filter(([id, entry]) => now.get(id) !== entry))
 }
@@ -493,7 +493,7 @@ function stateOf (definition: ExtensionDefinition, isDegraded: boolean): Extensi
 
 /** One kind of entries, with the claims to its ids (which key has an entry for which id), and the words for the kind in messages. */
 interface ContestedKind {
-  readonly claims: Claims<Claimed>
+  readonly claims: IdOwners<OwnedEntry>
   readonly words: {
     readonly name: string
     readonly noun: string

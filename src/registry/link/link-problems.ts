@@ -5,7 +5,7 @@ import { FUNCTIONS, LANGUAGE_WORDS } from '../../template/functions.ts'
 import type { Reference, Syntax } from '../../template/language.ts'
 import { RESERVED_NAMES } from '../../template/scope.ts'
 import { type Diagnostic, ifMisjudged, LANGUAGE_NAMES } from '../diagnostic.ts'
-import type { Wanted } from '../generation.ts'
+import type { RequestedName } from '../generation.ts'
 import type { PromptEntry } from '../kinds/prompt-kind.ts'
 import { isNearly } from '../near-matches.ts'
 import { idsMeant, isPartial } from './references.ts'
@@ -16,7 +16,7 @@ const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ 
 /** A problem with a name in a prompt: the prompt cannot be rendered because of it. `wanted` has the names that were looked up and not found. */
 export interface Problem {
   readonly diagnostic: Diagnostic
-  readonly wanted: readonly Wanted[]
+  readonly wanted: readonly RequestedName[]
   /** The name of the partial that the problem is about. The problem is solved when a prompt that includes this one defines that partial in its own text. */
   readonly partial?: string
 }
@@ -59,10 +59,10 @@ export function unresolved (from: PromptEntry, reference: Reference, reason: str
       ? ['register a prompt of that id with one text', ...assumedHint(from, syntax)].join('; ')
       : hintForFunction(reference, syntax, assumedHint(from, syntax))
   }
-  return { diagnostic, wanted: reason === undefined ? wantedBy(from, reference) : [], ...(isOfPrompt ? { partial: reference.name } : {}) }
+  return { diagnostic, wanted: reason === undefined ? requestedNames(from, reference) : [], ...(isOfPrompt ? { partial: reference.name } : {}) }
 }
 
-function wantedBy (from: PromptEntry, reference: Reference): Wanted[] {
+function requestedNames (from: PromptEntry, reference: Reference): RequestedName[] {
   if (!isPartial(reference)) return [{ kind: 'tools', name: reference.name }]
   return idsMeant(from.id, reference.name).map(name => ({ kind: 'templates', name }))
 }

@@ -9,7 +9,7 @@ import { endless, type Inclusion, isAlwaysGiven, isCertain, ofPartial, type Prob
 import { idsMeant, isOptional, isPartial } from './references.ts'
 
 /** One step of the walk: a node, the nodes that it includes, and the index of the one to visit next. */
-interface Frame<T> { readonly node: T, readonly targets: readonly T[], next: number }
+interface WalkFrame<T> { readonly node: T, readonly targets: readonly T[], next: number }
 
 /**
  * Finds the endless nodes of a graph: those from which a way leads into a circle of nodes that include each other. Here the nodes are prompts, and only
@@ -64,14 +64,14 @@ class PartialCycles<T> {
     return false
   }
 
-  #frame (node: T): Frame<T> {
+  #frame (node: T): WalkFrame<T> {
     return { node, targets: this.#targets(node), next: 0 }
   }
 }
 
 /** Looks up prompts by id. @param from the prompt in whose text the id stands */
-interface Entries { get (id: string, from: PromptEntry): PromptEntry | undefined }
-type Tools = Pick<ReadonlyMap<string, CallableTool>, 'get'>
+interface PromptSource { get (id: string, from: PromptEntry): PromptEntry | undefined }
+type ToolIndex = Pick<ReadonlyMap<string, CallableTool>, 'get'>
 
 /** A name that was looked up to resolve a prompt: `prompt team.greet` or `tool git_status`. */
 export type Lookup = `${'prompt' | 'tool'} ${string}`
@@ -151,15 +151,15 @@ class PartialPrompt implements PromptPartial, PartialText {
  * others alone. The linker remembers each result until `forget` is told of a change that concerns it.
  */
 export class Linker {
-  readonly #entries: Entries
-  readonly #tools: Tools
+  readonly #entries: PromptSource
+  readonly #tools: ToolIndex
   readonly #resolutions = new Map<PromptEntry, Resolution>()
   readonly #users = new Map<Lookup, Set<PromptEntry>>()
   /** The search for prompts that include each other without end. It is made anew when a prompt changes. */
   #cycles = this.#newCycles()
 
   /** @param entries finds prompts by id @param tools finds tools by function name */
-  constructor (entries: Entries, tools: Tools) {
+  constructor (entries: PromptSource, tools: ToolIndex) {
     this.#entries = entries
     this.#tools = tools
   }

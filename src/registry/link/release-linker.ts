@@ -1,19 +1,19 @@
 import type { Slices } from '../../runtime/event-loop.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 import type { EntryProblem, EntryTable } from '../entries/entry-table.ts'
-import type { CallableTool, Release, ReleasedVersion } from '../generation.ts'
+import type { CallableTool, PromptRelease, ReleasedVersion } from '../generation.ts'
 import type { PromptEntry } from '../kinds/prompt-kind.ts'
 import type { ReleaseEntry } from '../kinds/release-kind.ts'
 import { type LabelShare, sharesOf } from '../kinds/release-record.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
 import { idsMeant, isPartial, nameOfVersion, readReference } from './references.ts'
-import type { VersionShelf } from './version-shelf.ts'
+import type { VersionCache } from './version-shelf.ts'
 
 /** The versions of a prompt that a label means, each with its weight and its parsed entry. */
 type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 
 /** What the names in the prompts of a label mean when the label has no version for them: the prompts that are served without a label, and the tools. */
-interface Surroundings {
+interface LinkContext {
   readonly latest: { get (id: string): PromptEntry | undefined }
   readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
 }
@@ -27,7 +27,7 @@ class LabelEnvironment {
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 
-  constructor (label: string, { latest, tools }: Surroundings) {
+  constructor (label: string, { latest, tools }: LinkContext) {
     this.#label = label
     this.#linker = new Linker({ get: id => heaviest(this.#shares.get(id))?.entry ?? latest.get(id) }, tools)
   }
@@ -128,9 +128,9 @@ function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, r
 }
 
 /** The parts that the release linker works with: the records of releases, the versions, and what names stand for without a label. */
-export interface ReleaseLinkerOptions extends Surroundings {
+export interface ReleaseLinkerOptions extends LinkContext {
   readonly table: EntryTable<ReleaseEntry>
-  readonly shelf: VersionShelf
+  readonly shelf: VersionCache
 }
 
 /** The prompts that have changed, each with its entry before the change. */
@@ -152,7 +152,7 @@ export class ReleaseLinker {
   readonly #gaps = new Set<string>()
   /** The ids of prompts of which a missing version has been read since the last generation (snapshot of all entries) was made. */
   #found = new Set<string>()
-  #releases: ReadonlyMap<string, Release> = new Map()
+  #releases: ReadonlyMap<string, PromptRelease> = new Map()
   /** The ids of prompts whose releases must be made anew, because the record, the prompt that is served without a label, or a linked version has changed. */
   #touched = new Set<string>()
 
@@ -211,7 +211,7 @@ export class ReleaseLinker {
   }
 
   /** Resolves anew the names in labelled versions that use a changed name. @returns the releases of the next generation, by the prompt's id */
-  async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Release>> {
+  async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, PromptRelease>> {
     for (const [label, environment] of this.#environments) {
       for (const id of await environment.affected(names, slices)) {
         const linked = new Map(this.#linked.get(id))
@@ -352,7 +352,7 @@ export class ReleaseLinker {
     return environment
   }
 
-  #describe (id: string, { record, hash }: ReleaseEntry): Release {
+  #describe (id: string, { record, hash }: ReleaseEntry): PromptRelease {
     const content = this.#direct(id)?.hash
     const linked = this.#linked.get(id) ?? new Map<string, never>()
     return {

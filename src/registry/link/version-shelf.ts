@@ -8,14 +8,14 @@ import { readAll } from '../store-reads.ts'
 import { nameOfVersion } from './references.ts'
 
 /** A version of a prompt that must be read, because a label means it or another prompt pins it (names it with its number). */
-export interface WantedVersion {
+export interface RequestedVersion {
   readonly id: string
   readonly n: number
   /** The hash of the version's content, from the release record; `undefined` when no record lists the version. */
   readonly tag: string | undefined
 }
 
-export interface VersionShelfOptions {
+export interface VersionCacheOptions {
   readonly store: Pick<Store, 'read'>
   readonly keyPrefix: string
   readonly cache: TemplateCache
@@ -29,15 +29,15 @@ export async function parseVersion (id: string, n: number, stored: StoredValue |
 }
 
 /** The parsed versions of prompts that labels mean or other prompts pin (name with their number). A version never changes, so it is read only once. */
-export class VersionShelf {
-  readonly #options: VersionShelfOptions
+export class VersionCache {
+  readonly #options: VersionCacheOptions
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
   /** The reason why a read of the store has failed since the last `beginRetry`; `undefined` when none has failed. */
   #failure: string | undefined
 
-  constructor (options: VersionShelfOptions) {
+  constructor (options: VersionCacheOptions) {
     this.#options = options
   }
 
@@ -82,9 +82,9 @@ export class VersionShelf {
    * @param same finds a parsed entry with the same content, which saves a read and a parse
    * @returns the entries that were added
    */
-  async fill (wanted: readonly WantedVersion[], same: (id: string, tag: string) => PromptEntry | undefined, slices: Slices): Promise<readonly PromptEntry[]> {
+  async fill (wanted: readonly RequestedVersion[], same: (id: string, tag: string) => PromptEntry | undefined, slices: Slices): Promise<readonly PromptEntry[]> {
     const added: PromptEntry[] = []
-    const unread: WantedVersion[] = []
+    const unread: RequestedVersion[] = []
     for (const version of wanted) {
       const { id, n, tag } = version
       if (this.get(id, n) !== undefined) continue
@@ -93,7 +93,7 @@ export class VersionShelf {
       else added.push(this.#put(id, n, { ...twin, origin: 'direct', version: n }))
     }
     for (const [index, stored] of (await this.#read(unread)).entries()) {
-      const { id, n } = unread[index] as WantedVersion
+      const { id, n } = unread[index] as RequestedVersion
       try {
         const entry = await parseVersion(id, n, stored, this.#options.cache, slices)
         if (!isSound(entry)) throw new RejectedEntry(entry.diagnostics)
@@ -135,7 +135,7 @@ export class VersionShelf {
     return entry
   }
 
-  async #read (versions: readonly WantedVersion[]): Promise<readonly StoredValue[]> {
+  async #read (versions: readonly RequestedVersion[]): Promise<readonly StoredValue[]> {
     if (versions.length === 0) return []
     const { store, keyPrefix } = this.#options
     try {

@@ -24,11 +24,11 @@ export interface Given {
 }
 
 /** The members that the walk needs of a prompt, or of an old version of a prompt. */
-export type Text = Pick<Prompt, 'id' | 'entry' | 'texts'>
+export type WalkedPrompt = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
 /** One visit of a prompt's text, with the arguments with which the prompt is called. */
-export interface Visit {
-  readonly prompt: Text
+export interface TextVisit {
+  readonly prompt: WalkedPrompt
   /** Whether the prompt is the one at the top, and not a partial. */
   readonly isTop: boolean
   /** The text's dot: the value in which names of the text are looked up. `undefined` when it is at no path, such as a tool's result. */
@@ -47,7 +47,7 @@ export interface Visit {
    */
   readonly findsModulesInDot: boolean
   /** The visit of the prompt that includes this one; `undefined` for the prompt at the top. */
-  readonly outer: Visit | undefined
+  readonly outer: TextVisit | undefined
 }
 
 /** Walks over a prompt and its partials, and visits each once for every set of arguments with which it is called. It finds out what a prompt needs. */
@@ -56,14 +56,14 @@ export class NeedsWalk {
   isComplete = true
   readonly #prompts: PromptLookup
   readonly #environs: EnvironNames
-  readonly #queue: Visit[]
+  readonly #queue: TextVisit[]
   readonly #seen = new Set<string>()
   #lookedAt = 0
 
   constructor (prompt: Prompt, prompts: PromptLookup, environs: EnvironNames) {
     this.#prompts = prompts
     this.#environs = environs
-    const parameters = own(prompt)
+    const parameters = ownParameters(prompt)
     this.#queue = [{
       prompt,
       isTop: true,
@@ -78,7 +78,7 @@ export class NeedsWalk {
   }
 
   /** Yields the visit of the prompt first, then those of its partials, the nearest first. */
-  * visits (): Generator<Visit> {
+  * visits (): Generator<TextVisit> {
     for (const visit of this.#queue) {
       this.#lookedAt += costOf(visit.prompt)
       if (this.#lookedAt > MAX_LOOKED_AT && !visit.isTop) {
@@ -95,7 +95,7 @@ export class NeedsWalk {
    * Turns a path that a visited text reads into the whole path from the root of all values, and tells who gives the value there. `undefined` when the
    * value is at no path, such as a literal argument.
    */
-  resolve (visit: Visit, path: string): OwnedPath | undefined {
+  resolve (visit: TextVisit, path: string): OwnedPath | undefined {
     if (visit.findsModulesInDot && !this.#isFoundInDotFirst(visit, path)) return undefined
     const from = this.#startOf(visit, path)
     if (from === undefined) return undefined
@@ -107,7 +107,7 @@ export class NeedsWalk {
    * Finds the value in which a path of a visited text is looked up. Gives the path of that value from the root of all values, and how many characters at
    * the beginning of the text's path only name that value. `undefined` when the value is at no path.
    */
-  #startOf ({ isTop, dot, named, findsModulesInDot }: Visit, path: string): { readonly path: string, readonly skipped: number } | undefined {
+  #startOf ({ isTop, dot, named, findsModulesInDot }: TextVisit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
     if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
     if (named.has(head)) {
@@ -118,18 +118,18 @@ export class NeedsWalk {
     return dot === undefined ? undefined : { path: dot.path, skipped: 0 }
   }
 
-  #isFoundInDotFirst ({ named }: Visit, path: string): boolean {
+  #isFoundInDotFirst ({ named }: TextVisit, path: string): boolean {
     const head = firstSegment(path)
     return !RESERVED_NAMES.has(head) && !named.has(head) && isModule(head, this.#environs)
   }
 
-  #readsModulesInDot (visit: Visit): boolean {
+  #readsModulesInDot (visit: TextVisit): boolean {
     if (visit.dot === undefined || !isVariable(visit.dot.path)) return false
     for (const { need } of ownPaths(visit.prompt)) if (this.#isFoundInDotFirst(visit, need.path)) return true
     return false
   }
 
-  #enqueuePartials (visit: Visit): void {
+  #enqueuePartials (visit: TextVisit): void {
     for (const [text, { references }] of visit.prompt.entry.compiled.texts.entries()) {
       for (const [index, { name, calls = [undefined] }] of references.entries()) {
         const link = visit.prompt.texts[text]?.links[index]
@@ -139,7 +139,7 @@ export class NeedsWalk {
     }
   }
 
-  #enqueue (outer: Visit, prompt: Text, call: PartialCall | undefined): void {
+  #enqueue (outer: TextVisit, prompt: WalkedPrompt, call: PartialCall | undefined): void {
     // Of some calls only a render knows whether they happen. Inside of such a call, further calls of that sort are not followed: their number would
     // multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
@@ -152,14 +152,14 @@ export class NeedsWalk {
     this.#queue.push(visit)
   }
 
-  #visitOf (outer: Visit, prompt: Text, call: PartialCall | undefined): Visit {
+  #visitOf (outer: TextVisit, prompt: WalkedPrompt, call: PartialCall | undefined): TextVisit {
     const keeps = call?.dot === ''
     const dot = keeps ? outer.dot : call?.dot === undefined ? undefined : this.#give(outer, call.dot)
     const named = new Map([
       ...(keeps ? outer.named : []),
       ...(call?.named ?? []).map(({ name, path }) => [name, path === undefined ? undefined : this.#give(outer, path)] as const)
     ])
-    const parameters = [...outer.parameters, ...own(prompt)]
+    const parameters = [...outer.parameters, ...ownParameters(prompt)]
     return {
       prompt,
       isTop: false,
@@ -173,7 +173,7 @@ export class NeedsWalk {
     }
   }
 
-  #give (outer: Visit, path: string): Given | undefined {
+  #give (outer: TextVisit, path: string): Given | undefined {
     if (path === '') return { path, parameters: outer.parameters }
     const owned = this.resolve(outer, path)
     return owned && { path: owned.path, parameters: givenAt(outer, owned.path)?.parameters ?? outer.parameters }
@@ -181,12 +181,12 @@ export class NeedsWalk {
 }
 
 /** The argument of the visited text that contains the value at a path from the root; `undefined` when no argument contains that value. */
-export function givenAt ({ dot, named }: Visit, path: string): Given | undefined {
+export function givenAt ({ dot, named }: TextVisit, path: string): Given | undefined {
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
 /** A key that two visits share when they are visits of one prompt with the same arguments. */
-function keyOf ({ prompt, dot, named, replaced }: Visit): string {
+function keyOf ({ prompt, dot, named, replaced }: TextVisit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }
 
@@ -194,7 +194,7 @@ function keyOf ({ prompt, dot, named, replaced }: Visit): string {
  * Whether a partial calls itself, directly or through others, with a part of its own arguments. Such a walk would never end, because a tree of values
  * has no deepest level.
  */
-function goesDeeper ({ prompt, dot, named, outer }: Visit): boolean {
+function goesDeeper ({ prompt, dot, named, outer }: TextVisit): boolean {
   for (let visit = outer; visit !== undefined; visit = visit.outer) {
     const above = visit
     const isSame = above.prompt.entry === prompt.entry && isPartOf(dot, above.dot)
@@ -221,20 +221,20 @@ function joined (path: string, rest: string): string {
 }
 
 /** The names of the partials that inline partials of the calling texts replace in a called text: in a Handlebars text all of them, in a Go text none. */
-function replacedIn ({ entry }: Text, { replaced }: Visit, call: PartialCall | undefined): ReadonlySet<string> {
+function replacedIn ({ entry }: WalkedPrompt, { replaced }: TextVisit, call: PartialCall | undefined): ReadonlySet<string> {
   return new Set(entry.compiled.syntax === 'handlebars' ? [...replaced, ...call?.inlines ?? []] : [])
 }
 
-function own ({ entry }: Text): readonly PromptParameters[] {
+function ownParameters ({ entry }: WalkedPrompt): readonly PromptParameters[] {
   return entry.parameters === undefined ? [] : [entry.parameters]
 }
 
-function costOf ({ entry }: Text): number {
+function costOf ({ entry }: WalkedPrompt): number {
   return entry.compiled.texts.reduce((sum, { paths, references }) => sum + paths.length + references.length, 1)
 }
 
 /** The prompt or version that a link leads to, when the link itself has it (a version is in no map of prompts); otherwise `undefined`. */
-function promptOf (link: LinkedPartial): Text | undefined {
+function promptOf (link: LinkedPartial): WalkedPrompt | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }
 

@@ -8,12 +8,12 @@ import type { PromptParameters } from '../kinds/prompt-parameters.ts'
 import { toFunctionName } from '../link/link-problems.ts'
 import { isOptional, isPartial } from '../link/references.ts'
 import {
-  type EnvironNeed, givenAt, type NeedPlace, NeedsWalk, type PromptLookup, type PromptNeeds, type ReferenceNeed, type VariableNeed, type Visit
+  type EnvironNeed, givenAt, type NeedPlace, NeedsWalk, type PromptLookup, type PromptNeeds, type ReferenceNeed, type VariableNeed, type TextVisit
 } from './needs-walk.ts'
 import { type EnvironNames, firstSegment, isPublished, type OwnedPath, ownPaths } from './variable-paths.ts'
 
 /** One variable that one text reads, with the first place that reads it. */
-interface Row {
+interface NeedRow {
   readonly path: string
   readonly use: PathNeed['use']
   readonly place: NeedPlace
@@ -25,14 +25,14 @@ interface Row {
 /** The variables that a prompt and its partials read, one row for each path and text. */
 class VariableNeeds {
   readonly #declared: PromptParameters | undefined
-  readonly #rows = new Map<string, Row>()
+  readonly #rows = new Map<string, NeedRow>()
   readonly #tested = new Set<string>()
 
   constructor (prompt: Prompt) {
     this.#declared = prompt.entry.parameters
   }
 
-  add (path: string, read: PathNeed['use'], visit: Visit, place: NeedPlace): void {
+  add (path: string, read: PathNeed['use'], visit: TextVisit, place: NeedPlace): void {
     const given = givenAt(visit, path)
     const use = given !== undefined && visit.isPossible ? 'possible' : read
     // The variables as a whole always exist, so a test for them always succeeds.
@@ -56,7 +56,7 @@ class VariableNeeds {
   }
 
   /** The default of a path. A variable that the prompt itself requires has none: the render is refused before a partial could give its own default. */
-  #defaultOf (path: string, { parameters }: Pick<Visit, 'parameters'>): Pick<Row, 'default' | 'hasDefault'> {
+  #defaultOf (path: string, { parameters }: Pick<TextVisit, 'parameters'>): Pick<NeedRow, 'default' | 'hasDefault'> {
     return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
   }
 
@@ -68,7 +68,7 @@ class VariableNeeds {
    * Whether a render without the variable is refused. A path that some text tests counts as used only where the test succeeds. So it is not required,
    * unless the prompt declares it as required.
    */
-  #isRequired ({ path, use, hasDefault }: Row): boolean {
+  #isRequired ({ path, use, hasDefault }: NeedRow): boolean {
     if (hasDefault || path === 'variables') return false
     if (this.#requires(path.slice('variables.'.length))) return true
     return use === 'used' && !this.#isTested(path)
@@ -99,7 +99,7 @@ export function topOf (path: string): string {
  * missing.
  * @param parameters those of the prompts whose variables these are; the defaults of a partial do not apply to the arguments with which it is called
  */
-function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<Row, 'default' | 'hasDefault'> {
+function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<NeedRow, 'default' | 'hasDefault'> {
   const [top = '', ...rest] = path.split('.').slice(1)
   const declaring = parameters.find(({ defaults }) => Object.hasOwn(defaults, top))
   let value: Json | undefined = declaring?.defaults[top]
@@ -154,7 +154,7 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
  * The path for a tag that uses all values at once, such as `{{json .}}`: all variables, when the text's dot is the root. For any other dot it is
  * `undefined`, because the dot's path was listed as an argument where the partial is called.
  */
-function wholeOf ({ dot }: Visit): OwnedPath | undefined {
+function wholeOf ({ dot }: TextVisit): OwnedPath | undefined {
   return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
@@ -169,7 +169,7 @@ function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, us
   else if (use === 'used') rows.set(key, { ...known, use })
 }
 
-function addReferences (visit: Visit, { tools, partials }: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> }): void {
+function addReferences (visit: TextVisit, { tools, partials }: { tools: ReferenceNeed[], partials: Array<ReferenceNeed & NeedPlace> }): void {
   for (const [text, { where, references }] of visit.prompt.entry.compiled.texts.entries()) {
     for (const [index, reference] of references.entries()) {
       const link = visit.prompt.texts[text]?.links[index]
@@ -192,7 +192,7 @@ function describe ({ name, arguments: written }: Reference, link: Link | undefin
   return { name, ...(link === undefined ? {} : { id: link.id }), arguments: written, ...place }
 }
 
-function placeOf ({ prompt, isTop }: Visit, where: TextName | undefined, { line, column }: Position): NeedPlace {
+function placeOf ({ prompt, isTop }: TextVisit, where: TextName | undefined, { line, column }: Position): NeedPlace {
   return {
     line,
     column,

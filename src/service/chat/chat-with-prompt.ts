@@ -13,9 +13,9 @@ import type { CallerSignal } from '../../runtime/deadline.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels, CountedReply } from './models.ts'
 import { callForModel, type ToolStep } from './model-tool-calls.ts'
-import { type ChatRequest, type OfferedTools, type PreparationOptions, prepareChat, type PreparedChat } from './prepare-chat.ts'
+import { type ChatRequest, type OfferedTools, type PrepareChatOptions, prepareChat, type PreparedChat } from './prepare-chat.ts'
 
-export interface ChatOptions extends PreparationOptions {
+export interface ChatServices extends PrepareChatOptions {
   readonly models: CountedModels
   readonly toolLoop: ToolLoop
 }
@@ -28,7 +28,7 @@ export interface ChatWithPrompt {
   stream (request: ChatRequest): Promise<ChatStream>
 }
 
-export function createPromptChat (options: ChatOptions): ChatWithPrompt {
+export function createPromptChat (options: ChatServices): ChatWithPrompt {
   const { models, toolLoop } = options
   return {
     async complete (request) {

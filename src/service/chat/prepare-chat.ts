@@ -5,7 +5,7 @@ import type { CallableTool, Prompt } from '../../registry/generation.ts'
 import type { AnswerSchema } from '../../registry/kinds/prompt-kind.ts'
 import type { CallerSignal } from '../../runtime/deadline.ts'
 import { modelNames } from '../../tool/definition.ts'
-import type { Rendering, RenderPrompt, RenderRequest } from '../render-prompt.ts'
+import type { RenderResult, RenderPrompt, RenderRequest } from '../render-prompt.ts'
 import { type CountedCall, estimateInputTokens } from './models.ts'
 import type { ToolStep } from './model-tool-calls.ts'
 
@@ -69,7 +69,7 @@ export interface PreparedChat {
   readonly onToolStep: (step: ToolStep) => void
 }
 
-export interface PreparationOptions {
+export interface PrepareChatOptions {
   readonly renderPrompt: RenderPrompt
   readonly systemMessage: string
   readonly mediaTokens: MediaTokens
@@ -77,7 +77,7 @@ export interface PreparationOptions {
   readonly total: number
 }
 
-export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, mediaTokens, total }: PreparationOptions): Promise<PreparedChat> {
+export async function prepareChat (request: ChatRequest, { renderPrompt, systemMessage, mediaTokens, total }: PrepareChatOptions): Promise<PreparedChat> {
   const { fields, fallbacks = undefined } = splitFields(withoutNulls(request.fields))
   checkConversation(request.history ?? [])
   const rendering = await renderPrompt(request)
@@ -121,7 +121,7 @@ function checkInput ({ id, entry }: Prompt, body: PreparedChat['body'], mediaTok
   if (tokens > maxInputTokens) throw inputTooLong(id, tokens, maxInputTokens)
 }
 
-function asMessages ({ prompt, messages }: Rendering, systemMessage: string): readonly JsonObject[] {
+function asMessages ({ prompt, messages }: RenderResult, systemMessage: string): readonly JsonObject[] {
   const needsSystem = prompt.entry.definition.form === 'text' && systemMessage !== ''
   return needsSystem ? [{ role: 'system', content: systemMessage }, ...messages] : messages
 }

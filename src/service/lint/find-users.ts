@@ -1,7 +1,7 @@
 import type { Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { wholeGeneration } from '../../access/generation-view.ts'
-import type { Generation, Prompt, Release } from '../../registry/generation.ts'
+import type { Generation, Prompt, PromptRelease } from '../../registry/generation.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
 import { readReference } from '../../registry/link/references.ts'
 import { type EnvironNames, everyPath, firstSegment, isModule, overlaps } from '../../registry/needs/variable-paths.ts'
@@ -21,9 +21,9 @@ interface ReleasedUser {
   readonly versions: readonly number[]
 }
 
-type Text = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
+type SearchedPrompt = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
-type Uses = (text: Text, links: readonly Link[]) => boolean
+type Uses = (text: SearchedPrompt, links: readonly Link[]) => boolean
 
 async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
   const slices = createSlices()
@@ -55,13 +55,13 @@ function usesEnviron (id: string): Uses {
   return text => [...everyPath(text)].some(({ need }) => overlaps(need.path.split('.'), wanted))
 }
 
-function userOf ({ id, labels }: Release, label: string, uses: Uses): ReleasedUser | undefined {
+function userOf ({ id, labels }: PromptRelease, label: string, uses: Uses): ReleasedUser | undefined {
   const versions: number[] = []
   const through = new Set<string>()
   let direct = false
   for (const { version, prompt } of labels.get(label) ?? []) {
     const [own, ...partials] = textsOf(prompt)
-    const isDirect = uses(own as Text, linksOf(own as Text))
+    const isDirect = uses(own as SearchedPrompt, linksOf(own as SearchedPrompt))
     const users = partials.filter(text => uses(text, linksOf(text)))
     if (!isDirect && users.length === 0) continue
     direct ||= isDirect
@@ -71,8 +71,8 @@ function userOf ({ id, labels }: Release, label: string, uses: Uses): ReleasedUs
   return versions.length === 0 ? undefined : { id: `${id}@${label}`, direct, through: [...through].sort(), versions }
 }
 
-function textsOf (prompt: Prompt): readonly Text[] {
-  const texts = new Map<Prompt['entry'], Text>([[prompt.entry, prompt]])
+function textsOf (prompt: Prompt): readonly SearchedPrompt[] {
+  const texts = new Map<Prompt['entry'], SearchedPrompt>([[prompt.entry, prompt]])
   for (const text of texts.values()) {
     if (texts.size > MAX_LOOKED_AT) break
     for (const link of linksOf(text)) if (isPromptPartial(link) && !texts.has(link.prompt.entry)) texts.set(link.prompt.entry, link.prompt)
@@ -96,12 +96,12 @@ export interface User {
   readonly versions?: readonly number[]
 }
 
-export type Used = 'environs' | 'tools' | 'prompts'
+export type UsedKind = 'environs' | 'tools' | 'prompts'
 
 export interface UsersRequest {
   readonly generation: Generation
   readonly caller: Caller
-  readonly used: Used
+  readonly used: UsedKind
   readonly id: string
   readonly after: string
   readonly limit: number
@@ -128,7 +128,7 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
 }
 
 /** @throws a 404 if it is not registered, STORE_UNAVAILABLE */
-function directUsers (generation: Generation, index: UsageIndex, used: Used, id: string, environs: EnvironNames): ReadonlySet<string> {
+function directUsers (generation: Generation, index: UsageIndex, used: UsedKind, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
     const module = firstSegment(id)
     return isModule(module, environs) && environs.hides?.(module) !== true ? readersOf(index, id) : new Set()
@@ -139,7 +139,7 @@ function directUsers (generation: Generation, index: UsageIndex, used: Used, id:
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
 }
 
-function usesOf (generation: Generation, used: Used, id: string): Uses {
+function usesOf (generation: Generation, used: UsedKind, id: string): Uses {
   if (used === 'environs') return usesEnviron(id)
   if (used === 'prompts') return usesPrompt(id)
   return usesTool(id, generation.tools.get(id)?.callable === undefined)

@@ -3,7 +3,7 @@ import { visibleEnvirons } from '../../access/environ-view.ts'
 import { isVisibleKey } from '../../access/rights.ts'
 import { asWarnings, type Diagnostic } from '../../registry/diagnostic.ts'
 import { type EntryProblem } from '../../registry/entries/entry-table.ts'
-import { type Generation, type Prompt, type Release } from '../../registry/generation.ts'
+import { type Generation, type Prompt, type PromptRelease } from '../../registry/generation.ts'
 import { callersIn, type CallersOf, lintPrompt } from '../../registry/lint-prompt.ts'
 import { findToolProblems } from '../../registry/unknown-names.ts'
 import { isDefinitionKind } from '../../registry/kinds/entry-kind.ts'
@@ -15,7 +15,7 @@ import { keyToPath, kindPrefix } from '../../store/store.ts'
 
 const MAX_DIAGNOSTICS = 50
 
-export interface Notice {
+export interface EntryNotice {
   /** `entries/` and the key, or a kind and the id, such as `prompts/review.short`. */
   readonly cursor: string
   readonly key?: string
@@ -34,9 +34,9 @@ export interface NoticesRequest {
   readonly limit: number
 }
 
-export type ListNotices = (request: NoticesRequest) => Promise<readonly Notice[]>
+export type ListNotices = (request: NoticesRequest) => Promise<readonly EntryNotice[]>
 
-interface Subject extends Omit<Notice, 'diagnostics'> {
+interface Subject extends Omit<EntryNotice, 'diagnostics'> {
   find (): readonly Diagnostic[]
 }
 
@@ -45,7 +45,7 @@ export function createNoticeList (registry: Registry, keyPrefix: string): ListNo
   return async function listNotices ({ generation, caller, after, limit }) {
     const slices = createSlices()
     const callersOf = await callersIn(generation, generation.prompts.values())
-    const notices: Notice[] = []
+    const notices: EntryNotice[] = []
     for (const subject of subjectsAfter(after, sectionsOf(generation, caller, registry, keyPrefix, callersOf))) {
       const { find, ...place } = subject
       const found = find()
@@ -101,7 +101,7 @@ function ofProblem ({ key, diagnostics, servesLastGood }: EntryProblem, version:
 }
 
 /** Labels of versions that cannot run; the releases are looked at only when a page reaches this section. */
-function * ofReleases (releases: Iterable<Release>): Generator<Subject> {
+function * ofReleases (releases: Iterable<PromptRelease>): Generator<Subject> {
   const subjects: Subject[] = []
   for (const { id: prompt, labels } of releases) {
     for (const [label, versions] of labels) {

@@ -66,7 +66,7 @@ interface Reach {
 
 /** Nothing that the caller may not see, nor an unusable tool, is offered; also follows other definitions. @throws DEFINITIONS_TOO_MANY */
 function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAGE: language }: Pick<Config, 'DEFAULT_LANGUAGE'>): Reach {
-  const found = new Map<string, Found>()
+  const found = new Map<string, ChildDefinition>()
   const waiting = [agent]
   for (let next = waiting.shift(); next !== undefined && found.size < COUNTED; next = waiting.shift()) {
     for (const key of namedBy(next)) {
@@ -127,7 +127,7 @@ export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): r
   return [...asked]
 }
 
-type Found = (
+type ChildDefinition = (
   | { readonly kind: 'agents', readonly agent: AgentSetting }
   | Omit<Extract<ResolvedDefinition, { kind: 'skills' }>, 'id' | 'revision'>
   | Omit<Extract<ResolvedDefinition, { kind: 'plans' }>, 'id' | 'revision'>
@@ -137,7 +137,7 @@ function namedBy ({ children = [], handoffs = [] }: AgentSetting): string[] {
   return [...children.map(({ kind, id }) => `${kind}/${id}`), ...handoffs.map(id => `agents/${id}`)]
 }
 
-function find (generation: Generation, key: string): Found | undefined {
+function find (generation: Generation, key: string): ChildDefinition | undefined {
   const [kind, id = ''] = key.split('/')
   if (kind === 'agents') {
     const agent = definitionsOf(generation, agentKind).get(id)
@@ -157,7 +157,7 @@ function textIn ({ description }: JsonObject): string {
   return typeof description === 'string' ? description : ''
 }
 
-function offeredChild ({ name, description, parameters: own, input, budget, place, ...child }: AgentChild, found: Found | undefined): OfferedChild | undefined {
+function offeredChild ({ name, description, parameters: own, input, budget, place, ...child }: AgentChild, found: ChildDefinition | undefined): OfferedChild | undefined {
   if (found === undefined) return undefined
   const parameters = found.kind === 'skills' ? parametersOfSkill(found.skill.options.params) : own
   return {
@@ -173,11 +173,11 @@ function offeredChild ({ name, description, parameters: own, input, budget, plac
   }
 }
 
-function parametersOfSkill (params: Extract<Found, { kind: 'skills' }>['skill']['options']['params']): Readonly<Record<string, ChildParameter>> {
+function parametersOfSkill (params: Extract<ChildDefinition, { kind: 'skills' }>['skill']['options']['params']): Readonly<Record<string, ChildParameter>> {
   return Object.fromEntries(params.map(({ name, description, required }) => [name, { type: 'string', description, required }]))
 }
 
-function offeredTransfer (id: string, found: Found | undefined): OfferedTransfer | undefined {
+function offeredTransfer (id: string, found: ChildDefinition | undefined): OfferedTransfer | undefined {
   if (found?.kind !== 'agents' || found.agent.mode !== 'tools') return undefined
   const name = transferName(id)
   const handsOver = `Hands the dialogue over to ${id}, who answers from then on`

@@ -2,28 +2,28 @@ import type { Caller } from '../../access/caller.ts'
 import { mayRunDefinition } from '../../access/rights.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
-import { type Approval, approvalId, type Decided, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer } from '../../session/approvals.ts'
+import { type Approval, approvalId, type RecordedDecision, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer } from '../../session/approvals.ts'
 import { type Effect, ENDED, type Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { Session } from '../../session/session.ts'
-import { isWanted, type Wanted } from './session-kind.ts'
+import { isRequestedKind, type RequestedKind } from './session-kind.ts'
 import { isApprover, isOwn, isSessionId } from './session-rights.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
-export type Answer = Omit<PersonsAnswer, 'by'>
+export type ApprovalAnswer = Omit<PersonsAnswer, 'by'>
 
-export interface NamedAnswer extends Answer {
+export interface NamedAnswer extends ApprovalAnswer {
   readonly approvalId?: string | undefined
   /** Refuses unless the first that waits is the one seen; else an answer sent again after the decision is accepted, and counts once. */
   readonly isStrict?: boolean | undefined
 }
 
-export interface Answered extends Waiting {
-  readonly decided: Decided
+export interface Answered extends WaitingSession {
+  readonly decided: RecordedDecision
 }
 
-export interface Waiting {
+export interface WaitingSession {
   readonly session: Session
   readonly held: readonly Approval[]
 }
@@ -65,7 +65,7 @@ export class Approvals {
   }
 
   /** @throws APPROVAL_NOT_FOUND */
-  async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: Decided | undefined }> {
+  async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: RecordedDecision | undefined }> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
       const waiting = runner.approvals(session).find(each => each.effect === effect.id)
@@ -77,7 +77,7 @@ export class Approvals {
   }
 
   /** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
-  async decide (caller: Caller, approval: string, answer: Answer): Promise<Answered> {
+  async decide (caller: Caller, approval: string, answer: ApprovalAnswer): Promise<Answered> {
     return await this.#running.use(async ({ runner }) => {
       const { session, effect } = await askedIn(runner, caller, approval)
       return await decideAbout(runner, caller, session, effect, answer)
@@ -85,7 +85,7 @@ export class Approvals {
   }
 
   /** @throws SESSION_NOT_FOUND */
-  async waitingIn (caller: Caller, id: string): Promise<Waiting> {
+  async waitingIn (caller: Caller, id: string): Promise<WaitingSession> {
     return await this.#running.use(({ runner }) => waitingFor(runner, caller, id))
   }
 
@@ -95,11 +95,11 @@ export class Approvals {
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
    * APPROVAL_OUTDATED
    */
-  async answer (caller: Caller, id: string, given: NamedAnswer, wanted: Wanted): Promise<Answered> {
+  async answer (caller: Caller, id: string, given: NamedAnswer, wanted: RequestedKind): Promise<Answered> {
     const { approvalId: named, isStrict = false, digest } = given
     return await this.#running.use(async ({ runner }) => {
       const { session, held } = await waitingFor(runner, caller, id)
-      if (!isWanted(session, wanted)) throw sessionNotFound(id)
+      if (!isRequestedKind(session, wanted)) throw sessionNotFound(id)
       const byDigest = (): string | undefined => held.find(each => each.digest === digest)?.effect ?? effectShownWith(session, digest ?? '')
       const shown = named === undefined ? byDigest() : parseApprovalId(named)?.effect
       const [waiting] = held
@@ -132,7 +132,7 @@ async function askedIn (runner: SessionRunner, caller: Caller, approval: string)
   return { session, effect }
 }
 
-async function waitingFor (runner: SessionRunner, caller: Caller, id: string): Promise<Waiting> {
+async function waitingFor (runner: SessionRunner, caller: Caller, id: string): Promise<WaitingSession> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
   if (session === undefined || !mayDecide(caller, session)) throw sessionNotFound(id)
   return { session, held: heldFor(runner, session, effect => mayDecide(caller, session, effect)) }
@@ -148,7 +148,7 @@ function mayDecide (caller: Caller, session: Session, effect?: Effect): boolean 
 }
 
 /** @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
-async function decideAbout (runner: SessionRunner, caller: Caller, session: Session, effect: Effect, answer: Answer): Promise<Answered> {
+async function decideAbout (runner: SessionRunner, caller: Caller, session: Session, effect: Effect, answer: ApprovalAnswer): Promise<Answered> {
   const { decision, digest, reason, command } = answer
   if (decision === 'approve') {
     if (!caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
@@ -174,10 +174,10 @@ function refuseUnusable (command: string | undefined): void {
 const AT_ONCE = 500
 
 /** The last session of a page; `rank` is its place among its owner's waiting sessions, from 0. */
-interface Place { readonly rank: number, readonly owner: string }
+interface ApprovalCursor { readonly rank: number, readonly owner: string }
 
 /** Which page of the list of approvals is wanted. */
-interface PageWanted {
+interface PageRequest {
   readonly limit: number
   readonly after?: string | undefined
 }
@@ -188,12 +188,12 @@ interface AskingPage {
 }
 
 /** In rounds, one session of each owner, so that none hides others'; later ones move up between pages. @throws REQUEST_INVALID */
-async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageWanted): Promise<AskingPage> {
+async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageRequest): Promise<AskingPage> {
   const { limit, after } = page
   const last = parsePlace(after)
   const byOwner = await Promise.all([...new Set(owners)].sort().map(async owner => ({ owner, heads: (await askingOf(store, owner)).filter(isWanted) })))
   const heads: Head[] = []
-  let place: Place | undefined
+  let place: ApprovalCursor | undefined
   for (let rank = last?.rank ?? 0; byOwner.some(each => each.heads.length > rank); rank++) {
     for (const { owner, heads: own } of byOwner) {
       const head = own[rank]
@@ -229,7 +229,7 @@ async function askingBelow (store: SessionStore, root: string): Promise<Readonly
   return [{ id: root }, ...heads.reverse()]
 }
 
-function parsePlace (after: string | undefined): Place | undefined {
+function parsePlace (after: string | undefined): ApprovalCursor | undefined {
   if (after === undefined) return undefined
   const [, rank, owner] = /^(\d{1,6}):([\w.-]{0,64})$/.exec(after) ?? []
   if (rank === undefined || owner === undefined) {

@@ -9,21 +9,21 @@ import { timeLimit } from '../../runtime/deadline.ts'
 import { approvalId } from '../../session/approvals.ts'
 import { openChildrenIn } from '../../session/child.ts'
 import { isOf } from '../../session/engine.ts'
-import { type Followed, followSession } from '../../session/follow.ts'
+import { type FeedItem, followSession } from '../../session/follow.ts'
 import type { Action, Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import { openIn, type Session } from '../../session/session.ts'
 import { type Approvals, type NamedAnswer, nothingWaits } from './approvals.ts'
-import type { SessionKind, Wanted } from './session-kind.ts'
+import type { SessionKind, RequestedKind } from './session-kind.ts'
 import { type Below, openBelow, waitsForPeople } from './session-tree.ts'
 import { isOwn, ownSession, requireUsable } from './session-rights.ts'
 import type { RunningSessions } from './running-sessions.ts'
-import type { Follower, Sessions, SessionStarts } from './sessions.ts'
+import type { CurrentCaller, Sessions, SessionStarts } from './sessions.ts'
 
 /** In ms. */
 const PATIENCE = 30_000
 
-export interface Visitor {
+export interface RequestContext {
   readonly caller: Caller
   readonly requestId: string
   /** A request that is sent again with the same key counts once. */
@@ -33,7 +33,7 @@ export interface Visitor {
   readonly patience?: number | undefined
 }
 
-export interface Progress extends Settled {
+export interface TurnResult extends IdleState {
   /** The last transition before the call; those that the call has caused have higher numbers. */
   readonly after: number
   /** An approver who does not own the session sees only the approvals that wait. */
@@ -45,12 +45,12 @@ export interface UserInput {
   readonly action?: Action | undefined
 }
 
-export type Shown = Pick<NamedAnswer, 'approvalId' | 'digest'>
+export type SeenApproval = Pick<NamedAnswer, 'approvalId' | 'digest'>
 
 /** `command` replaces the one that was shown. */
-export type Allowed = Shown & Pick<NamedAnswer, 'command' | 'isStrict'>
+export type Allowed = SeenApproval & Pick<NamedAnswer, 'command' | 'isStrict'>
 
-export interface DoorOptions {
+export interface SessionServiceOptions {
   readonly running: RunningSessions
   readonly sessions: Sessions
   readonly starts: SessionStarts
@@ -58,34 +58,34 @@ export interface DoorOptions {
 }
 
 /** For requests, WebSockets and terminals; each operation checks what the visitor may do. */
-export class SessionDoor {
-  readonly #options: DoorOptions
+export class SessionService {
+  readonly #options: SessionServiceOptions
 
-  constructor (options: DoorOptions) {
+  constructor (options: SessionServiceOptions) {
     this.#options = options
   }
 
   /** Until input is needed, the end, or `patience`. @throws those of the kind, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE */
-  async start<R> (kind: SessionKind<R>, visitor: Visitor, generation: Generation, request: R): Promise<Progress> {
+  async start<R> (kind: SessionKind<R>, visitor: RequestContext, generation: Generation, request: R): Promise<TurnResult> {
     const { caller, requestId, key } = visitor
     const { id } = await this.#options.starts.start(caller, session => kind.start(request, { caller, generation, session, requestId }), key)
     return await this.#settled(visitor, id, 0)
   }
 
   /** Only the caller's own. @throws SESSION_NOT_FOUND */
-  async get (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
+  async get (wanted: RequestedKind, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(({ runner }) => ownSession(runner, caller, id, wanted))
   }
 
   /** The token must still allow it all. @throws SESSION_NOT_FOUND, ROLE_MISSING, DEFINITION_NOT_FOUND, TARGET_NOT_FOUND, WORKSPACE_NOT_FOUND */
-  async getUsable (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
+  async getUsable (wanted: RequestedKind, caller: Caller, id: string): Promise<Session> {
     const session = await this.get(wanted, caller, id)
     requireUsable(caller, session.start, session)
     return session
   }
 
   /** In a skill, `skill:skip` and `skill:cancel` are commands. @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, SESSION_FULL, REQUEST_INVALID */
-  async say (wanted: Wanted, visitor: Visitor, id: string, { text = '', action }: UserInput): Promise<Progress> {
+  async say (wanted: RequestedKind, visitor: RequestContext, id: string, { text = '', action }: UserInput): Promise<TurnResult> {
     const { caller, key = randomUUID() } = visitor
     const word = action === undefined ? typedWordIn(text) : undefined
     if (word !== undefined && takesTypedWords(await this.get(wanted, caller, id))) return await this.#obey(wanted, visitor, id, word)
@@ -99,7 +99,7 @@ export class SessionDoor {
    * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED, APPROVAL_DECIDED,
    * APPROVAL_OUTDATED
    */
-  async approve (wanted: Wanted, visitor: Visitor, id: string, { approvalId, digest, command, isStrict }: Allowed): Promise<Progress> {
+  async approve (wanted: RequestedKind, visitor: RequestContext, id: string, { approvalId, digest, command, isStrict }: Allowed): Promise<TurnResult> {
     const { session } = await this.#options.approvals.answer(visitor.caller, id, { approvalId, digest, command, isStrict, decision: 'approve' }, wanted)
     return await this.#settled(visitor, id, session.seq - 1)
   }
@@ -110,7 +110,7 @@ export class SessionDoor {
    * @param shown the approval that is refused. @default the first that waits now
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, REQUEST_INVALID, APPROVAL_DECIDED, APPROVAL_OUTDATED
    */
-  async refuse (wanted: Wanted, visitor: Visitor, id: string, otherwise?: UserInput, shown?: Shown): Promise<Progress> {
+  async refuse (wanted: RequestedKind, visitor: RequestContext, id: string, otherwise?: UserInput, shown?: SeenApproval): Promise<TurnResult> {
     const { caller } = visitor
     const before = await this.get(wanted, caller, id)
     const [held] = openIn(before, 'held')
@@ -125,7 +125,7 @@ export class SessionDoor {
   }
 
   /** Only the caller's own. @throws SESSION_NOT_FOUND, SESSION_BUSY */
-  async cancel (wanted: Wanted, caller: Caller, id: string): Promise<Session> {
+  async cancel (wanted: RequestedKind, caller: Caller, id: string): Promise<Session> {
     return await this.#options.running.use(async ({ runner }) => {
       await ownSession(runner, caller, id, wanted)
       return await runner.stop(id, 'cancel', `cancelled by ${caller.name === '' ? 'its user' : caller.name}`)
@@ -133,21 +133,21 @@ export class SessionDoor {
   }
 
   /** `who` is called before each event for the caller's present rights. @throws SESSION_NOT_FOUND as soon as they end */
-  async * events (who: Follower, { session: { id }, after, isOwn }: Progress, signal: AbortSignal): AsyncGenerator<Followed, Progress> {
+  async * events (who: CurrentCaller, { session: { id }, after, isOwn }: TurnResult, signal: AbortSignal): AsyncGenerator<FeedItem, TurnResult> {
     const { running, sessions } = this.#options
     const events = await sessions.follow(who, id, after, signal)
-    const settled = yield * untilSettled(events, running, id)
+    const settled = yield * untilIdle(events, running, id)
     return { ...settled, after, isOwn }
   }
 
-  async #obey (wanted: Wanted, visitor: Visitor, id: string, word: TypedWord): Promise<Progress> {
+  async #obey (wanted: RequestedKind, visitor: RequestContext, id: string, word: TypedWord): Promise<TurnResult> {
     if (word === 'skip') return await this.refuse(wanted, visitor, id, { action: { name: 'skip', data: {} } })
     const { seq } = await this.cancel(wanted, visitor.caller, id)
     return await this.#settled(visitor, id, seq - 1)
   }
 
-  async #settled ({ caller, signal, patience = PATIENCE }: Visitor, id: string, after: number): Promise<Progress> {
-    const settled = await settle(this.#options.running, id, after, { signal, patience })
+  async #settled ({ caller, signal, patience = PATIENCE }: RequestContext, id: string, after: number): Promise<TurnResult> {
+    const settled = await waitUntilIdle(this.#options.running, id, after, { signal, patience })
     return { ...settled, after, isOwn: isOwn(caller, settled.session) }
   }
 }
@@ -192,7 +192,7 @@ function clipped (text: string): string {
   return clip.text()
 }
 
-interface Settled {
+interface IdleState {
   readonly session: Session
   readonly stdout: readonly string[]
   readonly isOpen: boolean
@@ -206,10 +206,10 @@ interface Patience {
 }
 
 /** Does not check whether the caller may see the session. @throws SESSIONS_UNAVAILABLE */
-async function settle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<Settled> {
+async function waitUntilIdle (running: RunningSessions, id: string, after: number, { signal, patience }: Patience): Promise<IdleState> {
   return await running.use(async ({ store, runner }) => {
-    if (patience === 0) return await settledAt(running, await sessionOf(runner, id), [])
-    const events = untilSettled(followSession(store, id, after, timeLimit(signal, patience)), running, id)
+    if (patience === 0) return await idleStateOf(running, await sessionOf(runner, id), [])
+    const events = untilIdle(followSession(store, id, after, timeLimit(signal, patience)), running, id)
     for (;;) {
       const { done, value } = await events.next()
       if (done === true) return value
@@ -217,7 +217,7 @@ async function settle (running: RunningSessions, id: string, after: number, { si
   })
 }
 
-export async function * untilSettled (events: AsyncGenerator<Followed>, running: RunningSessions, id: string): AsyncGenerator<Followed, Settled> {
+export async function * untilIdle (events: AsyncGenerator<FeedItem>, running: RunningSessions, id: string): AsyncGenerator<FeedItem, IdleState> {
   const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
   const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))
   const stdout: string[] = []
@@ -228,9 +228,9 @@ export async function * untilSettled (events: AsyncGenerator<Followed>, running:
     if ('transition' in each) last = each.transition.seq
     else if (each.live['type'] !== 'child') continue
     const session = await loadIt()
-    if (session.seq <= last && (session.status !== 'running' || await waitsForPeople(session, load))) return await settledAt(running, session, stdout)
+    if (session.seq <= last && (session.status !== 'running' || await waitsForPeople(session, load))) return await idleStateOf(running, session, stdout)
   }
-  return await settledAt(running, await loadIt(), stdout)
+  return await idleStateOf(running, await loadIt(), stdout)
 }
 
 /** @throws SESSION_NOT_FOUND */
@@ -240,12 +240,12 @@ async function sessionOf (runner: Pick<SessionRunner, 'load'>, id: string): Prom
   return session
 }
 
-async function settledAt (running: RunningSessions, session: Session, stdout: readonly string[]): Promise<Settled> {
+async function idleStateOf (running: RunningSessions, session: Session, stdout: readonly string[]): Promise<IdleState> {
   const children = openChildrenIn(session).length === 0 ? [] : await running.use(async ({ store }) => await openBelow(store, session))
   return { session, stdout, isOpen: session.status === 'running', children }
 }
 
-function linesOf (followed: Followed): string[] {
+function linesOf (followed: FeedItem): string[] {
   if (!('transition' in followed)) return []
   return followed.transition.notices.flatMap(({ type, data }) => type === 'stdout' ? [textOf(data)] : [])
 }

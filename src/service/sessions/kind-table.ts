@@ -154,12 +154,12 @@ function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspac
   throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
 }
 
-interface Asked {
+interface RequestedSetting {
   readonly traceId: string
   readonly asked: PlanConfirm | undefined
 }
 
-function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, { traceId, asked }: Asked): PlanSetting {
+function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, { traceId, asked }: RequestedSetting): PlanSetting {
   const { prompt = '', checks, limits, schema: version, language, confirm, repair, commit } = profile
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))

@@ -6,7 +6,7 @@ import type { OperatorFile, Target, Workspace } from '../../config/operator.ts'
 import { type Executor, ExecutorError } from '../../exec/executor.ts'
 import type { Executors } from '../../exec/executors.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
-import { inWords, RejectedEntry } from '../../registry/diagnostic.ts'
+import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
 import { type SkillDefinition, skillKind } from '../../registry/kinds/skill-kind.ts'
 
 /** What a caller can choose for a session: targets, workspaces, and skills that are files on targets. */
@@ -176,7 +176,7 @@ async function listWith (executor: Executor, target: Target, caller: Caller): Pr
 function usable (place: ForeignPlace, text: string): SkillDefinition {
   const defined = define(place, text)
   if (!(defined instanceof RejectedEntry)) return defined
-  throw definitionNotUsable('skill', place.name, place.path, defined.diagnostics.map(inWords), defined.diagnostics.map(placed))
+  throw definitionNotUsable('skill', place.name, place.path, defined.diagnostics.map(describeDiagnostic), defined.diagnostics.map(placed))
 }
 
 function define (place: ForeignPlace, text: string): SkillDefinition | RejectedEntry {

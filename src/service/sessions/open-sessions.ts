@@ -12,7 +12,7 @@ import { Executors } from '../../exec/executors.ts'
 import { Terminals } from '../../exec/terminal/terminals.ts'
 import type { Workspaces } from '../../files/workspaces.ts'
 import type { Generation } from '../../registry/generation.ts'
-import { type Circumstances, judgeCommit } from '../../session/gate.ts'
+import { type PolicyContext, judgeCommit } from '../../session/gate.ts'
 import type { ApplyEffect, ExecEffect, Start } from '../../session/model.ts'
 import type { Seals } from '../../session/session-log.ts'
 import type { OpenEffect } from '../../session/session.ts'
@@ -21,7 +21,7 @@ import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
 import { Approvals } from './approvals.ts'
-import { SessionDoor } from './door.ts'
+import { SessionService } from './door.ts'
 import { type SessionKinds, startOfChild } from './kind-table.ts'
 import { followChildren, stopOrphan } from './perform-children.ts'
 import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
@@ -31,7 +31,7 @@ import { callToolsOf, createPerformer, isRepeatableTool, type SessionObserver } 
 import { RunningSessions } from './running-sessions.ts'
 import { disksOf, hasOpenChanges, hasOpenSessions, placeOf } from './session-storage.ts'
 import { Sessions, SessionStarts } from './sessions.ts'
-import { TerminalDoor } from './terminal-door.ts'
+import { TerminalService } from './terminal-door.ts'
 import { logLinesTo } from './trace.ts'
 import { type SessionLogs, TraceFiles, Traces } from './traces.ts'
 
@@ -57,8 +57,8 @@ export interface SessionServices {
   readonly sessions: Sessions
   readonly sessionStarts: SessionStarts
   readonly approvals: Approvals
-  readonly door: SessionDoor
-  readonly terminals: TerminalDoor
+  readonly door: SessionService
+  readonly terminals: TerminalService
   readonly traces: Traces
   readonly rights: RightsWatch
 }
@@ -66,7 +66,7 @@ export interface SessionServices {
 /** Except those for terminals and traces. */
 export function waysTo (running: RunningSessions, owners: () => readonly string[], rights = new RightsWatch()): Omit<SessionServices, 'terminals' | 'traces'> {
   const [sessions, starts, approvals] = [new Sessions(running, rights), new SessionStarts(running), new Approvals(running, owners)]
-  return { running, rights, sessions, sessionStarts: starts, approvals, door: new SessionDoor({ running, sessions, starts, approvals }) }
+  return { running, rights, sessions, sessionStarts: starts, approvals, door: new SessionService({ running, sessions, starts, approvals }) }
 }
 
 const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
@@ -86,7 +86,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
   }
   const held = new Terminals()
-  const circumstances = circumstancesOf(operator, held)
+  const circumstances = policyContextOf(operator, held)
   const [runOnTarget, runInTerminal] = [runCommandsOn(executors, operator, lockOf), runCommandsIn(held, circumstances.about)]
   const running: RunningSessions = new RunningSessions({
     terminals: held,
@@ -151,7 +151,7 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const ways = waysTo(running, () => owners.names(), rights)
   const traces = tracesOf(ways, config)
   const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
-  const terminals = new TerminalDoor({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, whyNoPtys })
+  const terminals = new TerminalService({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, whyNoPtys })
   return { ...ways, terminals, traces }
 }
 
@@ -210,7 +210,7 @@ interface TerminalFolders {
 }
 
 /** By the operator's file as it is now: a session that began under an earlier file gets no more than it allows. */
-export function circumstancesOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): Circumstances {
+export function policyContextOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): PolicyContext {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
     commits ({ workspace: name }) {

@@ -6,15 +6,15 @@ import { SKILL } from '../../engine/skill/skill-state.ts'
 import { childId } from '../../session/child.ts'
 import type { Outcome } from '../../session/effects.ts'
 import { isOf, resultOf, startedAs } from '../../session/engine.ts'
-import { type Followed, followSession } from '../../session/follow.ts'
+import { type FeedItem, followSession } from '../../session/follow.ts'
 import { type ChildEffect, ENDED, type Start, type Status } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import type { Session } from '../../session/session.ts'
-import { patiently, type SessionStore } from '../../session/store/session-store.ts'
+import { retryUntilClosed, type SessionStore } from '../../session/store/session-store.ts'
 import { clipped, type Perform, type Performing } from './performer.ts'
 import { tellOfChild } from './session-tree.ts'
 
-interface Opened {
+interface ChildSessions {
   readonly store: SessionStore
   readonly runner: SessionRunner
 }
@@ -23,13 +23,13 @@ export interface ChildrenOptions {
   /** @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
   /** Opens the store of sessions if it is not open yet. */
-  readonly use: <T>(work: (opened: Opened) => Promise<T>) => Promise<T>
+  readonly use: <T>(work: (opened: ChildSessions) => Promise<T>) => Promise<T>
 }
 
 /** A child's id comes from its parent's and the effect's: a process that performs it again waits for the child that is there. */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
   // Tried again while the store cannot be reached: an outage must not make the child fail.
-  return async performing => await use(async ({ store, runner }) => await patiently(performing.signal, async () => {
+  return async performing => await use(async ({ store, runner }) => await retryUntilClosed(performing.signal, async () => {
     const { session, effect, signal } = performing
     const id = childId(session.id, effect.id)
     const known = await runner.load(id)
@@ -55,18 +55,18 @@ async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Perf
 }
 
 class ChildWatch {
-  readonly #opened: Opened
+  readonly #opened: ChildSessions
   readonly #performing: Performing<ChildEffect>
   #child: Session
   #told = ''
 
-  constructor (opened: Opened, performing: Performing<ChildEffect>, child: Session) {
+  constructor (opened: ChildSessions, performing: Performing<ChildEffect>, child: Session) {
     this.#opened = opened
     this.#performing = performing
     this.#child = child
   }
 
-  async take (each: Followed): Promise<void> {
+  async take (each: FeedItem): Promise<void> {
     if ('live' in each) {
       // Passed on, so that it reaches the followers of all sessions above.
       if (each.live['type'] === 'child') this.#performing.publish(each.live)
@@ -132,8 +132,8 @@ function resultOfPlan (child: Session): JsonObject {
 
 function whyOf (child: Session): string {
   const { engine } = child.start
-  if (isOf(engine, LOOP)) return inWords(resultOf(child, LOOP).error)
-  if (isOf(engine, AGENT)) return inWords(resultOf(child, AGENT).error)
+  if (isOf(engine, LOOP)) return describeChildError(resultOf(child, LOOP).error)
+  if (isOf(engine, AGENT)) return describeChildError(resultOf(child, AGENT).error)
   if (isOf(engine, SKILL)) return resultOf(child, SKILL).text
   if (!isOf(engine, PLAN)) return ''
   const { error_code: code = '', error = '', applied } = resultOf(child, PLAN)
@@ -141,7 +141,7 @@ function whyOf (child: Session): string {
   return code === '' ? '' : `${code}: ${error}${left}`
 }
 
-function inWords (error: { readonly code: string, readonly message: string } | null): string {
+function describeChildError (error: { readonly code: string, readonly message: string } | null): string {
   return error === null ? '' : `${error.code}: ${error.message}`
 }
 
@@ -153,7 +153,7 @@ interface OrphanServices {
 /** A crash in the middle of a cancel can leave orphans, so this is checked before each action of a child. */
 export async function stopOrphan (services: OrphanServices, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
   const { store, runner } = services
-  const heads = await patiently(signal, () => Promise.all((parent?.line ?? []).map(({ session }) => store.head(session))))
+  const heads = await retryUntilClosed(signal, () => Promise.all((parent?.line ?? []).map(({ session }) => store.head(session))))
   if (heads.every(head => head !== undefined && !ENDED.has(head.status))) return false
   try {
     await runner.stop(id, 'cancel', 'a session above it has ended')

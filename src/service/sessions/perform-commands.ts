@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { OperatorFile, Target } from '../../config/operator.ts'
-import { type Language, TERMINAL_TEXTS } from '../../engine/texts.ts'
+import { type Locale, TERMINAL_TEXTS } from '../../engine/texts.ts'
 import { type Executor, ExecutorError, type Stream } from '../../exec/executor.ts'
 import type { Executors } from '../../exec/executors.ts'
 import type { Terminal } from '../../exec/terminal/terminal.ts'
@@ -126,7 +126,7 @@ export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEf
   }
 }
 
-function languageOf ({ setting }: Pick<Start, 'setting'>): Language {
+function languageOf ({ setting }: Pick<Start, 'setting'>): Locale {
   const skill = isJsonObject(setting) ? setting['skill'] : undefined
   return isJsonObject(skill) && skill['language'] === 'ru' ? 'ru' : 'en'
 }

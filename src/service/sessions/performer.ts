@@ -6,12 +6,12 @@ import type { Generation } from '../../registry/generation.ts'
 import type { Activity } from '../../runtime/telemetry.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 import { type ActiveEffect, isWhole, type Outcome, type Performer, rowOf, type ToolKnowledge } from '../../session/effects.ts'
-import type { ToolEffect, Transition } from '../../session/model.ts'
+import type { ToolEffect, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 import { toPath } from '../../store/store.ts'
 import { NOTHING } from '../../template/value.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
-import { type Failure, ownerGone, refusalOf } from './session-rights.ts'
+import { type EffectFailure, ownerGone, refusalOf } from './session-rights.ts'
 
 /** Only tools that the session's owner is allowed to see. */
 export function callToolsOf (registry: { readonly generation: Generation }, tools: Pick<ToolCaller, 'call'>): Perform<ToolEffect> {
@@ -39,7 +39,7 @@ export interface EffectActivity extends Activity {
 
 export interface SessionObserver {
   beginEffect (session: Session, effect: ActiveEffect): EffectActivity
-  wrote (transition: Transition): void
+  wrote (transition: LogEntry): void
   ended (session: Session): void
 }
 
@@ -72,9 +72,9 @@ interface PerformerOptions {
 
 export class RightsLost extends Error {
   override readonly name = 'RightsLost'
-  readonly failure: Failure
+  readonly failure: EffectFailure
 
-  constructor (failure: Failure) {
+  constructor (failure: EffectFailure) {
     super(failure.message)
     this.failure = failure
   }
@@ -84,7 +84,7 @@ export class RightsLost extends Error {
 export function createPerformer ({ performers, tools, callerNamed, rights, observer, stopOrphan }: PerformerOptions): Performer {
   async function whileAllowed (performing: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
     const { session, effect, signal } = performing
-    const refusalNow = (): Failure | undefined => refusalOf(callerNamed(session.start.owner), session, effect)
+    const refusalNow = (): EffectFailure | undefined => refusalOf(callerNamed(session.start.owner), session, effect)
     const refusal = refusalNow()
     if (refusal !== undefined) return refusal
     if (isWhole(effect)) return await observed(performing)

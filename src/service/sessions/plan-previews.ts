@@ -8,13 +8,13 @@ import { type Page, type Touched } from '../../files/change/page.ts'
 import { type Workspaces } from '../../files/workspaces.ts'
 import { approvalsIn } from '../../session/approvals.ts'
 import { resultOf, startedAs } from '../../session/engine.ts'
-import { type Transition } from '../../session/model.ts'
+import { type LogEntry } from '../../session/model.ts'
 import { readShown } from '../../session/session-log.ts'
 import { type Session } from '../../session/session.ts'
 import { type Approvals } from './approvals.ts'
-import { type SessionDoor } from './door.ts'
+import { type SessionService } from './door.ts'
 import { type RunningSessions } from './running-sessions.ts'
-import { isWanted } from './session-kind.ts'
+import { isRequestedKind } from './session-kind.ts'
 
 /** In bytes. */
 const MAX_TEXT = 1024 * 1024
@@ -35,7 +35,7 @@ const PLANS = { engines: [PLAN] }
 
 export interface PlanPreviewsOptions {
   readonly running: RunningSessions
-  readonly door: Pick<SessionDoor, 'getUsable'>
+  readonly door: Pick<SessionService, 'getUsable'>
   readonly approvals: Pick<Approvals, 'waitingIn'>
   readonly loadWorkspaces: () => Promise<Workspaces>
 }
@@ -93,7 +93,7 @@ export class PlanPreviews {
 
   async #waiting (caller: Caller, id: string): Promise<Session | undefined> {
     const { session, held } = await this.#options.approvals.waitingIn(caller, id)
-    if (!isWanted(session, PLANS)) throw sessionNotFound(id)
+    if (!isRequestedKind(session, PLANS)) throw sessionNotFound(id)
     return held.length > 0 ? session : undefined
   }
 
@@ -116,7 +116,7 @@ function changeIn (session: Session): JsonObject | undefined {
   return held?.change ?? approvalsIn(session).find(({ content }) => content['kind'] === 'apply')?.content['change'] as JsonObject | undefined
 }
 
-async function lastPreview (transitions: AsyncIterable<Transition>): Promise<JsonObject | undefined> {
+async function lastPreview (transitions: AsyncIterable<LogEntry>): Promise<JsonObject | undefined> {
   let last: JsonObject | undefined
   for await (const transition of transitions) last = previewIn(transition).at(-1) ?? last
   return last
@@ -131,7 +131,7 @@ function touchedIn (shown: Json | undefined): readonly Touched[] {
   return Array.isArray(shown) ? shown as unknown as readonly Touched[] : []
 }
 
-function previewIn ({ fact }: Transition): JsonObject[] {
+function previewIn ({ fact }: LogEntry): JsonObject[] {
   const blocks = fact.kind === 'result' && isJsonObject(fact.result) ? fact.result['blocks'] : undefined
   return Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).filter(({ type }) => type === 'preview') : []
 }

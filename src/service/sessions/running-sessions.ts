@@ -4,8 +4,8 @@ import { longWaits } from '../../runtime/process-lock.ts'
 import { type Engines, EngineUnknown } from '../../session/advance-session.ts'
 import type { Performer } from '../../session/effects.ts'
 import { type HeldDisks, type HeldTerminals, NO_DISKS, NO_TERMINALS } from '../../session/fact-writer.ts'
-import type { Circumstances } from '../../session/gate.ts'
-import type { Transition } from '../../session/model.ts'
+import type { PolicyContext } from '../../session/gate.ts'
+import type { LogEntry } from '../../session/model.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import type { Seals } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
@@ -22,15 +22,15 @@ export interface RunningOptions {
   readonly terminals?: HeldTerminals
   readonly disks?: HeldDisks | undefined
   /** By the operator's file as it is now. */
-  readonly circumstances: Circumstances
+  readonly circumstances: PolicyContext
   readonly close: () => Promise<void>
   readonly log: Log
-  readonly onWritten?: ((session: Session, transition: Transition) => void) | undefined
+  readonly onWritten?: ((session: Session, transition: LogEntry) => void) | undefined
   readonly onEnded: (session: Session) => void
   readonly onSettled?: ((session: Session) => Promise<void>) | undefined
 }
 
-export interface Opened {
+export interface OpenedSessions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly seals: Seals
@@ -40,7 +40,7 @@ export interface Opened {
 /** Opens the store and loads the engines at first use (before, not even their code); the store stays open until the end. */
 export class RunningSessions {
   readonly #options: RunningOptions
-  #opened: Promise<Opened> | undefined
+  #opened: Promise<OpenedSessions> | undefined
   #runner: SessionRunner | undefined
   #lookout: Lookout | undefined
 
@@ -68,12 +68,12 @@ export class RunningSessions {
   }
 
   /** @throws SESSIONS_UNAVAILABLE when their store cannot be reached, and what `work` throws */
-  async use<T> (work: (opened: Opened) => Promise<T>): Promise<T> {
+  async use<T> (work: (opened: OpenedSessions) => Promise<T>): Promise<T> {
     try {
       this.#opened ??= this.#open()
       return await work(await this.#opened)
     } catch (error) {
-      throw inWords(error)
+      throw storeErrorOf(error)
     }
   }
 
@@ -84,7 +84,7 @@ export class RunningSessions {
     await this.#options.close()
   }
 
-  async #open (): Promise<Opened> {
+  async #open (): Promise<OpenedSessions> {
     const { open, performer, terminals = NO_TERMINALS, disks = NO_DISKS, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
     const watchers = { onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) }
@@ -109,12 +109,12 @@ export async function * available<T> (read: AsyncGenerator<T>): AsyncGenerator<T
   try {
     yield * read
   } catch (error) {
-    throw inWords(error)
+    throw storeErrorOf(error)
   }
 }
 
 /** Other errors are returned unchanged. */
-function inWords (error: unknown): unknown {
+function storeErrorOf (error: unknown): unknown {
   if (error instanceof EngineUnknown) return sessionsUnavailable(`${error.message}; a process of the version that has it goes on with the session`)
   return error instanceof SessionStoreError ? sessionsUnavailable(error.message) : error
 }

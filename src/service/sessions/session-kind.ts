@@ -21,8 +21,8 @@ export interface SessionKind<Request = never> {
   start (request: Request, starter: Starter): Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
 }
 
-export type Wanted = Pick<SessionKind, 'engines'> | 'any'
+export type RequestedKind = Pick<SessionKind, 'engines'> | 'any'
 
-export function isWanted ({ start: { engine } }: { readonly start: Pick<Start, 'engine'> }, wanted: Wanted): boolean {
+export function isRequestedKind ({ start: { engine } }: { readonly start: Pick<Start, 'engine'> }, wanted: RequestedKind): boolean {
   return wanted === 'any' || wanted.engines.some(({ name }) => name === engine)
 }

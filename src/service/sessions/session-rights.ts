@@ -7,11 +7,11 @@ import { type Outcome, rowOf } from '../../session/effects.ts'
 import { type Effect, type Start } from '../../session/model.ts'
 import { type SessionRunner } from '../../session/runner.ts'
 import { type Session } from '../../session/session.ts'
-import { isWanted, type Wanted } from './session-kind.ts'
+import { isRequestedKind, type RequestedKind } from './session-kind.ts'
 import { MANUAL } from './skill-sessions.ts'
 import { definitionsIn } from './kind-table.ts'
 
-export type Failure = Extract<Outcome, { kind: 'failure' }>
+export type EffectFailure = Extract<Outcome, { kind: 'failure' }>
 
 interface Needs {
   readonly roles: readonly Role[]
@@ -52,7 +52,7 @@ function lackOf (caller: Caller, { roles, definitions, places }: Needs): { reado
 }
 
 /** The owner's token may allow less now than at the start; `owner` is `undefined` if it has been removed. */
-export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): Failure | undefined {
+export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Session, 'start' | 'engine'>, effect: Effect): EffectFailure | undefined {
   if (owner === undefined) return ownerGone(start.owner)
   const lack = lackOf(owner, needsOfOwner(start, { engine, effect }))
   if (lack === undefined) return undefined
@@ -61,7 +61,7 @@ export function refusalOf (owner: Caller | undefined, { start, engine }: Pick<Se
   return { kind: 'failure', code: 'OWNER_MAY_NOT', message: `the token "${start.owner}" may not ${what} any more` }
 }
 
-export function ownerGone (owner: string): Failure {
+export function ownerGone (owner: string): EffectFailure {
   return { kind: 'failure', code: 'OWNER_GONE', message: `there is no token "${owner}" any more` }
 }
 
@@ -87,9 +87,9 @@ export function isOwn (caller: Caller, { start: { owner } }: { readonly start: P
 }
 
 /** @throws SESSION_NOT_FOUND, also for a session of somebody else, and for one that is not of the wanted kind */
-export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: Caller, id: string, wanted: Wanted = 'any'): Promise<Session> {
+export async function ownSession (runner: Pick<SessionRunner, 'load'>, caller: Caller, id: string, wanted: RequestedKind = 'any'): Promise<Session> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
-  if (session === undefined || !isOwn(caller, session) || !isWanted(session, wanted)) throw sessionNotFound(id)
+  if (session === undefined || !isOwn(caller, session) || !isRequestedKind(session, wanted)) throw sessionNotFound(id)
   return session
 }
 

@@ -14,9 +14,9 @@ export interface Below {
   readonly childrenWaiting?: number
 }
 
-export interface Tree {
+export interface SessionBranch {
   readonly head: Head & Below
-  readonly children: readonly Tree[]
+  readonly children: readonly SessionBranch[]
 }
 
 /** In one query, and in all, after which no further query is made: a tree can be large. */
@@ -61,9 +61,9 @@ export async function openBelow (store: SessionStore, session: Pick<Session, 'id
   return await withBelow(store, heads.filter(head => head !== undefined && !ENDED.has(head.status)) as Head[])
 }
 
-export async function treeOf (store: SessionStore, head: Head): Promise<Tree> {
+export async function treeOf (store: SessionStore, head: Head): Promise<SessionBranch> {
   const all = await withBelow(store, [head, ...await headsBelow(store, head.root ?? head.id)])
-  const grow = (top: Head & Below): Tree => ({ head: top, children: all.filter(({ parent }) => parent === top.id).map(grow) })
+  const grow = (top: Head & Below): SessionBranch => ({ head: top, children: all.filter(({ parent }) => parent === top.id).map(grow) })
   return grow(all[0] as Head & Below)
 }
 
@@ -84,12 +84,12 @@ const MAX_SHOWN = 32 * 1024
 /** Transitions, at the end of the log. */
 const LAST = 5
 
-interface Opened {
+interface SessionReaders {
   readonly store: SessionStore
   readonly runner: Pick<SessionRunner, 'load' | 'approvals'>
 }
 
-export async function tellOfChild (opened: Opened, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
+export async function tellOfChild (opened: SessionReaders, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
   const { id, start: { definition, parent }, status } = child
   const ask = await askOf(opened, child)
   const path = [...(parent?.line ?? []).map(each => each.definition), definition]
@@ -97,7 +97,7 @@ export async function tellOfChild (opened: Opened, child: Session, { id: effect,
 }
 
 /** A client that begins to follow gets these first, as it has missed the earlier ones. */
-export async function tellOfWaiting (opened: Opened, session: Session): Promise<JsonObject[]> {
+export async function tellOfWaiting (opened: SessionReaders, session: Session): Promise<JsonObject[]> {
   const told = await Promise.all(openChildrenIn(session).map(async ({ effect }) => {
     const child = await opened.runner.load(childId(session.id, effect.id))
     if (child === undefined || ENDED.has(child.status)) return []
@@ -107,7 +107,7 @@ export async function tellOfWaiting (opened: Opened, session: Session): Promise<
   return told.flat()
 }
 
-async function askOf ({ store, runner }: Opened, child: Session): Promise<JsonObject | undefined> {
+async function askOf ({ store, runner }: SessionReaders, child: Session): Promise<JsonObject | undefined> {
   let shown = 0
   const approvals = runner.approvals(child).map(describeApproval).map(({ effect, ...approval }): JsonObject => {
     shown += stringifyJson(effect).length

@@ -3,15 +3,15 @@ import type { Caller } from '../../access/caller.ts'
 import { refusalBy, type RightsWatch } from '../../access/rights.ts'
 import { forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, tooManySessions } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { eventsOf, type Followed, followSession, type SessionEvent, timeOf } from '../../session/follow.ts'
+import { eventsOf, type FeedItem, followSession, type SessionEvent, timeOf } from '../../session/follow.ts'
 import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
-import type { Fact, Head, Start, Transition } from '../../session/model.ts'
+import type { Fact, Head, Start, LogEntry } from '../../session/model.ts'
 import { KeyedMutex, LogUntrusted, readShown } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
 import type { ListQuery, SessionStore } from '../../session/store/session-store.ts'
 import { isOwn, isSessionId, ownSession, requireOwn, requireUsable } from './session-rights.ts'
-import { available, begun, type Opened, type RunningSessions } from './running-sessions.ts'
-import { type Below, childrenOf, tellOfWaiting, type Tree, treeOf, withBelow } from './session-tree.ts'
+import { available, begun, type OpenedSessions, type RunningSessions } from './running-sessions.ts'
+import { type Below, childrenOf, tellOfWaiting, type SessionBranch, treeOf, withBelow } from './session-tree.ts'
 
 const MAX_OPEN = 1000
 
@@ -76,7 +76,7 @@ export class SessionStarts {
   }
 }
 
-async function forkWithin ({ store, engines, seals }: Opened, caller: Caller, id: string, upTo: number | undefined): Promise<Session> {
+async function forkWithin ({ store, engines, seals }: OpenedSessions, caller: Caller, id: string, upTo: number | undefined): Promise<Session> {
   await requireRoom(store, caller.name)
   const most = await roomForCopies(store, caller.name)
   try {
@@ -98,7 +98,7 @@ function idOfKey (caller: Caller, key: string): string {
 }
 
 /** With the rights that the caller has now; an error that it throws ends the events. */
-export type Follower = () => Caller
+export type CurrentCaller = () => Caller
 
 export interface SessionPage {
   /** `reason`: why this process can neither open a session nor go on with it. */
@@ -140,7 +140,7 @@ export class Sessions {
   }
 
   /** @throws SESSION_NOT_FOUND */
-  async tree (caller: Caller, id: string): Promise<Tree> {
+  async tree (caller: Caller, id: string): Promise<SessionBranch> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
       const head = await store.head(id)
@@ -150,7 +150,7 @@ export class Sessions {
   }
 
   /** `who` is called before each event, and once a second. @throws SESSION_NOT_FOUND first, and once the follower may not see the session */
-  async follow (who: Follower, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<Followed>> {
+  async follow (who: CurrentCaller, id: string, after: number, signal: AbortSignal): Promise<AsyncGenerator<FeedItem>> {
     return await this.#running.use(async ({ store, runner }) => {
       const owner = await requireOwn(runner, who(), id)
       const greet = async (): Promise<readonly JsonObject[]> => {
@@ -163,7 +163,7 @@ export class Sessions {
   }
 
   /** Read from the log one by one as they are asked for. @throws SESSION_NOT_FOUND before the first transition */
-  async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<Transition>> {
+  async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<LogEntry>> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
       return await begun(available(readShown(store, id, after)))
@@ -171,14 +171,14 @@ export class Sessions {
   }
 
   /** @throws SESSION_NOT_FOUND */
-  async transitions (caller: Caller, id: string): Promise<readonly Transition[]> {
-    const all: Transition[] = []
+  async transitions (caller: Caller, id: string): Promise<readonly LogEntry[]> {
+    const all: LogEntry[] = []
     for await (const transition of await this.audit(caller, id, 0)) all.push(transition)
     return all
   }
 
   /** @throws SESSION_NOT_FOUND */
-  async messages (caller: Caller, id: string, after: Place, limit: number): Promise<MessagePage> {
+  async messages (caller: Caller, id: string, after: MessagePlace, limit: number): Promise<MessagePage> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
       return await readMessages(readShown(store, id, Math.max(0, after.seq - 1)), after, limit)
@@ -195,13 +195,13 @@ export class Sessions {
   }
 
   /** @throws SESSION_NOT_FOUND */
-  async uses (caller: Caller, id: string): Promise<readonly Use[]> {
+  async uses (caller: Caller, id: string): Promise<readonly SessionUse[]> {
     return await usesIn(await this.audit(caller, id, 0))
   }
 }
 
 /** `check` throws when the follower may not see events any more; `follow` ends when its signal aborts. */
-async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (lost: AbortSignal) => AsyncGenerator<Followed>): AsyncGenerator<Followed> {
+async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (lost: AbortSignal) => AsyncGenerator<FeedItem>): AsyncGenerator<FeedItem> {
   const lost = new AbortController()
   const leave = rights.watch(() => refusalBy(check), why => { lost.abort(why) })
   try {
@@ -230,7 +230,7 @@ export interface Message {
   readonly output?: string
 }
 
-interface Place {
+interface MessagePlace {
   readonly seq: number
   readonly n: number
 }
@@ -249,7 +249,7 @@ const MAX_PAGE = 1024 * 1024
 const MAX_PATHS = 20
 
 /** `log` starts with the transition that contains the message `after`, the last on the page before. */
-export async function readMessages (log: AsyncIterable<Transition>, after: Place, limit: number): Promise<MessagePage> {
+export async function readMessages (log: AsyncIterable<LogEntry>, after: MessagePlace, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
   let size = 0
   for await (const transition of log) {
@@ -273,7 +273,7 @@ interface LastMessages {
 const [FOR_EACH, FURTHER] = [2, 4]
 
 /** Reads from near the log's end on; fewer than `limit` are returned if they are too long for one page. */
-async function readLastMessages (read: (after: number) => AsyncIterable<Transition>, seq: number, limit: number): Promise<LastMessages> {
+async function readLastMessages (read: (after: number) => AsyncIterable<LogEntry>, seq: number, limit: number): Promise<LastMessages> {
   for (let span = FOR_EACH * limit; ; span *= FURTHER) {
     const after = Math.max(0, seq - span)
     const found: Message[] = []
@@ -299,7 +299,7 @@ function sizeOf ({ text, output = '' }: Message): number {
   return text.length + output.length
 }
 
-export function messagesOf (transition: Transition): Message[] {
+export function messagesOf (transition: LogEntry): Message[] {
   const { seq, at, fact } = transition
   const events = eventsOf(transition)
   const said = new Set(events.flatMap(({ type, data }) => type === 'message' ? [textOf(data['content'])] : []))
@@ -311,10 +311,10 @@ export function messagesOf (transition: Transition): Message[] {
   })
 }
 
-type Part = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
+type MessageContent = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
 /** `said`: the texts of the transition's messages, which agents show a second time as lines of `stdout`. */
-function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): Part | undefined {
+function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): MessageContent | undefined {
   switch (type) {
     case 'input': return inputOf(data)
     case 'stdout': return said.has(textOf(data['text'])) ? undefined : { role: 'service', text: textOf(data['text']) }
@@ -329,12 +329,12 @@ function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<str
 }
 
 /** None for the result of a command run by hand: the message of the command contains it. */
-function inputOf ({ by, text, action }: JsonObject): Part | undefined {
+function inputOf ({ by, text, action }: JsonObject): MessageContent | undefined {
   if (action === 'command_result') return undefined
   return { role: 'user', by: textOf(by), text: textOf(text) || (action === undefined ? '' : `/${textOf(action)}`) }
 }
 
-function commandOf (data: JsonObject, fact: Fact): Part {
+function commandOf (data: JsonObject, fact: Fact): MessageContent {
   const { phase, command, check, passed, output, reason } = data
   if (phase === 'proposed') return { role: 'assistant', text: '', command: textOf(command) }
   if (phase === 'denied') return { role: 'tool', text: textOf(reason), command: textOf(command) }
@@ -342,7 +342,7 @@ function commandOf (data: JsonObject, fact: Fact): Part {
   return { role: 'tool', text: '', command: textOf(command), output: printedBy(fact) }
 }
 
-function toolOf (data: JsonObject, fact: Fact): Part {
+function toolOf (data: JsonObject, fact: Fact): MessageContent {
   const { name, tool, outcome, message } = data
   const output = fact.kind === 'result' && outcome === 'ok' ? { output: typeof fact.result === 'string' ? fact.result : stringifyJson(fact.result) } : {}
   return { role: 'tool', text: [textOf(outcome), textOf(message)].filter(text => text !== '').join(': '), tool: textOf(name) || textOf(tool), ...output }
@@ -367,7 +367,7 @@ function textOf (value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-export interface Use {
+export interface SessionUse {
   readonly kind: string
   /** A model's purpose, the id of a tool, or a name such as `agents/helper`. */
   readonly name: string
@@ -380,8 +380,8 @@ const MAX_USES = 500
 
 const NAMES = ['purpose', 'tool', 'check', 'target', 'workspace', 'definition']
 
-async function usesIn (log: AsyncIterable<Transition>): Promise<readonly Use[]> {
-  const uses = new Map<string, Use>()
+async function usesIn (log: AsyncIterable<LogEntry>): Promise<readonly SessionUse[]> {
+  const uses = new Map<string, SessionUse>()
   const keys = new Map<string, string>()
   for await (const { fact, begun } of log) {
     if ('effect' in fact && fact.kind !== 'decided') {
@@ -402,7 +402,7 @@ async function usesIn (log: AsyncIterable<Transition>): Promise<readonly Use[]> 
   return [...uses.values()]
 }
 
-function keyOf ({ kind, name }: Pick<Use, 'kind' | 'name'>): string {
+function keyOf ({ kind, name }: Pick<SessionUse, 'kind' | 'name'>): string {
   return `${kind} ${name}`
 }
 

@@ -15,7 +15,7 @@ import { KeyedMutex } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
 import { isSessionId } from './session-rights.ts'
 import type { RunningSessions } from './running-sessions.ts'
-import { isWanted } from './session-kind.ts'
+import { isRequestedKind } from './session-kind.ts'
 import type { SessionStarts } from './sessions.ts'
 
 interface OpenTerminalOptions {
@@ -85,7 +85,7 @@ export interface TerminalRow {
   readonly createdAt: number
 }
 
-export interface TerminalDoorOptions {
+export interface TerminalServiceOptions {
   readonly running: RunningSessions
   readonly starts: SessionStarts
   readonly terminals: Terminals
@@ -96,11 +96,11 @@ export interface TerminalDoorOptions {
 }
 
 /** Only the token that has opened a terminal can use it; admins cannot. */
-export class TerminalDoor {
-  readonly #options: TerminalDoorOptions
+export class TerminalService {
+  readonly #options: TerminalServiceOptions
   readonly #ofCaller = new KeyedMutex()
 
-  constructor (options: TerminalDoorOptions) {
+  constructor (options: TerminalServiceOptions) {
     this.#options = options
   }
 
@@ -227,7 +227,7 @@ export class TerminalDoor {
   async #own (caller: Caller, id: string): Promise<Session> {
     requireTerminalRole(caller)
     const session = isSessionId(id) ? await this.#options.running.use(({ runner }) => runner.load(id)) : undefined
-    if (session === undefined || session.start.owner !== caller.name || !isWanted(session, TERMINALS)) throw terminalNotFound(id)
+    if (session === undefined || session.start.owner !== caller.name || !isRequestedKind(session, TERMINALS)) throw terminalNotFound(id)
     return session
   }
 }

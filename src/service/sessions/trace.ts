@@ -4,7 +4,7 @@ import type { PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { PLAN, type PlanResult } from '../../engine/plan/state.ts'
 import { loggedAnswer } from '../../llm/history.ts'
 import { isOf, resultOf, startedAs } from '../../session/engine.ts'
-import type { Transition } from '../../session/model.ts'
+import type { LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 
 const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
@@ -27,7 +27,7 @@ export function maskJson (value: Json): Json {
  * The trace of a plan: a record of what happened while the plan was made and carried out. The operator can store traces, so a trace contains
  * neither contents of files nor words of the user, except in `raw_content`.
  */
-export interface Trace {
+export interface PlanTrace {
   readonly trace_id: string
   readonly session: string
   readonly workspace: string
@@ -60,7 +60,7 @@ export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return isOf(engine, PLAN)
 }
 
-export function traceOf (session: Session, transitions: readonly Transition[], keepsRaw: boolean): Trace {
+export function traceOf (session: Session, transitions: readonly LogEntry[], keepsRaw: boolean): PlanTrace {
   const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)
   const result = resultOf(session, PLAN)
@@ -79,7 +79,7 @@ export function traceOf (session: Session, transitions: readonly Transition[], k
   }
 }
 
-export function answersOf (transitions: readonly Transition[]): Json[] {
+export function answersOf (transitions: readonly LogEntry[]): Json[] {
   const asked = new Set(transitions.flatMap(({ begun }) => begun.filter(({ kind }) => kind === 'llm').map(({ id }) => id)))
   return transitions.flatMap(({ fact }) => fact.kind === 'result' && asked.has(fact.effect) ? [fact.result] : [])
 }
@@ -106,7 +106,7 @@ function snapshotOf (setting: PlanSetting): JsonObject {
   }
 }
 
-function eventsOf ({ at, notices }: Transition): JsonObject[] {
+function eventsOf ({ at, notices }: LogEntry): JsonObject[] {
   return notices.flatMap(({ type, data }) => {
     if (type !== 'log' || typeof data['event'] !== 'string') return []
     const values = Object.entries(data).filter(([name]) => !OF_THE_LINE.has(name))
@@ -135,7 +135,7 @@ const MAX_PLAIN = 200
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
 /** Only the process that has written a transition copies its lines, so each is logged once. */
-export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<Transition, 'notices'>) => void {
+export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<LogEntry, 'notices'>) => void {
   return ({ id, start: { definition } }, { notices }) => {
     for (const { type, data } of notices) {
       if (type !== 'log') continue

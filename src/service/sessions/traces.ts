@@ -5,16 +5,16 @@ import { isProblem, parsePlan } from '../../engine/plan/parse-plan.ts'
 import { PLAN } from '../../engine/plan/state.ts'
 import type { Workspaces } from '../../files/workspaces.ts'
 import { resultOf, startedAs } from '../../session/engine.ts'
-import type { Head, Transition } from '../../session/model.ts'
+import type { Head, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
-import type { ListQuery, SessionPage } from '../../session/store/session-store.ts'
-import { answersOf, isPlan, maskJson, sessionOfTrace, textOf, type Trace, traceIdOf, traceOf } from './trace.ts'
+import type { ListQuery, HeadPage } from '../../session/store/session-store.ts'
+import { answersOf, isPlan, maskJson, sessionOfTrace, textOf, type PlanTrace, traceIdOf, traceOf } from './trace.ts'
 
 export interface SessionLogs {
   /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
   get (caller: Caller, id: string): Promise<Session>
-  list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage>
-  transitions (caller: Caller, id: string): Promise<readonly Transition[]>
+  list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<HeadPage>
+  transitions (caller: Caller, id: string): Promise<readonly LogEntry[]>
 }
 
 interface TracesOptions {
@@ -44,7 +44,7 @@ export class Traces {
   }
 
   /** @throws SESSION_NOT_FOUND */
-  async get (caller: Caller, id: string): Promise<Trace> {
+  async get (caller: Caller, id: string): Promise<PlanTrace> {
     const { session, transitions } = await this.#read(caller, id)
     return traceOf(session, transitions, this.#options.keepsRaw)
   }
@@ -55,7 +55,7 @@ export class Traces {
     return goldenOf(session, transitions, this.#options.provider)
   }
 
-  async #read (caller: Caller, id: string): Promise<{ readonly session: Session, readonly transitions: readonly Transition[] }> {
+  async #read (caller: Caller, id: string): Promise<{ readonly session: Session, readonly transitions: readonly LogEntry[] }> {
     const { logs } = this.#options
     const session = await logs.get(caller, sessionOfTrace(id))
     return { session, transitions: await logs.transitions(caller, session.id) }
@@ -78,7 +78,7 @@ export interface Golden {
   }
 }
 
-export function goldenOf (session: Session, transitions: readonly Transition[], provider: string): Golden {
+export function goldenOf (session: Session, transitions: readonly LogEntry[], provider: string): Golden {
   const { schemaVersion, schemaHash, isStrict, model } = startedAs(session.start, PLAN).setting
   const logged = transitions.flatMap(({ notices }) => notices.filter(({ type }) => type === 'log').map(({ data }) => data))
   const sent = logged.findLast(({ event }) => event === 'LLM_REQUEST_SENT') ?? {}

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import { type Log } from '../../runtime/telemetry.ts'
 import { checkAppend, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
 import { parseCursor } from './session-index.ts'
-import { ForeignChange } from './session-file.ts'
+import { SessionFileChanged } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 
 export interface DirectorySessionStoreOptions {
@@ -68,7 +68,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
 
   function translate (error: unknown): unknown {
     if (error instanceof RangeError) return error
-    if (error instanceof ForeignChange) stop(error.message)
+    if (error instanceof SessionFileChanged) stop(error.message)
     const reason = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
     // A damaged file of one session does not make the whole store count as failed.
     if (folder === undefined || !(error instanceof SessionStoreError)) problem = reason

@@ -1,5 +1,5 @@
 import { ENDED } from '../model.ts'
-import { checkAppend, type Entry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
+import { checkAppend, type StoredLogEntry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
 import { cursorOf, indexed, parseCursor, SessionIndex } from './session-index.ts'
 
 export interface MemorySessionStoreOptions {
@@ -9,11 +9,11 @@ export interface MemorySessionStoreOptions {
   readonly now?: () => number
 }
 
-interface Kept { readonly entry: Entry, readonly token: string }
+interface HeldEntry { readonly entry: StoredLogEntry, readonly token: string }
 
 /** A session store in the memory of this process, for tests and for trying things out. The sessions are lost when the process ends. */
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
-  const logs = new Map<string, Kept[]>()
+  const logs = new Map<string, HeldEntry[]>()
   const index = new SessionIndex()
   /** The time at which the store forgets each ended session, in ms since 1970, by the session's id. The earliest time is first. */
   const ends = new Map<string, number>()

@@ -7,10 +7,10 @@ import { parseRedisUrl, type RedisPlace } from '../../store/redis/redis-url.ts'
 import { StoreError } from '../../store/store.ts'
 import { ENDED, type Head } from '../model.ts'
 import {
-  type Append, type Appended, checkAppend, type Entry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed, type SessionListener,
-  type SessionPage, type SessionStore, SessionStoreError, type Taken
+  type Append, type Appended, checkAppend, type StoredLogEntry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed, type SessionListener,
+  type HeadPage, type SessionStore, SessionStoreError, type Taken
 } from './session-store.ts'
-import { compareNewest, cursorOf, isWanted, parseCursor, type Place } from './session-index.ts'
+import { compareNewest, cursorOf, matchesQuery, parseCursor, type ListPosition } from './session-index.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
 import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
 
@@ -128,13 +128,13 @@ function shardKeys (keyPrefix: string, shard: string): ShardKeys {
 const LOOKED_AT = 2000
 
 /** A session in the list of a shard (a sixteenth of all sessions). The head (summary) is missing when Redis has deleted the session. */
-interface Listed extends Place {
+interface ShardSession extends ListPosition {
   readonly head: Head | undefined
 }
 
 /** Merges the session lists of all shards into one page. Each list has the newest session first, and so has the page. */
-async function mergePage (shards: ReadonlyArray<AsyncIterator<Listed>>, query: ListQuery): Promise<SessionPage> {
-  const next = async (shard: AsyncIterator<Listed>) => {
+async function mergePage (shards: ReadonlyArray<AsyncIterator<ShardSession>>, query: ListQuery): Promise<HeadPage> {
+  const next = async (shard: AsyncIterator<ShardSession>) => {
     const { value, done } = await shard.next()
     return done === true ? [] : [{ shard, listed: value }]
   }
@@ -143,7 +143,7 @@ async function mergePage (shards: ReadonlyArray<AsyncIterator<Listed>>, query: L
   for (let looked = 1; firsts.length > 0; looked++) {
     const newest = firsts.reduce((best, first) => compareNewest(first.listed, best.listed) < 0 ? first : best)
     const { head } = newest.listed
-    if (head !== undefined && isWanted(head, query)) heads.push(head)
+    if (head !== undefined && matchesQuery(head, query)) heads.push(head)
     firsts = [...firsts.filter(first => first !== newest), ...await next(newest.shard)]
     if (firsts.length > 0 && (heads.length === query.limit || looked === LOOKED_AT)) return { heads, next: cursorOf(newest.listed) }
   }
@@ -216,7 +216,7 @@ class RedisSessionStore implements SessionStore {
     return { top: seq === '0' ? undefined : { seq: Number(seq), token } }
   }
 
-  async * read (id: string, after: number): AsyncGenerator<readonly Entry[]> {
+  async * read (id: string, after: number): AsyncGenerator<readonly StoredLogEntry[]> {
     this.#opened()
     if (!isSessionId(id)) return
     const log = this.#keys(id).log(id)
@@ -261,7 +261,7 @@ class RedisSessionStore implements SessionStore {
   }
 
   /** Yields the sessions in one sorted set of a shard, the newest first. @param after the session after which to begin */
-  async * #listed (keys: ShardKeys, set: string, after: Place | undefined): AsyncGenerator<Listed> {
+  async * #listed (keys: ShardKeys, set: string, after: ListPosition | undefined): AsyncGenerator<ShardSession> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [
         after?.createdAt ?? '', after?.id ?? '', count, keys.prefix
@@ -372,7 +372,7 @@ class RedisSessionStore implements SessionStore {
  * Converts an entry of a Redis stream to a log entry. The seal (signature) of the entry is not checked here.
  * @throws SessionStoreError when the entry's id does not have the form that this service gives
  */
-function entryOf ([name, fields]: [name: string, fields: string[]]): Entry {
+function entryOf ([name, fields]: [name: string, fields: string[]]): StoredLogEntry {
   const seq = Number(name.split('-', 1)[0])
   if (!Number.isSafeInteger(seq)) throw new SessionStoreError(`entry ${name} of a session's log is not one of this service`)
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }

@@ -4,11 +4,11 @@ import { dirname } from 'node:path'
 import { parseOwnJson, stringifyJson } from '../../base/json.ts'
 import { PRIVATE_FILE, syncFolder } from '../../base/durable-files.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
-import type { Head, Transition } from '../model.ts'
-import { type Entry, PAGE_BYTES, PAGE_SIZE } from './session-store.ts'
+import type { Head, LogEntry } from '../model.ts'
+import { type StoredLogEntry, PAGE_BYTES, PAGE_SIZE } from './session-store.ts'
 
 /** The error that a session's file is not as this process left it: another process has written to it, or somebody has edited it. */
-export class ForeignChange extends Error {
+export class SessionFileChanged extends Error {
   override readonly name = 'ForeignChange'
 }
 
@@ -70,14 +70,14 @@ export async function appendLine (path: string, line: string, length: number | u
   const mode = length === undefined ? constants.O_CREAT | constants.O_EXCL : 0
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND | mode, PRIVATE_FILE).catch(error => {
     const isForeign = error.code === 'EEXIST' || (error.code === 'ENOENT' && length !== undefined)
-    throw isForeign ? new ForeignChange(`${path} ${length === undefined ? 'is there already' : 'is gone'}`) : error
+    throw isForeign ? new SessionFileChanged(`${path} ${length === undefined ? 'is there already' : 'is gone'}`) : error
   })
   try {
     const { size } = await file.stat()
-    if (size !== (length ?? 0)) throw new ForeignChange(`${path} has ${size} bytes, and this process left ${length ?? 0}`)
+    if (size !== (length ?? 0)) throw new SessionFileChanged(`${path} has ${size} bytes, and this process left ${length ?? 0}`)
     await writeWhole(file, line, size)
   } catch (error) {
-    if (length === undefined && !(error instanceof ForeignChange)) await rm(path)
+    if (length === undefined && !(error instanceof SessionFileChanged)) await rm(path)
     throw error
   } finally {
     await file.close()
@@ -91,15 +91,15 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
     await file.datasync()
   } catch (error) {
     await file.truncate(size).then(() => file.datasync()).catch(() => {
-      throw new ForeignChange(`a line could be neither written nor taken back: ${(error as Error).message}`)
+      throw new SessionFileChanged(`a line could be neither written nor taken back: ${(error as Error).message}`)
     })
     throw error
   }
 }
 
 /** Reads the log entries of a session's file with numbers above `after`, page by page. @param length where the last page ends in the file, in bytes */
-export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly Entry[]> {
-  let page: Entry[] = []
+export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly StoredLogEntry[]> {
+  let page: StoredLogEntry[] = []
   let size = 0
   for await (const bytes of linesForwards(file, await startOf(file, after + 1, length), length)) {
     page.push(entryOfLine(bytes))
@@ -187,7 +187,7 @@ function more (bytesRead: number): number {
 }
 
 /** The text before the last field of a line, which is the transition. Left of that field the text never occurs: quotes in JSON strings are escaped. */
-const TRANSITION = ',"transition":'
+const LOG_ENTRY_FIELD = ',"transition":'
 
 /** The byte of the closing brace at the end of a line. */
 const CLOSING = 0x7d
@@ -205,23 +205,23 @@ interface SessionLine {
  * Formats a line of a session's file, with its line end. The entry's number and seal come first and its transition last, so that a reader can cut
  * out each of them without parsing the line.
  */
-export function formatLine ({ seq, text, seal }: Entry, { head, due, written }: SessionLine): string {
-  return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${TRANSITION}${text}}\n`
+export function formatLine ({ seq, text, seal }: StoredLogEntry, { head, due, written }: SessionLine): string {
+  return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${LOG_ENTRY_FIELD}${text}}\n`
 }
 
 /** Parses a line of a session's file. @throws Error when the text is not such a line */
 function parseLine (bytes: Buffer): SessionLine {
-  const { transition, head, due, written } = parseOwnJson(bytes.toString()) as unknown as SessionLine & { readonly transition: Transition }
+  const { transition, head, due, written } = parseOwnJson(bytes.toString()) as unknown as SessionLine & { readonly transition: LogEntry }
   if (!Number.isInteger(transition.seq) || head.seq !== transition.seq || !Number.isFinite(written)) throw new Error('it is no line of a session')
   return { head: { ...head, driver: head.driver }, due, written }
 }
 
 /** Reads the stored log entry in a line without parsing its transition. @throws Error when the text is not a line of a session's file */
-function entryOfLine (bytes: Buffer): Entry {
+function entryOfLine (bytes: Buffer): StoredLogEntry {
   const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(bytes.toString('latin1', 0, 128)) ?? []
-  const start = bytes.indexOf(TRANSITION)
+  const start = bytes.indexOf(LOG_ENTRY_FIELD)
   if (seq === undefined || start < 0 || bytes.at(-1) !== CLOSING) throw new Error('a line of it is no line of a session')
-  return { seq: Number(seq), seal, text: bytes.toString('utf8', start + TRANSITION.length, bytes.length - 1) }
+  return { seq: Number(seq), seal, text: bytes.toString('utf8', start + LOG_ENTRY_FIELD.length, bytes.length - 1) }
 }
 
 /** The number of the transition in a line of a session's file. */

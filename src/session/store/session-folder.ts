@@ -7,11 +7,11 @@ import { makePrivateFolder, PRIVATE_FOLDER, syncFolder } from '../../base/durabl
 import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { isAbsent } from '../../store/directory-paths.ts'
-import { ENDED, type Head, type Position } from '../model.ts'
+import { ENDED, type Head, type LogPosition } from '../model.ts'
 import {
-  type Append, type Appended, type Entry, isNext, isSessionId, type ListQuery, refusal, type Renewed, type SessionPage, SessionStoreError, type Taken
+  type Append, type Appended, type StoredLogEntry, isNext, isSessionId, type ListQuery, refusal, type Renewed, type HeadPage, SessionStoreError, type Taken
 } from './session-store.ts'
-import { compareNewest, cursorOf, indexed, type IndexEntry, isWanted, type Place, SessionIndex } from './session-index.ts'
+import { compareNewest, cursorOf, indexed, type IndexEntry, matchesQuery, type ListPosition, SessionIndex } from './session-index.ts'
 import { appendLine, formatLine, readPages, readTail, type SessionTail } from './session-file.ts'
 
 /** How long the heads (summaries) of a month's ended sessions stay in the cache after a list last used them, in ms. */
@@ -171,7 +171,7 @@ function orAbsent (error: unknown): undefined {
 const LOOK_MS = 200
 
 /** A session in the folder's index: its head (summary), its due time (from when on a replica can take it over), and the path and length of its file. */
-interface Kept extends IndexEntry {
+interface IndexedSession extends IndexEntry {
   readonly path: string
   /** The length of the file as this process left it, in bytes. */
   readonly length: number
@@ -197,7 +197,7 @@ export interface SessionFolderOptions {
 export class SessionFolder {
   readonly #options: SessionFolderOptions
   readonly #lock: ProcessLock
-  readonly #index = new SessionIndex<Kept>()
+  readonly #index = new SessionIndex<IndexedSession>()
   readonly #ended: EndedSessions
   /** The newest write to each session's file that has not ended, by the session's id. The next write to the same file waits for this one. */
   readonly #turns = new Map<string, Promise<unknown>>()
@@ -248,7 +248,7 @@ export class SessionFolder {
     if (tail === undefined) return rm(path)
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
-    const kept = keptOf(path, tail)
+    const kept = indexedSessionOf(path, tail)
     // This process holds the folder's lock. So the process that drove the session has ended, and this process has to continue the session now.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
@@ -291,7 +291,7 @@ export class SessionFolder {
   }
 
   /** Moves a session's file to the folder `open` or `ended`, as the session's status says. A file that cannot be moved stays usable where it is. */
-  async #settle (kept: Kept): Promise<void> {
+  async #settle (kept: IndexedSession): Promise<void> {
     const { path, head } = kept
     const open = this.#openPath(head.id)
     this.#index.put(kept)
@@ -310,7 +310,7 @@ export class SessionFolder {
     }
   }
 
-  async * read (id: string, after: number): AsyncGenerator<readonly Entry[]> {
+  async * read (id: string, after: number): AsyncGenerator<readonly StoredLogEntry[]> {
     const known = await this.#find(id)
     if (known === undefined || after >= known.head.seq) return
     const file = await this.#openFile(known)
@@ -334,7 +334,7 @@ export class SessionFolder {
   }
 
   /** Gives one page of the list of sessions. @param after the session after which the page begins */
-  async list (query: ListQuery, after: Place | undefined): Promise<SessionPage> {
+  async list (query: ListQuery, after: ListPosition | undefined): Promise<HeadPage> {
     let found = this.#index.list(query, after)
     const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
     for (const month of months) {
@@ -342,7 +342,7 @@ export class SessionFolder {
       // All sessions of an earlier month are older than those of a later one, so no earlier month can add to this page.
       const last = found[query.limit]
       if (last !== undefined && month < monthOf(last.createdAt)) break
-      const ended = (await this.#ended.heads(month)).filter(head => isWanted(head, query) && (after === undefined || compareNewest(after, head) < 0))
+      const ended = (await this.#ended.heads(month)).filter(head => matchesQuery(head, query) && (after === undefined || compareNewest(after, head) < 0))
       found = [...found, ...ended].sort(compareNewest)
     }
     const heads = found.slice(0, query.limit)
@@ -370,30 +370,30 @@ export class SessionFolder {
     await this.#lock.release().catch(() => {})
   }
 
-  async #find (id: string): Promise<Kept | undefined> {
+  async #find (id: string): Promise<IndexedSession | undefined> {
     if (!isSessionId(id)) return undefined
     const open = this.#index.get(id)
     if (open !== undefined) return open
     const reason = this.#damaged.get(id)
     if (reason !== undefined) throw new SessionStoreError(reason)
     const tail = await this.#ended.find(id)
-    return tail && keptOf(this.#ended.path(tail.last.head), tail)
+    return tail && indexedSessionOf(this.#ended.path(tail.last.head), tail)
   }
 
-  async #tokenAt (kept: Kept, seq: number): Promise<string | undefined> {
+  async #tokenAt (kept: IndexedSession, seq: number): Promise<string | undefined> {
     if (seq > kept.head.seq) return undefined
     const file = await this.#openFile(kept)
     try {
       const { value: page } = await readPages(file, seq - 1, kept.length).next()
-      const [entry] = page as readonly Entry[]
-      return entry && (parseOwnJson(entry.text) as unknown as Position).token
+      const [entry] = page as readonly StoredLogEntry[]
+      return entry && (parseOwnJson(entry.text) as unknown as LogPosition).token
     } finally {
       await file.close()
     }
   }
 
   /** Opens a session's file. When the session has ended meanwhile, or was opened again, its file is in the other of the folders `open` and `ended`. */
-  async #openFile ({ path, head }: Kept): Promise<FileHandle> {
+  async #openFile ({ path, head }: IndexedSession): Promise<FileHandle> {
     try {
       return await open(path)
     } catch (error) {
@@ -424,6 +424,6 @@ async function lockFolder ({ path, onLost, onWait }: SessionFolderOptions): Prom
   }
 }
 
-function keptOf (path: string, { last: { head, due }, length }: SessionTail): Kept {
+function indexedSessionOf (path: string, { last: { head, due }, length }: SessionTail): IndexedSession {
   return { path, head, due, length }
 }

@@ -73,25 +73,25 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
   }
 
   /** The heads (summaries of sessions) that match a query, the newest first. @param after the session after which the list begins */
-  list (query: ListQuery, after: Place | undefined): Head[] {
+  list (query: ListQuery, after: ListPosition | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {
-      if (isWanted(head, query) && (after === undefined || compareNewest(after, head) < 0)) heads.push(head)
+      if (matchesQuery(head, query) && (after === undefined || compareNewest(after, head) < 0)) heads.push(head)
     }
     return heads.sort(compareNewest)
   }
 }
 
 /** A session's place in a list of sessions. Lists are sorted by the time at which sessions began, and then by id. */
-export type Place = Pick<Head, 'createdAt' | 'id'>
+export type ListPosition = Pick<Head, 'createdAt' | 'id'>
 
 /** Compares two sessions for sorting: the newest first, and within one millisecond the greater id first. */
-export function compareNewest (a: Place, b: Place): number {
+export function compareNewest (a: ListPosition, b: ListPosition): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
 /** Makes the cursor (a text that a client sends to get the next page) for the page that begins after this session. */
-export function cursorOf ({ createdAt, id }: Place): string {
+export function cursorOf ({ createdAt, id }: ListPosition): string {
   return `${createdAt}-${id}`
 }
 
@@ -99,7 +99,7 @@ export function cursorOf ({ createdAt, id }: Place): string {
  * Gives the place of the session that a cursor (from the page before) names; `undefined` for no cursor.
  * @throws RangeError when no page can have given this cursor
  */
-export function parseCursor (cursor: string | undefined): Place | undefined {
+export function parseCursor (cursor: string | undefined): ListPosition | undefined {
   if (cursor === undefined) return undefined
   const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{32})$/.exec(cursor) ?? []
   if (createdAt === undefined || id === undefined) throw new RangeError('the cursor is not one that a page of sessions has given as "next"')
@@ -107,7 +107,7 @@ export function parseCursor (cursor: string | undefined): Place | undefined {
 }
 
 /** Whether a session matches the query of a list. */
-export function isWanted (head: Head, { owner, statuses, isAsking, definition, root, parent, withChildren }: ListQuery): boolean {
+export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, root, parent, withChildren }: ListQuery): boolean {
   return (root === undefined ? head.root === undefined || withChildren === true : head.root === root) &&
     (parent === undefined || head.parent === parent) &&
     (isAsking === undefined || head.isAsking) &&

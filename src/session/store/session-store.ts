@@ -1,6 +1,6 @@
 import pRetry from 'p-retry'
 import type { JsonObject } from '../../base/json.ts'
-import type { Head, Position, Status, Transition } from '../model.ts'
+import type { Head, LogPosition, Status, LogEntry } from '../model.ts'
 
 /** The most entries of a session's log that the store gives in one page. */
 export const PAGE_SIZE = 500
@@ -9,7 +9,7 @@ export const PAGE_SIZE = 500
 export const PAGE_BYTES = 256 * 1024
 
 /** The stored form of a transition (one item of a session's log). Of its JSON, a store itself uses no more than the number and the token. */
-export interface Entry {
+export interface StoredLogEntry {
   readonly seq: number
   /** The JSON of the transition. */
   readonly text: string
@@ -30,7 +30,7 @@ export interface SessionStore {
    */
   append (append: Append): Promise<Appended>
   /** Reads the transitions after number `after` in a session's log, in pages as `PAGE_SIZE` and `PAGE_BYTES` say. An unknown session has no page. */
-  read (id: string, after: number): AsyncIterable<readonly Entry[]>
+  read (id: string, after: number): AsyncIterable<readonly StoredLogEntry[]>
   head (id: string): Promise<Head | undefined>
   /** Whether there is any session, of any owner, that has not ended. */
   hasOpen (): Promise<boolean>
@@ -41,7 +41,7 @@ export interface SessionStore {
    * (the cursor of the following page) perhaps has fewer sessions than `limit`, or none.
    * @throws RangeError when the cursor is not one that a page has given
    */
-  list (query: ListQuery): Promise<SessionPage>
+  list (query: ListQuery): Promise<HeadPage>
   /**
    * Lets the replica (service process) `by` take over sessions that are due: nobody drives them (performs their effects) any more, or they have
    * waited too long for a person. For `lease` ms, by the store's clock, no other replica gets these sessions.
@@ -70,10 +70,10 @@ export interface SessionStore {
 export interface Append {
   readonly id: string
   /** The position of the last transition in the log, as far as the writer knows; undefined creates the session. */
-  readonly after: Position | undefined
-  readonly transition: Transition
+  readonly after: LogPosition | undefined
+  readonly transition: LogEntry
   /** The stored form of the transition. */
-  readonly entry: Entry
+  readonly entry: StoredLogEntry
   /** The session's head (the summary that lists show) after this transition. Owner, `createdAt`, parent and root never change after the first one. */
   readonly head: Head
   /**
@@ -88,7 +88,7 @@ export interface Append {
  * The outcome of an append. 'ok': the transition was added. 'again': the log has it already, with the same token. An object: the append
  * was refused, and `top` is the position of the log's last entry.
  */
-export type Appended = 'ok' | 'again' | { readonly top: Position | undefined }
+export type Appended = 'ok' | 'again' | { readonly top: LogPosition | undefined }
 
 export interface ListQuery {
   /** Lists only the sessions of this owner. @default those of all owners */
@@ -109,7 +109,7 @@ export interface ListQuery {
   readonly cursor?: string
 }
 
-export interface SessionPage {
+export interface HeadPage {
   readonly heads: readonly Head[]
   readonly next: string | undefined
 }
@@ -221,7 +221,7 @@ export function checkAppend ({ id, after, transition: { seq, token }, entry, hea
 }
 
 /** Whether an append follows the last entry of the log, by number and token. Of two concurrent writers, the second one fails here. */
-export function isNext ({ after }: Append, top: Position | undefined): boolean {
+export function isNext ({ after }: Append, top: LogPosition | undefined): boolean {
   return top?.seq === after?.seq && top?.token === after?.token
 }
 
@@ -230,7 +230,7 @@ export function isNext ({ after }: Append, top: Position | undefined): boolean {
  * the position of the log's last entry.
  * @param token token of the stored entry with the same number, if any
  */
-export function refusal ({ transition }: Append, top: Position | undefined, token: string | undefined): Appended {
+export function refusal ({ transition }: Append, top: LogPosition | undefined, token: string | undefined): Appended {
   return token === transition.token ? 'again' : { top: top && { seq: top.seq, token: top.token } }
 }
 
@@ -239,7 +239,7 @@ export function refusal ({ transition }: Append, top: Position | undefined, toke
  * @param signal ends the retries when it aborts
  * @throws any other error of `work`
  */
-export async function patiently<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+export async function retryUntilClosed<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const shouldRetry = ({ error }: { readonly error: Error }): boolean => error instanceof SessionStoreError && !signal.aborted
   return await pRetry(work, { retries: Infinity, minTimeout: 100, maxTimeout: 2000, shouldRetry })
 }

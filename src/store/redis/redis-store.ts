@@ -36,7 +36,7 @@ type NodeValue = StoredValue | Redirected
 /** The result of one read of a key: a value, a value that is longer than what was read, or a key that holds no string. */
 type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
 
-type Command = readonly [name: string, ...words: Array<string | number>]
+type RedisCommand = readonly [name: string, ...words: Array<string | number>]
 
 /**
  * Reads the values of keys, in their order, in one round trip for each 250 keys. Large values and wrong types take further round trips. Of a value over
@@ -69,7 +69,7 @@ async function keysExist (node: Redis, keys: readonly string[], isAsking = false
 }
 
 /** Sends commands in one round trip. An error that concerns one key only is a result. */
-type Execute = (commands: readonly Command[]) => Promise<unknown[]>
+type Execute = (commands: readonly RedisCommand[]) => Promise<unknown[]>
 
 async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
   const looks = await look(execute, keys, FIRST_LOOK_BYTES)
@@ -78,7 +78,7 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
     ...await readLong(execute, keysThatAre('long')),
     ...await nameTypes(execute, keysThatAre('wrongType'))
   ])
-  return looks.map((found, index) => settled.get(keys[index] as string) ?? settle(found))
+  return looks.map((found, index) => settled.get(keys[index] as string) ?? finalValue(found))
 }
 
 /**
@@ -87,7 +87,7 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
  */
 async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()
-  const replies = await execute(keys.flatMap((key): Command[] => [['getrange', key, 0, bytes], ['pttl', key]]))
+  const replies = await execute(keys.flatMap((key): RedisCommand[] => [['getrange', key, 0, bytes], ['pttl', key]]))
   return keys.map((_, index): Look => {
     const range = replies[2 * index]
     const life = replies[2 * index + 1]
@@ -116,7 +116,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 
   for (const batch of batches(keys.filter(key => !values.has(key)), BATCH_LONG_KEYS)) {
     const looks = await look(execute, batch, MAX_VALUE_BYTES)
-    looks.forEach((found, index) => values.set(batch[index] as string, settle(found)))
+    looks.forEach((found, index) => values.set(batch[index] as string, finalValue(found)))
   }
   return values
 }
@@ -135,14 +135,14 @@ async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Ma
 }
 
 /** The result for a key after its last read. A key that changed since its first read counts as bad for now: its change is reported, so it is read again. */
-function settle (found: Look): NodeValue {
+function finalValue (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
   return found
 }
 
 /** Sends commands as one pipeline. An error that concerns one key only is a result. @throws any other error: then no result of the pipeline is of use */
-async function execute (node: Redis, commands: readonly Command[], isAsking: boolean): Promise<unknown[]> {
+async function execute (node: Redis, commands: readonly RedisCommand[], isAsking: boolean): Promise<unknown[]> {
   const pipeline = node.pipeline()
   for (const [name, ...words] of commands) {
     if (isAsking) pipeline.asking()

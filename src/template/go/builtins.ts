@@ -2,7 +2,7 @@ import type { FunctionContext } from '../template-function.ts'
 import { NOTHING } from '../value.ts'
 import { compareTexts, hasLoneSurrogate, joinBytes, toBytes } from './bytes.ts'
 import { Flags, PLAIN } from './format-number.ts'
-import { floatOf, type GoComplex, type GoValue, integerOf, type Kind, kindOf, typeName } from './go-value.ts'
+import { floatOf, type GoComplex, type GoValue, integerOf, type GoKind, kindOf, typeName } from './go-value.ts'
 import type { Printer } from './printer.ts'
 
 /** The caller adds the function's name and the place. */
@@ -181,7 +181,7 @@ class Formatting {
 
 const VERB_FLAGS = new Flags()
 
-function basicKind (kind: Kind): string | undefined {
+function basicKind (kind: GoKind): string | undefined {
   if (kind === 'uint8') return 'int'
   return kind === 'nil' || kind === 'slice' || kind === 'map' ? undefined : kind
 }
@@ -308,12 +308,12 @@ function encodeBytes (text: string): string {
 }
 
 /** In characters. */
-const CHARACTERS_PER_VISIT = 64
+const CHARACTERS_PER_WORK_UNIT = 64
 
 /** Shorter than CHARACTERS_PER_VISIT, because escaping looks at each character. */
-const ESCAPED_CHARACTERS_PER_VISIT = 4
+const ESCAPED_CHARACTERS_PER_WORK_UNIT = 4
 /** In visits: formatting a value is more work than a template's node. */
-const VISITS_PER_VERB = 24
+const WORK_PER_VERB = 24
 
 /** Go's Sprint puts a space between two operands when neither is a string. */
 function print (context: BuiltinContext, args: readonly GoValue[]): string {
@@ -338,7 +338,7 @@ function printed (context: BuiltinContext, value: GoValue): string {
 
 /** Joined texts may end or begin with single bytes: where such parts meet, they become the character. */
 function joined (context: BuiltinContext, text: string): string {
-  context.charge(Math.ceil(text.length / CHARACTERS_PER_VISIT))
+  context.charge(Math.ceil(text.length / CHARACTERS_PER_WORK_UNIT))
   return text.length < 2 ? text : joinBytes(text)
 }
 
@@ -349,7 +349,7 @@ function escaper (name: string, escape: (text: string) => string): Builtin {
     most: Infinity,
     apply: (context, args) => {
       const text = print(context, args.map(value => kindOf(value) === 'nil' && value !== NOTHING ? '' : value))
-      context.charge(Math.ceil(text.length / ESCAPED_CHARACTERS_PER_VISIT))
+      context.charge(Math.ceil(text.length / ESCAPED_CHARACTERS_PER_WORK_UNIT))
       return escape(text)
     }
   }
@@ -368,7 +368,7 @@ export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
 export function format (context: BuiltinContext, text: string, args: readonly GoValue[]): string {
   // A verb without an argument prints that it is missing.
   const verbs = text.split('%').length
-  context.charge(Math.max(verbs, args.length) * VISITS_PER_VERB)
+  context.charge(Math.max(verbs, args.length) * WORK_PER_VERB)
   return joined(context, printf(context.printer, text, args))
 }
 

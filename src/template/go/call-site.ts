@@ -3,11 +3,11 @@ import { PENDING } from '../value.ts'
 import { CallError } from './builtins.ts'
 import type { GoValue } from './go-value.ts'
 import { describeNode, type IdentifierNode, type Node, type Operand } from './node.ts'
-import { type Machine, settle, unionOf } from './render-state.ts'
-import type { Evaluate, Expression } from './code.ts'
+import { type RenderState, resolveValue, unionOf } from './render-state.ts'
+import type { Evaluate, CompiledExpression } from './code.ts'
 import { type Context, failure, noteFailing } from './unit.ts'
 
-export interface Call {
+export interface CallSite {
   readonly name: string
   readonly identifier: IdentifierNode
   readonly node: Node
@@ -16,7 +16,7 @@ export interface Call {
 }
 
 /** Go's messages name the last written argument, or the call's name when there is none. */
-export function callExpression ({ identifier, operands, node }: Call, evaluate: Evaluate): Expression {
+export function callExpression ({ identifier, operands, node }: CallSite, evaluate: Evaluate): CompiledExpression {
   const { all, isPiped, assigns, size } = operands
   const last = all.at(isPiped ? -2 : -1)
   return {
@@ -31,7 +31,7 @@ export function callExpression ({ identifier, operands, node }: Call, evaluate: 
 }
 
 /** Go checks the number before it evaluates the arguments. */
-export function checkCount (context: Context, call: Call, least: number, most: number): Expression | undefined {
+export function checkCount (context: Context, call: CallSite, least: number, most: number): CompiledExpression | undefined {
   const count = call.operands.all.length
   if (count >= least && count <= most) return undefined
   const wanted = most === Infinity ? `at least ${least}` : String(least)
@@ -44,7 +44,7 @@ export function checkCount (context: Context, call: Call, least: number, most: n
   })
 }
 
-export function guarded (context: Context, { node, name }: Call, run: () => GoValue): GoValue {
+export function guarded (context: Context, { node, name }: CallSite, run: () => GoValue): GoValue {
   try {
     return run()
   } catch (error) {
@@ -54,7 +54,7 @@ export function guarded (context: Context, { node, name }: Call, run: () => GoVa
 }
 
 interface Operands {
-  readonly all: readonly Expression[]
+  readonly all: readonly CompiledExpression[]
   readonly places: readonly Position[]
   /** Whether the last argument is piped, and so evaluated first. */
   readonly isPiped: boolean
@@ -62,7 +62,7 @@ interface Operands {
   readonly size: number
 }
 
-export function compileOperands (context: Context, args: readonly Operand[], piped: Expression | undefined): Operands {
+export function compileOperands (context: Context, args: readonly Operand[], piped: CompiledExpression | undefined): Operands {
   const all = args.map(operand => context.unit.compilers.operand(context, operand))
   if (piped !== undefined) all.push(piped)
   return {
@@ -75,16 +75,16 @@ export function compileOperands (context: Context, args: readonly Operand[], pip
 }
 
 /** Evaluates all arguments, the piped one first as in Go, and gives their values in the order of `all`. A value can still be a `LazyNode` or `Absent`. */
-export function evaluateAll ({ all, isPiped }: Operands, machine: Machine, dot: GoValue): GoValue[] {
+export function evaluateAll ({ all, isPiped }: Operands, machine: RenderState, dot: GoValue): GoValue[] {
   const values = new Array<GoValue>(all.length)
   const last = all.length - 1
-  if (isPiped) values[last] = (all[last] as Expression).evaluate(machine, dot)
+  if (isPiped) values[last] = (all[last] as CompiledExpression).evaluate(machine, dot)
   const count = isPiped ? last : all.length
-  for (let index = 0; index < count; index++) values[index] = (all[index] as Expression).evaluate(machine, dot)
+  for (let index = 0; index < count; index++) values[index] = (all[index] as CompiledExpression).evaluate(machine, dot)
   return values
 }
 
-export function settleAll ({ places }: Operands, machine: Machine, values: GoValue[], first = 0, settleOne = settle): boolean {
+export function resolveValues ({ places }: Operands, machine: RenderState, values: GoValue[], first = 0, settleOne = resolveValue): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {
     const value = settleOne(machine, values[index] as GoValue, places[index] as Position)

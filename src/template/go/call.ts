@@ -6,13 +6,13 @@ import { type Builtin, type BuiltinContext, BUILTINS, CallError, format } from '
 import { type Command, describeNode, type IdentifierNode, type Operand } from './node.ts'
 import { byteLength, fromBytes, toBytes } from './bytes.ts'
 import { GoByte, type GoMap, type GoValue, integerOf, kindOf, truthOf, typeName } from './go-value.ts'
-import { type Expression, joinPath } from './code.ts'
-import { allShared, type Machine, noteBytes, settle, settleWhole, skip, unionOf } from './render-state.ts'
+import { type CompiledExpression, joinPath } from './code.ts'
+import { allShared, type RenderState, noteBytes, resolveValue, resolveWhole, skip, unionOf } from './render-state.ts'
 import { type Context, failure, placeOf } from './unit.ts'
-import { type Call, callExpression, checkCount, compileOperands, evaluateAll, guarded, settleAll } from './call-site.ts'
+import { type CallSite, callExpression, checkCount, compileOperands, evaluateAll, guarded, resolveValues } from './call-site.ts'
 
 /** In UTF-16 units; shorter than for other work, since the text is turned into bytes and back. */
-const UNITS_PER_VISIT = 16
+const LENGTH_PER_WORK_UNIT = 16
 
 function elementOf (context: BuiltinContext, container: GoValue, key: GoValue, path: string): GoValue {
   if (container === NOTHING || container === PENDING) return container
@@ -54,7 +54,7 @@ function listElement (list: readonly GoValue[], key: GoValue): GoValue {
 }
 
 function byteAt (context: BuiltinContext, text: string, key: GoValue): GoValue {
-  context.charge(Math.floor(text.length / UNITS_PER_VISIT))
+  context.charge(Math.floor(text.length / LENGTH_PER_WORK_UNIT))
   const bytes = toBytes(text)
   const index = indexOf(key, bytes.length)
   if (index === bytes.length) throw new CallError('reflect: string index out of range')
@@ -86,7 +86,7 @@ function sliceOf (context: BuiltinContext, item: GoValue, keys: readonly GoValue
 
 function sliceText (context: BuiltinContext, text: string, keys: readonly GoValue[]): string {
   if (keys.length === 3) throw new CallError('cannot 3-index slice a string')
-  context.charge(Math.floor(text.length / UNITS_PER_VISIT))
+  context.charge(Math.floor(text.length / LENGTH_PER_WORK_UNIT))
   const length = byteLength(text)
   const [start, end] = bounds(keys, length, length)
   return length === text.length ? text.slice(start, end) : fromBytes(toBytes(text).subarray(start, end))
@@ -109,8 +109,8 @@ function bounds (keys: readonly GoValue[], length: number, capacity: number): [s
   return [start, end, most]
 }
 
-function compileNot (_context: Context, call: Call): Expression {
-  const [operand] = call.operands.all as [Expression]
+function compileNot (_context: Context, call: CallSite): CompiledExpression {
+  const [operand] = call.operands.all as [CompiledExpression]
   return callExpression(call, (machine, dot) => {
     const truth = truthOf(operand.evaluate(machine, dot))
     return truth === PENDING ? PENDING : truth === false
@@ -118,8 +118,8 @@ function compileNot (_context: Context, call: Call): Expression {
 }
 
 /** Reads only the names of a branch, not the values. */
-function compileLength (context: Context, call: Call): Expression {
-  const [operand] = call.operands.all as [Expression]
+function compileLength (context: Context, call: CallSite): CompiledExpression {
+  const [operand] = call.operands.all as [CompiledExpression]
   const [place] = call.operands.places as [Position]
   return callExpression(call, (machine, dot) => {
     const value = operand.evaluate(machine, dot)
@@ -127,23 +127,23 @@ function compileLength (context: Context, call: Call): Expression {
       const keys = value.keys()
       return keys === PENDING ? PENDING : (keys as readonly string[]).length
     }
-    const known = settle(machine, value, place)
+    const known = resolveValue(machine, value, place)
     return known === PENDING ? PENDING : guarded(context, call, () => lengthOf(machine.builtins, known))
   })
 }
 
 /** Descends into shared variables without fetching them, and into an absent value without an error. */
-function compileIndex (context: Context, call: Call): Expression {
+function compileIndex (context: Context, call: CallSite): CompiledExpression {
   const { operands } = call
-  const [container] = operands.all as [Expression]
+  const [container] = operands.all as [CompiledExpression]
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values, 1)) return PENDING
+    if (!resolveValues(operands, machine, values, 1)) return PENDING
     return guarded(context, call, () => descend(machine, values, container.path))
   })
 }
 
-function descend (machine: Machine, values: readonly GoValue[], start: string): GoValue {
+function descend (machine: RenderState, values: readonly GoValue[], start: string): GoValue {
   const [container, ...keys] = values as [GoValue, ...GoValue[]]
   if (container === null) throw new CallError('index of untyped nil')
   let item: GoValue = container
@@ -155,22 +155,22 @@ function descend (machine: Machine, values: readonly GoValue[], start: string): 
   return item
 }
 
-function compileSlice (context: Context, call: Call): Expression {
+function compileSlice (context: Context, call: CallSite): CompiledExpression {
   const { operands } = call
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values)) return PENDING
+    if (!resolveValues(operands, machine, values)) return PENDING
     const [item, ...keys] = values as [GoValue, ...GoValue[]]
     return noteBytes(machine, guarded(context, call, () => sliceOf(machine.builtins, item, keys)))
   })
 }
 
 /** Has nothing to call here, because no value is a function. */
-function compileFunctionCall (context: Context, call: Call): Expression {
+function compileFunctionCall (context: Context, call: CallSite): CompiledExpression {
   const { operands, written: [callee] } = call
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values)) return PENDING
+    if (!resolveValues(operands, machine, values)) return PENDING
     const [target] = values as [GoValue]
     return guarded(context, call, () => {
       if (kindOf(target) === 'nil') throw new CallError('call of nil')
@@ -198,7 +198,7 @@ function lengthOf (context: BuiltinContext, value: GoValue): number {
 }
 
 /** As in Go, operands after the deciding one are not evaluated. */
-function compileLogic ({ unit }: Context, call: Call): Expression {
+function compileLogic ({ unit }: Context, call: CallSite): CompiledExpression {
   const { all, isPiped } = call.operands
   const isOr = call.name === 'or'
   const final = all.length - 1
@@ -207,9 +207,9 @@ function compileLogic ({ unit }: Context, call: Call): Expression {
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
   const expression = callExpression(call, (machine, dot) => {
-    const piped = isPiped ? (all[final] as Expression).evaluate(machine, dot) : null
+    const piped = isPiped ? (all[final] as CompiledExpression).evaluate(machine, dot) : null
     for (let index = 0; index < final; index++) {
-      const value = (all[index] as Expression).evaluate(machine, dot)
+      const value = (all[index] as CompiledExpression).evaluate(machine, dot)
       const truth = truthOf(value)
       if (truth === PENDING) {
         skip(machine, skipped[index] as readonly number[])
@@ -221,21 +221,21 @@ function compileLogic ({ unit }: Context, call: Call): Expression {
       }
     }
     decide(machine, form, final)
-    return isPiped ? piped : (all[final] as Expression).evaluate(machine, dot)
+    return isPiped ? piped : (all[final] as CompiledExpression).evaluate(machine, dot)
   })
   if (written.length === 0) return expression
-  return { ...expression, last: machine => (written[Math.min(machine.decided?.[form] ?? 0, written.length - 1)] as Expression).last(machine) }
+  return { ...expression, last: machine => (written[Math.min(machine.decided?.[form] ?? 0, written.length - 1)] as CompiledExpression).last(machine) }
 }
 
-function decide (machine: Machine, form: number, operand: number): void {
+function decide (machine: RenderState, form: number, operand: number): void {
   machine.decided ??= []
   machine.decided[form] = operand
 }
 
-function assignsBehind (written: readonly Expression[], count: number): ReadonlyArray<readonly number[]> {
+function assignsBehind (written: readonly CompiledExpression[], count: number): ReadonlyArray<readonly number[]> {
   const behind = new Array<readonly number[]>(count).fill([])
   for (let index = written.length - 2; index >= 0; index--) {
-    const { assigns } = written[index + 1] as Expression
+    const { assigns } = written[index + 1] as CompiledExpression
     const further = behind[index + 1] as readonly number[]
     behind[index] = assigns.length === 0 ? further : unionOf([assigns, further])
   }
@@ -243,8 +243,8 @@ function assignsBehind (written: readonly Expression[], count: number): Readonly
 }
 
 /** The value first, and the fallback only when there is none. */
-function compileDefault ({ unit }: Context, call: Call): Expression {
-  const [fallback, value] = call.operands.all as [Expression, Expression]
+function compileDefault ({ unit }: Context, call: CallSite): CompiledExpression {
+  const [fallback, value] = call.operands.all as [CompiledExpression, CompiledExpression]
   const evaluateFallback = unit.tracing.fallback(fallback.evaluate)
   return callExpression(call, (machine, dot) => {
     const result = value.evaluate(machine, dot)
@@ -261,19 +261,19 @@ function isMissing (value: GoValue): boolean {
 }
 
 /** As in Go, the format is checked before the arguments after it are evaluated. */
-function compileFormat (context: Context, call: Call): Expression {
+function compileFormat (context: Context, call: CallSite): CompiledExpression {
   const { operands: { all, places, isPiped }, written } = call
   const last = all.length - 1
   const [first] = written
   const constant = first && constantProblem(first)
-  const valueAt = (machine: Machine, index: number, value: GoValue): GoValue => {
-    const known = settle(machine, value, places[index] as Position)
-    const problem = index === 0 ? typeProblem(known, (all[0] as Expression).isBoxed) : undefined
+  const valueAt = (machine: RenderState, index: number, value: GoValue): GoValue => {
+    const known = resolveValue(machine, value, places[index] as Position)
+    const problem = index === 0 ? typeProblem(known, (all[0] as CompiledExpression).isBoxed) : undefined
     if (problem === undefined) return known
-    throw failure(context, isPiped && last === 0 ? call.identifier : (all[0] as Expression).last(machine), problem)
+    throw failure(context, isPiped && last === 0 ? call.identifier : (all[0] as CompiledExpression).last(machine), problem)
   }
   return callExpression(call, (machine, dot) => {
-    const piped = isPiped ? (all[last] as Expression).evaluate(machine, dot) : null
+    const piped = isPiped ? (all[last] as CompiledExpression).evaluate(machine, dot) : null
     if (constant !== undefined) throw failure(context, first as Operand, constant)
     const values = all.map((operand, index) => valueAt(machine, index, isPiped && index === last ? piped : operand.evaluate(machine, dot)))
     if (values.includes(PENDING)) return PENDING
@@ -297,7 +297,7 @@ function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
   return `wrong type for value; expected string; got ${kindOf(value) === 'nil' ? 'interface {}' : typeName(value)}`
 }
 
-type Compile = (context: Context, call: Call) => Expression
+type Compile = (context: Context, call: CallSite) => CompiledExpression
 
 const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
   ['and', [1, Infinity, compileLogic]],
@@ -318,8 +318,8 @@ export function callFunction (
   identifier: IdentifierNode,
   node: Command | IdentifierNode,
   written: readonly Operand[],
-  piped: Expression | undefined
-): Expression {
+  piped: CompiledExpression | undefined
+): CompiledExpression {
   const expression = callByName(context, identifier, node, written, piped)
   return { ...expression, evaluate: context.unit.tracing.making(expression.evaluate) }
 }
@@ -329,11 +329,11 @@ function callByName (
   identifier: IdentifierNode,
   node: Command | IdentifierNode,
   written: readonly Operand[],
-  piped: Expression | undefined
-): Expression {
+  piped: CompiledExpression | undefined
+): CompiledExpression {
   const { unit } = context
   const { name } = identifier
-  const call: Call = { name, identifier, node, operands: compileOperands(context, written, piped), written }
+  const call: CallSite = { name, identifier, node, operands: compileOperands(context, written, piped), written }
   const form = FORMS.get(name)
   if (form !== undefined) return checkCount(context, call, form[0], form[1]) ?? form[2](context, call)
   const builtin = BUILTINS.get(name)
@@ -342,25 +342,25 @@ function callByName (
   return shared === undefined ? callTool(context, call) : callShared(context, call, shared)
 }
 
-function callBuiltin (context: Context, call: Call, builtin: Builtin): Expression {
+function callBuiltin (context: Context, call: CallSite, builtin: Builtin): CompiledExpression {
   const wrong = checkCount(context, call, builtin.least, builtin.most)
   if (wrong !== undefined) return wrong
   const { operands } = call
   if (operands.all.length === 2 && builtin.applyPair !== undefined) return callPair(context, call, builtin.applyPair)
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values)) return PENDING
+    if (!resolveValues(operands, machine, values)) return PENDING
     return guarded(context, call, () => builtin.apply(machine.builtins, values))
   })
 }
 
 /** Makes no list of arguments: most comparisons are such calls. */
-function callPair (context: Context, call: Call, apply: NonNullable<Builtin['applyPair']>): Expression {
-  const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [Expression, Expression]
+function callPair (context: Context, call: CallSite, apply: NonNullable<Builtin['applyPair']>): CompiledExpression {
+  const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [CompiledExpression, CompiledExpression]
   const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
-  const applySettled = (machine: Machine, first: GoValue, second: GoValue): GoValue => {
-    const left = typeof first === 'object' ? settle(machine, first, firstPlace) : first
-    const right = typeof second === 'object' ? settle(machine, second, secondPlace) : second
+  const applySettled = (machine: RenderState, first: GoValue, second: GoValue): GoValue => {
+    const left = typeof first === 'object' ? resolveValue(machine, first, firstPlace) : first
+    const right = typeof second === 'object' ? resolveValue(machine, second, secondPlace) : second
     if (left === PENDING || right === PENDING) return PENDING
     try {
       return apply(machine.builtins, left, right)
@@ -376,13 +376,13 @@ function callPair (context: Context, call: Call, apply: NonNullable<Builtin['app
   })
 }
 
-function callShared (context: Context, call: Call, shared: TemplateFunction): Expression {
+function callShared (context: Context, call: CallSite, shared: TemplateFunction): CompiledExpression {
   const wrong = checkCount(context, call, shared.arity.least, shared.arity.most)
   if (wrong !== undefined) return wrong
   const { operands } = call
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values, 0, settleWhole)) return PENDING
+    if (!resolveValues(operands, machine, values, 0, resolveWhole)) return PENDING
     try {
       return shared.apply(allShared(machine, values), machine.builtins)
     } catch (error) {
@@ -391,18 +391,18 @@ function callShared (context: Context, call: Call, shared: TemplateFunction): Ex
   })
 }
 
-function calledWrongly (context: Context, { node, name }: Call, error: unknown): unknown {
+function calledWrongly (context: Context, { node, name }: CallSite, error: unknown): unknown {
   return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
 }
 
 /** Arguments go by position. A null result becomes `NOTHING`, so that every field of it is `NOTHING`, too. */
-function callTool (context: Context, call: Call): Expression {
+function callTool (context: Context, call: CallSite): CompiledExpression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number
   const at = placeOf(context, identifier)
   return callExpression(call, (machine, dot) => {
     const values = evaluateAll(operands, machine, dot)
-    if (!settleAll(operands, machine, values, 0, settleWhole)) return PENDING
+    if (!resolveValues(operands, machine, values, 0, resolveWhole)) return PENDING
     const tool = machine.links[slot] as LinkedTool
     const plain = allShared(machine, values)
     try {

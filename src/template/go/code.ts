@@ -2,19 +2,19 @@ import type { PathWriter, Writer } from '../provenance.ts'
 import { dataMember } from '../scope.ts'
 import { type GoValue, isGoDataName } from './go-value.ts'
 import type { Node } from './node.ts'
-import type { Machine } from './render-state.ts'
+import type { RenderState } from './render-state.ts'
 
 /** -1 is the dot. `undefined` if JavaScript's own objects have one of the names. */
 export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {
   return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
 }
 
-export function beginsAtRoot (machine: Machine, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
+export function beginsAtRoot (machine: RenderState, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
   return isOfVariables && (slot < 0 ? dot : machine.variables[slot]) === machine.root
 }
 
 /** `undefined` when it is no data, such as in shared variables: then the path must be evaluated in the usual way. */
-export function readPlain (machine: Machine, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
+export function readPlain (machine: RenderState, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
   let value = slot < 0 ? dot : machine.variables[slot]
   let index = 0
   if (isOfVariables && value === machine.root) {
@@ -29,10 +29,10 @@ export function readPlain (machine: Machine, dot: GoValue, { slot, names, isOfVa
 }
 
 /** Gives `PENDING` while a tool result or a shared variable is unknown: the render then runs another pass. */
-export type Evaluate = (machine: Machine, dot: GoValue) => GoValue
+export type Evaluate = (machine: RenderState, dot: GoValue) => GoValue
 
 /** Returns `before` with the statement's output; `{{break}}` and `{{continue}}` set `machine.jump`. */
-export type Write = (machine: Machine, dot: GoValue, value: GoValue, before: string) => string
+export type Write = (machine: RenderState, dot: GoValue, value: GoValue, before: string) => string
 
 /** `writeList` handles the first two itself, because that is faster. */
 export const Kind = {
@@ -41,7 +41,7 @@ export const Kind = {
   Other: 2
 } as const
 
-export interface Expression {
+export interface CompiledExpression {
   readonly evaluate: Evaluate
   /** As indexes in `Machine.variables`. */
   readonly assigns: readonly number[]
@@ -52,11 +52,11 @@ export interface Expression {
   /** Directly from a map or a list, where Go has an `interface {}`: that changes Go's messages. */
   readonly isBoxed: boolean
   /** Go's messages name the node that was evaluated last. */
-  readonly last: (machine: Machine) => Node
+  readonly last: (machine: RenderState) => Node
   readonly start: number
 }
 
-export interface Block {
+export interface CompiledBlock {
   readonly evaluate: Evaluate
   readonly path: PlainPath | undefined
   readonly kind: number
@@ -71,7 +71,7 @@ export interface Block {
 }
 
 export interface List {
-  readonly steps: readonly Step[]
+  readonly steps: readonly ListStep[]
   readonly tail: string
   /** `undefined` when the last statement reports `tail` with its own output, or nothing is explained. */
   readonly tailWriter: Writer | undefined
@@ -81,7 +81,7 @@ export interface List {
   readonly jumps: number
 }
 
-export interface Step extends Block {
+export interface ListStep extends CompiledBlock {
   readonly before: string
   /** `undefined` when the statement reports `before` with its own output, or nothing is explained. */
   readonly beforeWriter: Writer | undefined
@@ -97,7 +97,7 @@ export interface PlainPath {
 }
 
 /** Slots of `range $key, $element := …`; -1 for one that is not there. */
-export interface Header {
+export interface RangeHeader {
   readonly key: number
   readonly element: number
   readonly assigns: readonly number[]

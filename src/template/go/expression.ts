@@ -7,26 +7,26 @@ import {
 import { hasLoneSurrogate } from './bytes.ts'
 import { GoComplex, goFloat, goInt, type GoMap, type GoValue, isGoDataName, kindOf, typeName } from './go-value.ts'
 import { callFunction } from './call.ts'
-import { type Evaluate, type Expression, joinPath, type PlainPath, plainPath } from './code.ts'
-import { type Machine, noteBytes, unionOf } from './render-state.ts'
+import { type Evaluate, type CompiledExpression, joinPath, type PlainPath, plainPath } from './code.ts'
+import { type RenderState, noteBytes, unionOf } from './render-state.ts'
 import { UNTRACED } from './tracing.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** An undefined variable is reported as a mistake where it is used. */
-export function compilePipe (context: Context, pipe: Pipe): Expression {
+export function compilePipe (context: Context, pipe: Pipe): CompiledExpression {
   const value = compileCommands(context, pipe)
   return pipe.variables.length === 0 ? value : assign(context, pipe, value)
 }
 
-export function compileCommands (context: Context, pipe: Pipe): Expression {
-  let value: Expression | undefined
+export function compileCommands (context: Context, pipe: Pipe): CompiledExpression {
+  let value: CompiledExpression | undefined
   // At the end of a command Go forgets that a value came from a map.
   for (const command of pipe.commands) value = { ...compileCommand(context, pipe, command, value), isBoxed: false }
-  return value as Expression
+  return value as CompiledExpression
 }
 
 /** Only `range` has two variables, and handles them itself. */
-function assign (context: Context, { variables, isAssignment }: Pipe, value: Expression): Expression {
+function assign (context: Context, { variables, isAssignment }: Pipe, value: CompiledExpression): CompiledExpression {
   const [node] = variables as [VariableNode]
   const variable = isAssignment ? context.scope.find(node.name) : context.scope.declare(node.name, false, value.path)
   if (variable === undefined) return assignUnknown(context, node, value)
@@ -41,7 +41,7 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Exp
   }
 }
 
-function assignUnknown (context: Context, node: VariableNode, value: Expression): Expression {
+function assignUnknown (context: Context, node: VariableNode, value: CompiledExpression): CompiledExpression {
   const reason = undefinedVariable(context, node)
   return {
     ...value,
@@ -52,7 +52,7 @@ function assignUnknown (context: Context, node: VariableNode, value: Expression)
   }
 }
 
-function compileCommand (context: Context, pipe: Pipe, command: Command, piped: Expression | undefined): Expression {
+function compileCommand (context: Context, pipe: Pipe, command: Command, piped: CompiledExpression | undefined): CompiledExpression {
   const [first, ...others] = command.operands as [Operand, ...Operand[]]
   if (first.type === 'identifier') return callFunction(context, first, command, others, piped)
   if (others.length === 0 && piped === undefined) return first.type === 'nil' ? failing(context, first, 'nil is not a command') : compileOperand(context, first)
@@ -69,7 +69,7 @@ function compileCommand (context: Context, pipe: Pipe, command: Command, piped: 
  * Compiles a value that has arguments as if it were a function, which is a mistake: the expression fails. Go reports this before it looks at the
  * arguments, and before it looks into a pipeline in parentheses.
  */
-function notAFunction (context: Context, first: Operand, blamed: Node, piped: Expression | undefined): Expression {
+function notAFunction (context: Context, first: Operand, blamed: Node, piped: CompiledExpression | undefined): CompiledExpression {
   const isUnknown = first.type === 'variable' && context.scope.find(first.name) === undefined
   const reason = isUnknown ? undefinedVariable(context, first) : `can't give argument to non-function ${describeNode(first)}`
   if (piped === undefined) return failing(context, blamed, reason)
@@ -84,7 +84,7 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Ex
 }
 
 /** Fails where the field would be in a map or shared variables; of any other value it is read without arguments. */
-function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: Expression, piped: Expression | undefined): Expression {
+function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: CompiledExpression, piped: CompiledExpression | undefined): CompiledExpression {
   const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
   const name = names.at(-1) as string
   const path = joinPath(base.path, names.join('.'))
@@ -102,14 +102,14 @@ function fieldWithArguments (context: Context, node: Operand, names: readonly st
   return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: true, path, last }
 }
 
-function failing (context: Context, node: Node, reason: string): Expression {
+function failing (context: Context, node: Node, reason: string): CompiledExpression {
   noteFailing(context, node, reason)
   return leaf(node, '', () => {
     throw failure(context, node, reason)
   }, false)
 }
 
-export function compileOperand (context: Context, operand: Operand): Expression {
+export function compileOperand (context: Context, operand: Operand): CompiledExpression {
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)
     case 'identifier': return callFunction(context, operand, operand, [], undefined)
@@ -145,19 +145,19 @@ export function pathOfPipe (context: Context, { commands: [command, ...more], va
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
 }
 
-function traced (context: Context, operand: Operand, expression: Expression): Expression {
+function traced (context: Context, operand: Operand, expression: CompiledExpression): CompiledExpression {
   return { ...expression, evaluate: context.unit.tracing.operand(expression.evaluate, () => pathOf(context, operand)) }
 }
 
-function constant (node: Operand, value: GoValue): Expression {
+function constant (node: Operand, value: GoValue): CompiledExpression {
   return leaf(node, describeOperand(node), () => value, false)
 }
 
-function leaf (node: Node, path: string, evaluate: Evaluate, isBoxed: Expression['isBoxed']): Expression {
+function leaf (node: Node, path: string, evaluate: Evaluate, isBoxed: CompiledExpression['isBoxed']): CompiledExpression {
   return { evaluate, assigns: [], size: 1, path, isBoxed, last: () => node, start: startOf(node) }
 }
 
-function compileNumber (context: Context, node: NumberNode): Expression {
+function compileNumber (context: Context, node: NumberNode): CompiledExpression {
   const { literal, text } = node
   if (literal.complex !== undefined) return constant(node, new GoComplex(literal.complex.real, literal.complex.imaginary))
   const looksLikeFloat = /[.eEpP]/.test(text) && !text.startsWith("'") && !(/^0[xX]./.test(text) && !/[pP]/.test(text))
@@ -166,35 +166,35 @@ function compileNumber (context: Context, node: NumberNode): Expression {
   return failing(context, node, `${text} overflows int`)
 }
 
-function compileText (node: StringNode): Expression {
+function compileText (node: StringNode): CompiledExpression {
   const expression = constant(node, node.text)
   return hasLoneSurrogate(node.text) ? { ...expression, evaluate: machine => noteBytes(machine, node.text) } : expression
 }
 
-function dotExpression ({ scope, unit }: Context, node: Node): Expression {
+function dotExpression ({ scope, unit }: Context, node: Node): CompiledExpression {
   const { dot } = scope
   return leaf(node, dot.path ?? '.', unit.tracing.dot, dot.isBoxed)
 }
 
-function compileVariable (context: Context, node: VariableNode): Expression {
+function compileVariable (context: Context, node: VariableNode): CompiledExpression {
   const variable = variableExpression(context, node)
   return node.fields.length === 0 ? variable : fieldsOf(context, node, variable, node.fields)
 }
 
-function variableExpression (context: Context, node: VariableNode): Expression {
+function variableExpression (context: Context, node: VariableNode): CompiledExpression {
   const variable = context.scope.find(node.name)
   if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
   return leaf(node, path, context.unit.tracing.variable(slot), isBoxed)
 }
 
-function compileChain (context: Context, node: ChainNode): Expression {
+function compileChain (context: Context, node: ChainNode): CompiledExpression {
   if (node.base.type === 'nil') return failing(context, node, `indirection through explicit nil in ${describeOperand(node)}`)
   return fieldsOf(context, node, compileOperand(context, node.base), node.fields)
 }
 
 /** In a partial, a name that the argument lacks and the scope root has is read at the root. */
-function compileField (context: Context, node: FieldNode): Expression {
+function compileField (context: Context, node: FieldNode): CompiledExpression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
   if (!isMain || !scope.dot.isInitial) return fieldsOf(context, node, base, node.names)
@@ -206,7 +206,7 @@ function compileField (context: Context, node: FieldNode): Expression {
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
-function isOfRoot (machine: Machine, dot: GoValue, name: string): boolean {
+function isOfRoot (machine: RenderState, dot: GoValue, name: string): boolean {
   return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
 }
 
@@ -218,7 +218,7 @@ function hasField (argument: GoValue, name: string): boolean {
   return kindOf(argument) === 'map' && Object.hasOwn(argument, name)
 }
 
-function fieldsOf (context: Context, node: Operand, base: Expression, names: readonly string[]): Expression {
+function fieldsOf (context: Context, node: Operand, base: CompiledExpression, names: readonly string[]): CompiledExpression {
   let path = base.path
   const paths = names.map(name => (path = joinPath(path, name)))
   // Go's messages name the node evaluated last: what is in the parentheses, else the node.
@@ -244,15 +244,15 @@ function fieldsOf (context: Context, node: Operand, base: Expression, names: rea
 }
 
 /** `isBoxed`: Go would have an `interface {}`, which its messages then name. */
-type Member = (machine: Machine, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
+type Member = (machine: RenderState, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
-function memberOf (context: Context, names: readonly string[], last: (machine: Machine) => Node): Member {
+function memberOf (context: Context, names: readonly string[], last: (machine: RenderState) => Node): Member {
   const careful = carefulMember(context, last)
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
 /** A name that the argument lacks and the scope root has is read at the root. */
-function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: Machine, argument: GoValue, name: string) => boolean): Member {
+function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: RenderState, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
   const either: Member = (machine, receiver, name, path, isBoxed) =>
     isOfRoot(machine, receiver, name) ? machine.root.field(name) : member(machine, receiver, name, path, isBoxed)
@@ -270,7 +270,7 @@ function quickMember (careful: Member): Member {
 }
 
 /** A missing field is `Absent` or, inside a tool's result, `NOTHING`. */
-function carefulMember (context: Context, last: (machine: Machine) => Node): Member {
+function carefulMember (context: Context, last: (machine: RenderState) => Node): Member {
   return (machine, receiver, name, path, isBoxed) => {
     if (receiver === null) {
       if (!isBoxed) return new Absent(path)

@@ -1,18 +1,18 @@
-import { type Literal, literalWriter, type Piece, type Writer } from '../provenance.ts'
+import { type LiteralText, literalWriter, type Piece, type Writer } from '../provenance.ts'
 import { traceOf } from '../scope.ts'
 import type { TemplateFunction } from '../template-function.ts'
 import { FUNCTIONS } from '../functions.ts'
 import type {
-  FailingPart, Frame, Language, OpenTemplate, PartialCall, PathNeed, Reference, Syntax, Template, TemplateSource, UnreachablePart
+  FailingPart, RunFrame, Language, OpenTemplate, PartialCall, PathNeed, Reference, Syntax, Template, TemplateSource, UnreachablePart
 } from '../language.ts'
-import type { Run } from '../run.ts'
+import type { RenderRun } from '../run.ts'
 import { compilePrinting, compileStatement, isPrinting, NO_STATEMENT } from './statement.ts'
 import { GO_FUNCTION_NAMES } from './call.ts'
-import type { Block, Body, List, Step } from './code.ts'
-import { Machine, TracedMachine, unionOf } from './render-state.ts'
+import type { CompiledBlock, Body, List, ListStep } from './code.ts'
+import { RenderState, TracedState, unionOf } from './render-state.ts'
 import { compileOperand } from './expression.ts'
-import { type Context, placeOf, Scope, type Unit } from './unit.ts'
-import { TRACED, type Tracing, UNTRACED } from './tracing.ts'
+import { type Context, placeOf, VariableScope, type Unit } from './unit.ts'
+import { TRACED, type GoTracing, UNTRACED } from './tracing.ts'
 import { writeList } from './write-list.ts'
 import { findPaths } from './needs.ts'
 import {
@@ -24,7 +24,7 @@ import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './bytes.ts'
 import type { GoValue } from './go-value.ts'
 
 /** In UTF-16 units. */
-const UNITS_PER_VISIT = 16
+const LENGTH_PER_WORK_UNIT = 16
 
 /** The syntax of Go's text/template, compiled into closures once. Every name that is not in `functions` is a tool's. */
 export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunction>): Language {
@@ -42,9 +42,9 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
 }
 
 /** Lone surrogates stand for Go's single bytes here; other code does not know them. */
-function unicodeOutput (run: Run, text: string, start: Piece | undefined): string {
+function unicodeOutput (run: RenderRun, text: string, start: Piece | undefined): string {
   if (!hasLoneSurrogate(text)) return text
-  run.charge(Math.ceil(text.length / UNITS_PER_VISIT))
+  run.charge(Math.ceil(text.length / LENGTH_PER_WORK_UNIT))
   return run.trace === undefined ? toUnicode(text) : run.trace.rewrite(start, toUnicodePieces)
 }
 
@@ -72,10 +72,10 @@ class GoTemplate implements Template {
     this.#isExplained = isExplained
   }
 
-  open (run: Run, frame: Frame): OpenTemplate {
+  open (run: RenderRun, frame: RunFrame): OpenTemplate {
     const { list } = this.#body
     // Kept for the next time, so that a partial in a loop needs one machine; a template within itself gets its own.
-    let idle: Machine | undefined
+    let idle: RenderState | undefined
     return (dot, before) => {
       const machine = idle ?? this.#machine(run, frame)
       idle = undefined
@@ -87,7 +87,7 @@ class GoTemplate implements Template {
     }
   }
 
-  #writeWhole (machine: Machine, dot: GoValue): string {
+  #writeWhole (machine: RenderState, dot: GoValue): string {
     const { run } = machine
     const start = run.trace?.last
     const text = writeList(machine, this.#body.list, dot, '')
@@ -95,9 +95,9 @@ class GoTemplate implements Template {
     return run.holdsBytes ? unicodeOutput(run, text, start) : text
   }
 
-  #machine (run: Run, frame: Frame): Machine {
-    const machine = new Machine(run, frame, new Array<GoValue>(this.#body.slots))
-    if (this.#isExplained) machine.traced = new TracedMachine(traceOf(run), frame.root)
+  #machine (run: RenderRun, frame: RunFrame): RenderState {
+    const machine = new RenderState(run, frame, new Array<GoValue>(this.#body.slots))
+    if (this.#isExplained) machine.traced = new TracedState(traceOf(run), frame.root)
     return machine
   }
 }
@@ -105,7 +105,7 @@ class GoTemplate implements Template {
 interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
-  readonly tracing: Tracing
+  readonly tracing: GoTracing
 }
 
 interface CompiledTree {
@@ -118,7 +118,7 @@ function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
   const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }
   for (const [name, node] of tree.bodies) {
     const isMain = name === MAIN_BODY
-    const scope = new Scope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
+    const scope = new VariableScope({ path: isMain ? '' : undefined, isBoxed: false, isInitial: true })
     const list = compileList({ unit, isMain, scope }, node)
     const body = bodies.get(name) as Body
     body.list = list
@@ -132,12 +132,12 @@ function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
 const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
 
 function compileList (context: Context, { nodes }: ListNode): List {
-  const steps: Step[] = []
+  const steps: ListStep[] = []
   const isTraced = context.unit.tracing.isOn
   let text = ''
   // Only for explained renders, in which each text of the source is reported.
-  let before: Literal | undefined
-  const push = (block: Block, isTold: boolean): void => {
+  let before: LiteralText | undefined
+  const push = (block: CompiledBlock, isTold: boolean): void => {
     steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
     text = ''
     before = undefined
@@ -158,11 +158,11 @@ function compileList (context: Context, { nodes }: ListNode): List {
 }
 
 /** All steps have the same members in the same order: V8 then reads them faster in `writeList`. */
-function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: Block, before: string, beforeWriter: Writer | undefined): Step {
+function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: CompiledBlock, before: string, beforeWriter: Writer | undefined): ListStep {
   return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
 }
 
-function listOf (nodes: readonly Statement[], steps: readonly Step[], tail: string, tailWriter: Writer | undefined): List {
+function listOf (nodes: readonly Statement[], steps: readonly ListStep[], tail: string, tailWriter: Writer | undefined): List {
   return {
     steps,
     tail,
@@ -174,11 +174,11 @@ function listOf (nodes: readonly Statement[], steps: readonly Step[], tail: stri
   }
 }
 
-function literalOf (context: Context, node: TextNode): Literal {
+function literalOf (context: Context, node: TextNode): LiteralText {
   return { text: node.text, ...placeOf(context, node) }
 }
 
-function writerOf (literal: Literal | undefined): Writer | undefined {
+function writerOf (literal: LiteralText | undefined): Writer | undefined {
   return literal && literalWriter(literal)
 }
 
@@ -256,7 +256,7 @@ interface References {
 }
 
 function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): References {
-  const finder = new Finder(tree, isFunction)
+  const finder = new ReferenceFinder(tree, isFunction)
   for (const list of tree.bodies.values()) finder.list(list)
   const found = finder.found.sort((left, right) => left.node.offset - right.node.offset)
   return {
@@ -275,7 +275,7 @@ function findReferences (tree: Tree, isFunction: (name: string) => boolean, call
   }
 }
 
-class Finder {
+class ReferenceFinder {
   readonly found: Array<{ node: IdentifierNode | TemplateNode, args: readonly string[] }> = []
   readonly #tree: Tree
   readonly #isFunction: (name: string) => boolean

@@ -90,9 +90,9 @@ function truthOfObject (value: object): boolean | Pending {
   return memberNames(value).length > 0
 }
 
-export type Kind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map'
+export type GoKind = 'nil' | 'bool' | 'int' | 'uint8' | 'float64' | 'complex128' | 'string' | 'slice' | 'map'
 
-export function kindOf (value: GoValue): Kind {
+export function kindOf (value: GoValue): GoKind {
   switch (typeof value) {
     case 'string': return 'string'
     case 'number': return Number.isSafeInteger(value) ? 'int' : 'float64'
@@ -106,7 +106,7 @@ export function kindOf (value: GoValue): Kind {
   return value instanceof GoComplex ? 'complex128' : 'map'
 }
 
-const KIND_NAMES: Readonly<Record<Kind, string>> = {
+const KIND_NAMES: Readonly<Record<GoKind, string>> = {
   nil: '<nil>',
   bool: 'bool',
   int: 'int',

@@ -11,9 +11,9 @@ const MAX_PATHS = 16
 /** In characters: each call of a `{{define}}` body can make its paths longer by the length of the source. */
 const CHARACTERS_PER_OPERAND = 100
 
-type Walk = (use: Use) => Values
+type WalkOperand = (use: OperandUse) => Values
 
-interface Variable {
+interface TrackedVariable {
   readonly name: string
   readonly level: number
   values: Values
@@ -28,19 +28,19 @@ export interface Paths {
 
 /** Follows values through `with`, `range`, variables and the templates that the source defines. */
 export function findPaths (tree: Tree): Paths {
-  const finder = new Finder(tree)
+  const finder = new NeedFinder(tree)
   finder.body(MAIN_BODY, '')
   return { paths: finder.needs(), calls: finder.calls(), isComplete: finder.isComplete }
 }
 
-class Finder {
+class NeedFinder {
   isComplete = true
   readonly #tree: Tree
   readonly #found = new Map<string, { path: string, use: PathNeed['use'], offset: number }>()
   readonly #calls = new Map<TemplateNode, Map<string | undefined, PartialCall>>()
   readonly #walked = new Set<string>()
   readonly #within: Array<{ readonly name: string | undefined, readonly dot: string | undefined }> = []
-  #variables: Variable[] = []
+  #variables: TrackedVariable[] = []
   #dot: Values = []
   #lookedAt = 0
   #level = 0
@@ -163,7 +163,7 @@ class Finder {
     }
   }
 
-  #pipe ({ commands, variables, isAssignment }: Pipe, use: Use): Values {
+  #pipe ({ commands, variables, isAssignment }: Pipe, use: OperandUse): Values {
     const found = this.#commands(commands, use)
     for (const { name } of variables) {
       const known = isAssignment ? this.#find(name) : undefined
@@ -173,37 +173,37 @@ class Finder {
     return found
   }
 
-  #find (name: string): Variable | undefined {
+  #find (name: string): TrackedVariable | undefined {
     return this.#variables.findLast(each => each.name === name)
   }
 
   /** `isOneOfSeveral`: the block perhaps does not run, so the earlier value may stay. */
-  #set (variable: Variable | undefined, values: Values, isOneOfSeveral: boolean): void {
+  #set (variable: TrackedVariable | undefined, values: Values, isOneOfSeveral: boolean): void {
     if (variable !== undefined) variable.values = isOneOfSeveral ? this.#either([...variable.values, ...values]) : values
   }
 
-  #commands (commands: readonly Command[], use: Use): Values {
+  #commands (commands: readonly Command[], use: OperandUse): Values {
     const last = commands.at(-1) as Command
     const before = commands.slice(0, -1)
     return this.#command(last, use, before.length === 0 ? undefined : inner => this.#commands(before, inner))
   }
 
-  #command ({ operands }: Command, use: Use, piped: Walk | undefined): Values {
+  #command ({ operands }: Command, use: OperandUse, piped: WalkOperand | undefined): Values {
     const [first, ...others] = operands as [Operand, ...Operand[]]
     if (first.type !== 'identifier') {
       this.#record(piped?.('used') ?? [], 'used')
       return this.#operand(first, use)
     }
-    const args = others.map((operand): Walk => inner => this.#operand(operand, inner))
+    const args = others.map((operand): WalkOperand => inner => this.#operand(operand, inner))
     if (piped !== undefined) args.push(piped)
     if (first.name === 'index') return this.#index(others, args)
     const uses = usesOf(first.name, args.length, use)
-    const given = args.map((walk, index) => this.#record(walk(uses[index] as Use), uses[index] as Use))
+    const given = args.map((walk, index) => this.#record(walk(uses[index] as OperandUse), uses[index] as OperandUse))
     return this.#either(resultOf(first.name, given, use))
   }
 
   /** A key that is no literal can be any member (`*`). */
-  #index (written: readonly Operand[], args: readonly Walk[]): Values {
+  #index (written: readonly Operand[], args: readonly WalkOperand[]): Values {
     const [container, ...keys] = args
     const found = container?.('tested') ?? []
     const names = keys.map((walk, index) => {
@@ -214,7 +214,7 @@ class Finder {
     return below(found, names)
   }
 
-  #operand (operand: Operand, use: Use): Values {
+  #operand (operand: Operand, use: OperandUse): Values {
     this.#lookedAt++
     const offset = startOf(operand)
     switch (operand.type) {
@@ -228,7 +228,7 @@ class Finder {
   }
 
   /** Its assignments perhaps do not run: `and` and `or` stop when the result is known. */
-  #nested (pipe: Pipe, use: Use): Values {
+  #nested (pipe: Pipe, use: OperandUse): Values {
     this.#level++
     const found = this.#pipe(pipe, use)
     this.#level--
@@ -237,7 +237,7 @@ class Finder {
 
   #either (values: Values): Values {
     if (values.length < 2) return values
-    const byPath = new Map<string, Found>()
+    const byPath = new Map<string, ValuePath>()
     for (const found of values) {
       const known = byPath.get(found.path)
       if (known === undefined || known.isThere === true) byPath.set(found.path, found)
@@ -247,7 +247,7 @@ class Finder {
   }
 
   /** A use at one place hides a test there; the root is noted only when used as a whole. */
-  #record (values: Values, use: Use): Values {
+  #record (values: Values, use: OperandUse): Values {
     for (const found of values) {
       const { path, offset, isThere } = found
       this.#lookedAt += 1 + Math.floor(path.length / CHARACTERS_PER_OPERAND)
@@ -268,17 +268,17 @@ function at (offset: number, values: Values): Values {
 }
 
 /** `descended`: only parts of the value are read, and noted there. */
-type Use = PathNeed['use'] | 'descended'
+type OperandUse = PathNeed['use'] | 'descended'
 
 /** The path from the scope root, `''` for the root itself. */
-interface Found {
+interface ValuePath {
   readonly path: string
   readonly offset: number
   /** Tested first, as `or` and `default` do. */
   readonly isThere?: boolean
 }
 
-type Values = readonly Found[]
+type Values = readonly ValuePath[]
 
 function below (values: Values, names: readonly string[]): Values {
   if (names.length === 0) return values
@@ -286,8 +286,8 @@ function below (values: Values, names: readonly string[]): Values {
 }
 
 /** What `and`, `or` and `default` give back is used as the result is used. */
-function usesOf (name: string, count: number, use: Use): readonly Use[] {
-  const all = (each: Use): Use[] => new Array<Use>(count).fill(each)
+function usesOf (name: string, count: number, use: OperandUse): readonly OperandUse[] {
+  const all = (each: OperandUse): OperandUse[] => new Array<OperandUse>(count).fill(each)
   switch (name) {
     case 'not': return all('tested')
     case 'and': return all(use)
@@ -297,7 +297,7 @@ function usesOf (name: string, count: number, use: Use): readonly Use[] {
   }
 }
 
-function resultOf (name: string, given: readonly Values[], use: Use): Values {
+function resultOf (name: string, given: readonly Values[], use: OperandUse): Values {
   const last = given.at(-1) ?? []
   switch (name) {
     // An earlier operand is the result only if false, and then has no members; it counts only for `descended`.

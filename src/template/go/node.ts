@@ -127,7 +127,7 @@ export interface NumberNode { readonly type: 'number', readonly offset: number, 
 export interface StringNode { readonly type: 'string', readonly offset: number, readonly quoted: string, readonly text: string }
 
 export interface Tree {
-  readonly source: Source
+  readonly source: SourceText
   readonly bodies: ReadonlyMap<string | undefined, ListNode>
 }
 
@@ -138,7 +138,7 @@ export function startOf (node: Node): number {
   return 'start' in node ? node.start : node.offset
 }
 
-export class Source {
+export class SourceText {
   readonly text: string
   readonly #lineStarts: readonly number[]
 

@@ -2,13 +2,13 @@ import { TemplateSyntaxError } from '../language.ts'
 import { quoteText, unquote } from './quote.ts'
 import { describeToken, Lexer, type Token, type TokenKind } from './lexer.ts'
 import {
-  type BranchNode, type ChainNode, type Command, type ListNode, MAIN_BODY, type NumberNode, type Operand, type Pipe, Source, startOf, type Statement,
+  type BranchNode, type ChainNode, type Command, type ListNode, MAIN_BODY, type NumberNode, type Operand, type Pipe, SourceText, startOf, type Statement,
   type StringNode, type TemplateNode, type Tree, type VariableNode
 } from './node.ts'
 import { NumberError, type NumberLiteral, parseCharacter, parseComplex, parseNumber } from './parse-number.ts'
 
-interface Session {
-  readonly source: Source
+interface ParserState {
+  readonly source: SourceText
   readonly lexer: Lexer
   readonly bodies: Map<string | undefined, ListNode>
   blocks: number
@@ -16,12 +16,12 @@ interface Session {
 }
 
 class BodyState {
-  readonly session: Session
+  readonly session: ParserState
   readonly tokens: TokenReader
   readonly variables: string[] = ['$']
   action: Token | undefined
 
-  constructor (session: Session) {
+  constructor (session: ParserState) {
     this.session = session
     this.tokens = new TokenReader(session.lexer)
   }
@@ -254,9 +254,9 @@ const MAX_ELSE_CHAIN = 500
 
 /** Follows Go's text/template/parse. @throws TemplateSyntaxError */
 export function parse (text: string): Tree {
-  const source = new Source(text)
-  const session: Session = { source, lexer: new Lexer(text), bodies: new Map(), blocks: 0, elseChain: 0 }
-  new Parser(session).parseMain()
+  const source = new SourceText(text)
+  const session: ParserState = { source, lexer: new Lexer(text), bodies: new Map(), blocks: 0, elseChain: 0 }
+  new BodyParser(session).parseMain()
   return { source, bodies: session.bodies }
 }
 
@@ -265,12 +265,12 @@ type Closing = { readonly type: 'end' } | { readonly type: 'else' }
 const isString = ({ kind }: Token): boolean => kind === 'string' || kind === 'raw-string'
 
 /** Bodies do not share variables. */
-class Parser {
+class BodyParser {
   readonly #state: BodyState
   readonly #expressions: ExpressionParser
   #ranges = 0
 
-  constructor (session: Session) {
+  constructor (session: ParserState) {
     this.#state = new BodyState(session)
     this.#expressions = new ExpressionParser(this.#state)
   }
@@ -295,7 +295,7 @@ class Parser {
   }
 
   #definition (opening: Token): void {
-    const definition = new Parser(this.#state.session)
+    const definition = new BodyParser(this.#state.session)
     const name = definition.#definitionName()
     definition.#state.expect('right-delimiter', 'define clause')
     definition.#add(name, definition.#wholeBody(opening, 'define clause'))
@@ -404,7 +404,7 @@ class Parser {
     const token = this.#state.tokens.nextNonSpace()
     const name = this.#templateName(token, 'block clause')
     const pipe = this.#expressions.pipeline('block clause', 'right-delimiter')
-    const body = new Parser(this.#state.session)
+    const body = new BodyParser(this.#state.session)
     body.#add(name, body.#wholeBody(opening, 'block clause'))
     return { type: 'template', offset: token.offset, name, pipe }
   }

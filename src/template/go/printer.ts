@@ -52,12 +52,12 @@ function withPoint (text: string, kind: FloatVerb, precision: number): string {
 }
 
 /** In characters. */
-const CHARACTERS_PER_VISIT = 64
+const CHARACTERS_PER_WORK_UNIT = 64
 
 /** In visits: names are sorted, looked up and printed. */
-const VISITS_PER_MEMBER = 8
+const WORK_PER_MEMBER = 8
 /** In visits, for more than 308 digits. */
-const HUGE_INTEGER_VISITS = 50_000
+const HUGE_INTEGER_WORK = 50_000
 
 export class Printer {
   readonly #visit: (visits: number) => void
@@ -66,7 +66,7 @@ export class Printer {
   /** `visit` is called before the work: one for each element, and for each 64 characters. */
   constructor (visit: (visits: number) => void) {
     this.#visit = visit
-    this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_VISIT))
+    this.#charge = characters => visit(Math.ceil(characters / CHARACTERS_PER_WORK_UNIT))
   }
 
   text (value: GoValue): string {
@@ -81,7 +81,7 @@ export class Printer {
 
   /** Writing digits takes more than linear time, so an integer that no double can represent costs extra. */
   #large (value: bigint): string {
-    if (!Number.isFinite(Number(value))) this.#visit(HUGE_INTEGER_VISITS)
+    if (!Number.isFinite(Number(value))) this.#visit(HUGE_INTEGER_WORK)
     return value.toString()
   }
 
@@ -100,7 +100,7 @@ export class Printer {
       case 'nil': return flags.sharpV ? 'interface {}(nil)' : '<nil>'
       case 'string':
         // The whole text is charged even if it is cut: a cut counts all characters, and the same text can occur many times.
-        if ((value as string).length > CHARACTERS_PER_VISIT) this.#charge((value as string).length)
+        if ((value as string).length > CHARACTERS_PER_WORK_UNIT) this.#charge((value as string).length)
         return formatText(flags, value as string, verb, this.#charge) ?? this.#badVerb(value, verb, flags)
       case 'bool': return verb === 't' || verb === 'v' ? pad(flags, String(value), this.#charge) : this.#badVerb(value, verb, flags)
       case 'int':
@@ -113,7 +113,7 @@ export class Printer {
   }
 
   #integer (value: GoValue, verb: string, flags: Readonly<Flags>): string {
-    if (!Number.isFinite(Number(integerOf(value)))) this.#visit(HUGE_INTEGER_VISITS)
+    if (!Number.isFinite(Number(integerOf(value)))) this.#visit(HUGE_INTEGER_WORK)
     if (FLOAT_ONLY_VERBS.has(verb)) return formatNumber(flags, Number(integerOf(value)), verb, this.#charge)
     return formatInteger(flags, integerOf(value), !(value instanceof GoByte), verb, this.#charge) ?? this.#badVerb(value, verb, flags)
   }
@@ -136,7 +136,7 @@ export class Printer {
   }
 
   #map (map: GoMap, verb: string, flags: Readonly<Flags>): string {
-    this.#visit(VISITS_PER_MEMBER * memberNames(map).length)
+    this.#visit(WORK_PER_MEMBER * memberNames(map).length)
     const keys = sortedKeys(map)
     const parts = keys.map(key => `${this.#value(key, verb, flags)}:${this.#value(map[key] as GoValue, verb, flags)}`)
     return flags.sharpV ? `map[string]interface {}{${parts.join(', ')}}` : `map[${parts.join(' ')}]`

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
-import { type EnteredPartial, type Frame, type Link, refuseRoot } from '../language.ts'
+import { type EnteredPartial, type RunFrame, type Link, refuseRoot } from '../language.ts'
 import { NOWHERE, type Provenance, type Writer } from '../provenance.ts'
-import type { Run } from '../run.ts'
+import type { RenderRun } from '../run.ts'
 import { ScopeRoot, TracedRoot } from '../scope.ts'
 import type { Position } from '../tags.ts'
 import type { Trace } from '../trace.ts'
@@ -13,35 +13,35 @@ import { Printer } from './printer.ts'
 
 // Only `slice` and literals make texts with invalid UTF-8, and note it in the run: a caller's text is never taken for bytes.
 
-export function noteBytes ({ run }: Machine, value: GoValue): GoValue {
+export function noteBytes ({ run }: RenderState, value: GoValue): GoValue {
   if (typeof value === 'string' && hasLoneSurrogate(value)) run.holdsBytes = true
   return value
 }
 
 /** Bytes in a text become Unicode. Lists and objects are data, and have no such bytes. */
-export function toShared ({ run }: Machine, value: GoValue): Value {
+export function toShared ({ run }: RenderState, value: GoValue): Value {
   return run.holdsBytes && typeof value === 'string' ? toUnicode(value) : toPlain(value)
 }
 
-export function allShared (machine: Machine, values: readonly GoValue[]): Value[] {
+export function allShared (machine: RenderState, values: readonly GoValue[]): Value[] {
   return machine.run.holdsBytes ? values.map(value => toShared(machine, value)) : values.map(toPlain)
 }
 
 /** An absent value is noted as missing and becomes `PENDING`, a `LazyNode` is read. */
-export function settle (machine: Machine, value: GoValue, at: Position): GoValue {
+export function resolveValue (machine: RenderState, value: GoValue, at: Position): GoValue {
   if (value instanceof LazyNode) refuseRoot(value, 'go', at)
-  return settleWhole(machine, value, at)
+  return resolveWhole(machine, value, at)
 }
 
 /** Functions such as `json`, and tools, may be given the root, too. */
-export function settleWhole (machine: Machine, value: GoValue, at: Position): GoValue {
+export function resolveWhole (machine: RenderState, value: GoValue, at: Position): GoValue {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Absent) return machine.run.miss(value, at)
   return value instanceof LazyNode ? value.read() : value
 }
 
 /** Code is skipped when it is not known yet whether it runs: what it could assign is pending. */
-export function skip (machine: Machine, slots: readonly number[]): void {
+export function skip (machine: RenderState, slots: readonly number[]): void {
   machine.run.unfinished = true
   for (let index = 0; index < slots.length; index++) machine.variables[slots[index] as number] = PENDING
 }
@@ -66,8 +66,8 @@ export function maybe (jumps: number): number {
 }
 
 /** One template while it runs; reused when a partial runs again in the same render. */
-export class Machine {
-  readonly run: Run
+export class RenderState {
+  readonly run: RenderRun
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
   readonly variablesOfRoot: JsonObject | undefined
@@ -78,10 +78,10 @@ export class Machine {
   /** Per `and` and `or`, the operand that decided its last run: messages name its place. */
   decided: number[] | undefined = undefined
   partials: Array<EnteredPartial | undefined> | undefined
-  traced: TracedMachine | undefined = undefined
+  traced: TracedState | undefined = undefined
   #builtins: BuiltinContext | undefined
 
-  constructor (run: Run, { links, root, partials }: Frame, variables: Array<GoValue | undefined>) {
+  constructor (run: RenderRun, { links, root, partials }: RunFrame, variables: Array<GoValue | undefined>) {
     this.run = run
     this.links = links
     this.root = root
@@ -101,11 +101,11 @@ export class Machine {
   }
 }
 
-export function tracedOf ({ traced }: Machine): TracedMachine {
-  return traced as TracedMachine
+export function tracedOf ({ traced }: RenderState): TracedState {
+  return traced as TracedState
 }
 
-export class TracedMachine {
+export class TracedState {
   readonly trace: Trace
   readonly ofVariables: Provenance
   partial: string | undefined

@@ -9,12 +9,12 @@ import { GoByte, type GoMap, type GoValue, integerOf, kindOf, toPlain, truthOf }
 import type { ActionNode, BranchNode, ListNode, Pipe, Statement, TemplateNode, TextNode } from './node.ts'
 import { writeRoundTraced } from './tracing.ts'
 import { compileCommands, compilePipe, pathOfPipe, untraced } from './expression.ts'
-import { Jump, type Machine, maybe, settle, skip, toShared, unionOf } from './render-state.ts'
-import { type Block, type Body, type Evaluate, type Expression, type Header, joinPath, Kind, type List, type Write } from './code.ts'
+import { Jump, type RenderState, maybe, resolveValue, skip, toShared, unionOf } from './render-state.ts'
+import { type CompiledBlock, type Body, type Evaluate, type CompiledExpression, type RangeHeader, joinPath, Kind, type List, type Write } from './code.ts'
 import { type Context, type Dot, failure, placeOf, undefinedVariable, type Variable } from './unit.ts'
 import { writeList } from './write-list.ts'
 
-export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): Block {
+export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): CompiledBlock {
   switch (node.type) {
     case 'action': return compileAction(context, node)
     case 'template': return compileTemplateCall(context, node)
@@ -25,7 +25,7 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
   }
 }
 
-function jump (kind: number): Block {
+function jump (kind: number): CompiledBlock {
   const write: Write = (machine, _dot, _value, before) => {
     machine.jump = kind
     return before
@@ -39,13 +39,13 @@ export function isPrinting (node: Statement): node is PrintNode {
   return node.type === 'action' && node.pipe.variables.length === 0
 }
 
-function compileAction (context: Context, node: ActionNode): Block {
+function compileAction (context: Context, node: ActionNode): CompiledBlock {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   return { ...NO_STATEMENT, evaluate, assigns, size }
 }
 
 /** Compiles a statement that prints. @param beside the texts beside it, which it reports together with its own when the render is explained */
-export function compilePrinting (context: Context, node: PrintNode, beside: Beside): Block {
+export function compilePrinting (context: Context, node: PrintNode, beside: Beside): CompiledBlock {
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   const path = pathOfPipe(context, node.pipe)
   const print = printerOf(context, node)
@@ -62,12 +62,12 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   }
 }
 
-function printerOf (context: Context, node: ActionNode): (machine: Machine, value: GoValue) => string {
+function printerOf (context: Context, node: ActionNode): (machine: RenderState, value: GoValue) => string {
   const at = placeOf(context, node)
   return (machine, value) => {
     if (typeof value === 'string') return value
     if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
-    const known = typeof value === 'object' ? settle(machine, value, at) : value
+    const known = typeof value === 'object' ? resolveValue(machine, value, at) : value
     if (known === PENDING) {
       machine.run.unfinished = true
       return ''
@@ -77,7 +77,7 @@ function printerOf (context: Context, node: ActionNode): (machine: Machine, valu
   }
 }
 
-function compileBranch (context: Context, node: BranchNode): Block {
+function compileBranch (context: Context, node: BranchNode): CompiledBlock {
   const { scope } = context
   const setsDot = node.type === 'with'
   const condition = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
@@ -120,7 +120,7 @@ function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: re
   }
 }
 
-function compileTemplateCall (context: Context, node: TemplateNode): Block {
+function compileTemplateCall (context: Context, node: TemplateNode): CompiledBlock {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
   const write = body === undefined ? writePartial(context, node) : writeBody(context, node, body)
@@ -173,20 +173,20 @@ function writePartial (context: Context, node: TemplateNode): Write {
 }
 
 /** A `LazyNode` is not read here, and an absent value is noted as missing. */
-function argumentOf ({ run }: Machine, value: GoValue, at: Position): GoValue {
+function argumentOf ({ run }: RenderState, value: GoValue, at: Position): GoValue {
   return value instanceof Absent ? run.miss(value, at) : value
 }
 
 /** In visits. */
-const VISITS_PER_SORTED_NAME = 4
+const WORK_PER_SORTED_NAME = 4
 
 interface Loop {
-  readonly header: Header
+  readonly header: RangeHeader
   readonly body: List
   readonly skipped: readonly number[]
 }
 
-function compileRange (context: Context, node: BranchNode): Block {
+function compileRange (context: Context, node: BranchNode): CompiledBlock {
   const { scope, unit } = context
   const list = compileCommands(context, node.pipe)
   const path = pathOfPipe(context, { commands: node.pipe.commands, variables: [] })
@@ -230,7 +230,7 @@ function compileRange (context: Context, node: BranchNode): Block {
   }
 }
 
-function writeElse (machine: Machine, dot: GoValue, list: List, before: string): string {
+function writeElse (machine: RenderState, dot: GoValue, list: List, before: string): string {
   const text = writeList(machine, list, dot, before)
   machine.jump &= ~(Jump.Break | Jump.MaybeBreak)
   return text
@@ -240,7 +240,7 @@ function headerVariables ({ scope }: Context, { variables, isAssignment }: Pipe,
   return variables.map(({ name }) => (isAssignment ? scope.find(name) : undefined) ?? scope.declare(name, true, path))
 }
 
-function headerOf (variables: readonly Variable[], isAssignment: boolean): Header {
+function headerOf (variables: readonly Variable[], isAssignment: boolean): RangeHeader {
   const slots = variables.map(({ slot }) => slot)
   return { key: slots.length > 1 ? slots[0] as number : -1, element: slots.at(-1) ?? -1, assigns: unionOf([slots]), isAssignment }
 }
@@ -254,15 +254,15 @@ function setPaths (variables: readonly Variable[], path: string, isInBody: boole
   }
 }
 
-function setHeader ({ variables }: Machine, { header: { key, element } }: Loop, value: GoValue): void {
+function setHeader ({ variables }: RenderState, { header: { key, element } }: Loop, value: GoValue): void {
   if (key >= 0) variables[key] = value
   if (element >= 0) variables[element] = value
 }
 
 /** `undefined` when there is nothing to loop over; `PENDING` when the value is unknown. */
-type Iterate = (machine: Machine, value: GoValue, before: string) => string | typeof PENDING | undefined
+type Iterate = (machine: RenderState, value: GoValue, before: string) => string | typeof PENDING | undefined
 
-function iteration (context: Context, list: Expression, loop: Loop): Iterate {
+function iteration (context: Context, list: CompiledExpression, loop: Loop): Iterate {
   return (machine, value, before) => {
     if (value === null || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
     if (value === PENDING) return PENDING
@@ -277,7 +277,7 @@ function iteration (context: Context, list: Expression, loop: Loop): Iterate {
   }
 }
 
-function overList (machine: Machine, loop: Loop, list: readonly GoValue[], before: string): string {
+function overList (machine: RenderState, loop: Loop, list: readonly GoValue[], before: string): string {
   let text = before
   for (let index = 0; index < list.length; index++) {
     const element = list[index] as GoValue
@@ -287,10 +287,10 @@ function overList (machine: Machine, loop: Loop, list: readonly GoValue[], befor
   return text
 }
 
-function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): string | undefined {
+function overMap (machine: RenderState, loop: Loop, map: GoMap, before: string): string | undefined {
   const count = memberNames(map).length
   if (count === 0) return undefined
-  machine.run.charge(count * VISITS_PER_SORTED_NAME)
+  machine.run.charge(count * WORK_PER_SORTED_NAME)
   const keys = sortedKeys(map)
   const isFromTool = isToolResult(map)
   let text = before
@@ -304,7 +304,7 @@ function overMap (machine: Machine, loop: Loop, map: GoMap, before: string): str
 }
 
 /** Members stay lazy: each is fetched only when it is used. */
-function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
+function overBranch (machine: RenderState, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
   const keys = branch.keys()
   if (keys === PENDING) return PENDING
   const names = keys as readonly string[]
@@ -320,7 +320,7 @@ function overBranch (machine: Machine, loop: Loop, branch: LazyNode, before: str
 }
 
 /** The integers have the type of `value`: int or uint8. */
-function overInteger (machine: Machine, loop: Loop, value: GoValue, before: string): string | undefined {
+function overInteger (machine: RenderState, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
@@ -334,14 +334,14 @@ function overInteger (machine: Machine, loop: Loop, value: GoValue, before: stri
   return text
 }
 
-function iterateOnce (machine: Machine, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
+function iterateOnce (machine: RenderState, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
   const { variables } = machine
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
   return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
 }
 
-function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean): boolean {
+function endsLoop (machine: RenderState, loop: Loop, text: string, hasMore: boolean): boolean {
   if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
   const { jump } = machine
   if (jump === Jump.None) return false
@@ -354,7 +354,7 @@ function endsLoop (machine: Machine, loop: Loop, text: string, hasMore: boolean)
 
 const nothing: Evaluate = () => null
 
-export const NO_STATEMENT: Block = {
+export const NO_STATEMENT: CompiledBlock = {
   evaluate: nothing,
   path: undefined,
   kind: Kind.Other,

@@ -2,11 +2,11 @@ import { followed, NOWHERE, type Provenance } from '../provenance.ts'
 import { isData } from '../value.ts'
 import { type GoValue } from './go-value.ts'
 import { beginsAtRoot, type Evaluate, type PlainPath, readPlain } from './code.ts'
-import { type Machine, type TracedMachine, tracedOf } from './render-state.ts'
+import { type RenderState, type TracedState, tracedOf } from './render-state.ts'
 
 // Wraps the closures of a template's paths, so that they report to the trace what they read.
 
-export function resolveOrigin (machine: Machine, traced: TracedMachine, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
+export function resolveOrigin (machine: RenderState, traced: TracedState, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
   if (!isData(value)) return undefined
   return beginsAtRoot(machine, dot, path) ? followed(traced.ofVariables, path.names, 1) : followed(traced.provenanceOf(path.slot), path.names)
 }
@@ -64,7 +64,7 @@ export function traceFields (base: Evaluate, names: readonly string[], read: Eva
   }
 }
 
-export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate {
+export function traceStart (name: string, evaluate: Evaluate, isOfRoot: (machine: RenderState, dot: GoValue, name: string) => boolean): Evaluate {
   return (machine, dot) => {
     const traced = tracedOf(machine)
     const { trace } = traced

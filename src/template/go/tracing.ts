@@ -3,13 +3,13 @@ import type { Position } from '../tags.ts'
 import { LazyNode } from '../value.ts'
 import type { GoValue } from './go-value.ts'
 import { traceAssignment, traceDot, traceFields, tracePath, traceStart, traceVariable } from './trace-paths.ts'
-import { type Machine, type TracedMachine, tracedOf } from './render-state.ts'
-import type { Body, Evaluate, Header, List, PlainPath, Write } from './code.ts'
+import { type RenderState, type TracedState, tracedOf } from './render-state.ts'
+import type { Body, Evaluate, RangeHeader, List, PlainPath, Write } from './code.ts'
 import { writeList } from './write-list.ts'
 
 // Wraps the closures that run statements, to report to the trace. What all kinds report is in `write-list.ts`.
 
-function traceBody (body: Body): (machine: Machine, argument: GoValue, before: string) => string {
+function traceBody (body: Body): (machine: RenderState, argument: GoValue, before: string) => string {
   return (machine, value, before) => {
     const traced = tracedOf(machine)
     const { dot, argument, slots, list, ofList } = traced
@@ -46,7 +46,7 @@ function traceWith (list: List): Write {
 }
 
 /** Rounds need the value and its provenance; those of the enclosing `range` are restored after the loop. */
-function traceLoop ({ key, element }: Header, write: Write): Write {
+function traceLoop ({ key, element }: RangeHeader, write: Write): Write {
   return (machine, dot, value, before) => {
     const traced = tracedOf(machine)
     const { list, ofList, from } = traced
@@ -61,7 +61,7 @@ function traceLoop ({ key, element }: Header, write: Write): Write {
   }
 }
 
-export function writeRoundTraced (machine: Machine, header: Header, body: List, key: GoValue, element: GoValue, before: string): string {
+export function writeRoundTraced (machine: RenderState, header: RangeHeader, body: List, key: GoValue, element: GoValue, before: string): string {
   const traced = tracedOf(machine)
   const { dot } = traced
   const provenance = ofElement(traced, key)
@@ -75,7 +75,7 @@ export function writeRoundTraced (machine: Machine, header: Header, body: List, 
 }
 
 /** The elements of a number are no members of it, but made from it. */
-function ofElement ({ trace, list, ofList }: TracedMachine, key: GoValue): Provenance {
+function ofElement ({ trace, list, ofList }: TracedState, key: GoValue): Provenance {
   if (Array.isArray(list) && ofList.source !== undefined) return memberOf(ofList, key as number)
   const found = trace.member(ofList, list, String(key))
   return list instanceof LazyNode || found !== ofList ? found : made([ofList])
@@ -100,15 +100,15 @@ function traceFallback (evaluate: Evaluate): Evaluate {
   }
 }
 
-export type WriteBody = (machine: Machine, argument: GoValue, before: string) => string
+export type WriteBody = (machine: RenderState, argument: GoValue, before: string) => string
 
 /** Lets closures report to a trace. Explained templates are compiled apart: asking at each expression costs more than most of them do. */
-export interface Tracing {
+export interface GoTracing {
   readonly isOn: boolean
   readonly dot: Evaluate
   variable (slot: number): Evaluate
   operand (evaluate: Evaluate, find: () => PlainPath | undefined): Evaluate
-  start (name: string, evaluate: Evaluate, isOfRoot: (machine: Machine, dot: GoValue, name: string) => boolean): Evaluate
+  start (name: string, evaluate: Evaluate, isOfRoot: (machine: RenderState, dot: GoValue, name: string) => boolean): Evaluate
   fields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate
   assignment (slot: number, evaluate: Evaluate): Evaluate
   making (evaluate: Evaluate): Evaluate
@@ -116,13 +116,13 @@ export interface Tracing {
   writer (at: Position, beside: Beside, names: readonly string[]): PathWriter | undefined
   call (write: Write): Write
   body (body: Body): WriteBody
-  loop (header: Header, write: Write): Write
+  loop (header: RangeHeader, write: Write): Write
   inner (list: List): Write
 }
 
 const readDot: Evaluate = (_machine, dot) => dot
 
-export const UNTRACED: Tracing = {
+export const UNTRACED: GoTracing = {
   isOn: false,
   dot: readDot,
   variable: slot => machine => machine.variables[slot] ?? null,
@@ -140,7 +140,7 @@ export const UNTRACED: Tracing = {
   inner: list => (machine, _dot, value, before) => writeList(machine, list, value, before)
 }
 
-export const TRACED: Tracing = {
+export const TRACED: GoTracing = {
   isOn: true,
   dot: traceDot,
   variable: traceVariable,

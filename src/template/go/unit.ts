@@ -3,22 +3,22 @@ import type { Position } from '../tags.ts'
 import type { TemplateFunction } from '../template-function.ts'
 import { toUnicode } from './bytes.ts'
 import { describeNode, type ListNode, type Node, type Operand, startOf, type Tree, type VariableNode } from './node.ts'
-import type { Body, Expression, List } from './code.ts'
-import type { Tracing } from './tracing.ts'
+import type { Body, CompiledExpression, List } from './code.ts'
+import type { GoTracing } from './tracing.ts'
 
 /** Passed along, so that no file imports another one that imports it. */
-export interface Compilers {
-  operand (context: Context, operand: Operand): Expression
+export interface GoCompilers {
+  operand (context: Context, operand: Operand): CompiledExpression
   list (context: Context, node: ListNode): List
 }
 
 export interface Unit {
-  readonly compilers: Compilers
+  readonly compilers: GoCompilers
   readonly tree: Tree
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string | undefined, Body>
-  readonly tracing: Tracing
+  readonly tracing: GoTracing
   readonly failing: FailingPart[]
   forms: number
 }
@@ -26,7 +26,7 @@ export interface Unit {
 export interface Context {
   readonly unit: Unit
   readonly isMain: boolean
-  readonly scope: Scope
+  readonly scope: VariableScope
 }
 
 export function failure (context: Context, node: Node, reason: string): RenderError {
@@ -65,7 +65,7 @@ export interface Dot {
 }
 
 /** Works like Go's stack of variables at run time: the last one pushed is meant, and a block's end pops its own. */
-export class Scope {
+export class VariableScope {
   readonly #variables: Variable[] = []
   slots = 0
   dot: Dot

@@ -1,18 +1,18 @@
 import { type PathWriter } from '../provenance.ts'
 import { intText } from './format-number.ts'
 import { type GoValue, truthOf } from './go-value.ts'
-import { beginsAtRoot, Kind, type List, type PlainPath, readPlain, type Step } from './code.ts'
-import { Jump, type Machine, maybe, REAL_JUMPS, skip, type TracedMachine } from './render-state.ts'
+import { beginsAtRoot, Kind, type List, type PlainPath, readPlain, type ListStep } from './code.ts'
+import { Jump, type RenderState, maybe, REAL_JUMPS, skip, type TracedState } from './render-state.ts'
 import { resolveOrigin } from './trace-paths.ts'
 
 /** Frequent statements are inline: V8 cannot predict closure calls. @throws RenderError, or a ServiceError such as RENDER_BUDGET */
-export function writeList (machine: Machine, list: List, dot: GoValue, before: string): string {
+export function writeList (machine: RenderState, list: List, dot: GoValue, before: string): string {
   machine.run.charge(list.cost)
   const { traced } = machine
   const { steps, tail } = list
   let text = before
   for (let index = 0; index < steps.length; index++) {
-    const step = steps[index] as Step
+    const step = steps[index] as ListStep
     text += step.before
     if (traced === undefined) {
       const { path, kind } = step
@@ -30,22 +30,22 @@ export function writeList (machine: Machine, list: List, dot: GoValue, before: s
   return text + tail
 }
 
-function print (machine: Machine, step: Step, dot: GoValue, value: GoValue, before: string): string {
+function print (machine: RenderState, step: ListStep, dot: GoValue, value: GoValue, before: string): string {
   if (typeof value === 'string') return before + value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return before + intText(value)
   return step.write(machine, dot, value, before)
 }
 
 /** Skipped code might have jumped: what the rest assigns becomes pending, and its jumps possible. */
-function skipRest (machine: Machine, steps: readonly Step[], from: number): void {
+function skipRest (machine: RenderState, steps: readonly ListStep[], from: number): void {
   for (let index = from; index < steps.length; index++) {
-    const { assigns, jumps } = steps[index] as Step
+    const { assigns, jumps } = steps[index] as ListStep
     skip(machine, assigns)
     machine.jump |= maybe(jumps)
   }
 }
 
-function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, before: string): string {
+function writeTraced (machine: RenderState, traced: TracedState, step: ListStep, dot: GoValue, before: string): string {
   const { path, kind, beforeWriter } = step
   const { trace } = traced
   if (beforeWriter !== undefined) traced.writeText(step.before, beforeWriter)
@@ -68,7 +68,7 @@ function writeTraced (machine: Machine, traced: TracedMachine, step: Step, dot: 
   return text
 }
 
-function printTraced (machine: Machine, traced: TracedMachine, step: Step, dot: GoValue, plain: GoValue | undefined, before: string): string {
+function printTraced (machine: RenderState, traced: TracedState, step: ListStep, dot: GoValue, plain: GoValue | undefined, before: string): string {
   const { trace, partial } = traced
   const writer = step.writer as PathWriter
   const path = step.path as PlainPath

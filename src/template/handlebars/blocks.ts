@@ -1,13 +1,13 @@
 import { Absent, isToolResult, LazyNode, memberNames, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Hash, positionOf, type Program } from './parse.ts'
 import { checkArity, compileExpression, compileHead } from './calls.ts'
-import { type Compiled, type Evaluate, isTrue, LoopData, type Params, type Render, Scope } from './scope.ts'
-import { type Environment, syntaxError } from './environment.ts'
+import { type Compiled, type Evaluator, isTrue, LoopData, type Params, type Render, Scope } from './scope.ts'
+import { type CompileContext, syntaxError } from './environment.ts'
 import { findParam, simpleName } from './paths.ts'
 import { memberAt, oneOf, type StaticPath, UNKNOWN } from './static-path.ts'
 import { UNTRACED } from './tracing.ts'
 
-export function compileBlock (block: Block, environment: Environment): Render {
+export function compileBlock (block: Block, environment: CompileContext): Render {
   const name = block.path.type === 'PathExpression' ? simpleName(block.path) : undefined
   const isRaw = block.openStrip.open === undefined
   if (isRaw && name === 'raw' && block.params.length === 0) return compileSame(block.program, environment)
@@ -25,7 +25,7 @@ function hasParams (program: Program | undefined): boolean {
   return program?.blockParams !== undefined && program.blockParams.length > 0
 }
 
-function compileWith (block: Block, environment: Environment): Render {
+function compileWith (block: Block, environment: CompileContext): Render {
   checkArity('with', block, 1, 1)
   const value = compileExpression(block.params[0] as Expression, environment, 'tested')
   const body = compileInner(block.program, environment, value.where)
@@ -46,7 +46,7 @@ function isEmpty (value: Value): boolean {
   return Array.isArray(value) ? value.length === 0 : value instanceof Absent
 }
 
-function compileEach (block: Block, environment: Environment): Render {
+function compileEach (block: Block, environment: CompileContext): Render {
   checkArity('each', block, 1, 1)
   const [argument] = block.params as [Expression]
   const list = compileExpression(argument, environment, block.inverse === undefined ? 'used' : 'tested')
@@ -67,7 +67,7 @@ function compileEach (block: Block, environment: Environment): Render {
 }
 
 /** True keeps the context, a list is iterated; anything else except false, null and absent becomes the context. */
-function compileValueBlock (block: Block, environment: Environment): Render {
+function compileValueBlock (block: Block, environment: CompileContext): Render {
   const head = compileHead(block, environment, 'tested')
   const body = compileInner(block.program, environment, contextOfValueBlock(head, environment))
   const otherwise = compileSame(block.inverse, environment)
@@ -87,7 +87,7 @@ function compileValueBlock (block: Block, environment: Environment): Render {
 }
 
 /** Unknown before the run: `true` keeps the context, a list gives an element, else the value itself is it. */
-function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: Environment): StaticPath {
+function contextOfValueBlock ({ where, toolSlot }: Compiled, { context }: CompileContext): StaticPath {
   const isCall = toolSlot !== undefined && where === UNKNOWN
   return isCall ? UNKNOWN : oneOf(context, where, memberAt(where, ['*']))
 }
@@ -151,7 +151,7 @@ function loopOverMembers (body: Render, inner: Scope, holder: ValueObject | Lazy
   return output
 }
 
-function compileConditional (block: Block, environment: Environment, wanted: boolean): Render {
+function compileConditional (block: Block, environment: CompileContext, wanted: boolean): Render {
   const name = wanted ? 'if' : 'unless'
   const { hash, ...unnamed } = block
   checkArity(name, unnamed, 1, 1)
@@ -171,14 +171,14 @@ function compileConditional (block: Block, environment: Environment, wanted: boo
   }
 }
 
-function compileIncludeZero (name: string, hash: Hash | undefined, environment: Environment): Evaluate | undefined {
+function compileIncludeZero (name: string, hash: Hash | undefined, environment: CompileContext): Evaluator | undefined {
   if (hash === undefined) return undefined
   const other = hash.pairs.find(pair => pair.key !== 'includeZero')
   if (other !== undefined) throw syntaxError(`"${name}" takes no argument called "${other.key}"`, other)
   return compileExpression((hash.pairs[0] as Hash['pairs'][number]).value, environment, 'tested').evaluate
 }
 
-function testWithZero (condition: Evaluate, includesZero: Evaluate): (scope: Scope) => boolean | typeof PENDING {
+function testWithZero (condition: Evaluator, includesZero: Evaluator): (scope: Scope) => boolean | typeof PENDING {
   return scope => {
     const value = condition(scope)
     const included = isTrue(includesZero(scope))
@@ -189,15 +189,15 @@ function testWithZero (condition: Evaluate, includesZero: Evaluate): (scope: Sco
 
 const nothing: Render = () => ''
 
-function compileSame (program: Program | undefined, environment: Environment): Render {
+function compileSame (program: Program | undefined, environment: CompileContext): Render {
   if (program === undefined) return nothing
   return environment.collection.compilers.sequence(program, { ...environment, depth: environment.depth + 1 }, environment, scope => scope).render
 }
 
-function compileInner (program: Program | undefined, environment: Environment, value: StaticPath): Render {
+function compileInner (program: Program | undefined, environment: CompileContext, value: StaticPath): Render {
   if (program === undefined) return nothing
   const names = program.blockParams ?? []
-  const inside: Environment = {
+  const inside: CompileContext = {
     ...environment,
     context: value,
     up: environment,

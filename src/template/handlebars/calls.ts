@@ -2,14 +2,14 @@ import { FUNCTIONS } from '../functions.ts'
 import type { Position } from '../tags.ts'
 import { chargeText, type FunctionContext, FunctionError, kindOf, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
 import { Absent, isObject, LazyNode, memberNames, NOTHING, PENDING, type Value } from '../value.ts'
-import { type Call, type Expression, type Hash, type Literal, type Path, positionOf } from './parse.ts'
-import { type Environment, failAt, syntaxError, type Use } from './environment.ts'
+import { type CallNode, type Expression, type Hash, type Literal, type PathNode, positionOf } from './parse.ts'
+import { type CompileContext, failAt, syntaxError, type Use } from './environment.ts'
 import { unlessTool } from './trace-paths.ts'
 import { extendPath, memberAt, oneOf, solePath, type StaticPath, UNKNOWN } from './static-path.ts'
-import { type Compiled, type Evaluate, isTrue, memberOf, missing, type Scope } from './scope.ts'
+import { type Compiled, type Evaluator, isTrue, memberOf, missing, type Scope } from './scope.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 
-type CompileForm = (call: Call, environment: Environment, use: Use) => Compiled
+type CompileForm = (call: CallNode, environment: CompileContext, use: Use) => Compiled
 
 const MANY = Number.MAX_SAFE_INTEGER
 
@@ -46,11 +46,11 @@ const compileJunction = (name: string, decisive: boolean): CompileForm => (call,
   const holders = decisive ? operands : operands.slice(last)
   return valueAt(oneOfSeveral(use, ...holders.map(({ where }) => where)), scope => {
     for (let index = 0; index < last; index++) {
-      const value = (evaluates[index] as Evaluate)(scope)
+      const value = (evaluates[index] as Evaluator)(scope)
       const truth = isTrue(value)
       if (truth === PENDING || truth === decisive) return value
     }
-    return (evaluates[last] as Evaluate)(scope)
+    return (evaluates[last] as Evaluator)(scope)
   })
 }
 
@@ -112,7 +112,7 @@ function isForm (name: string): boolean {
 }
 
 /** @throws TemplateSyntaxError */
-function compileForm (name: string, call: Call, environment: Environment, use: Use): Compiled {
+function compileForm (name: string, call: CallNode, environment: CompileContext, use: Use): Compiled {
   return (FORMS.get(name) as CompileForm)(call, environment, use)
 }
 
@@ -125,7 +125,7 @@ function oneOfSeveral (use: Use, ...values: readonly StaticPath[]): StaticPath {
   return use === 'descended' ? UNKNOWN : oneOf(...values)
 }
 
-function valueAt (where: StaticPath, evaluate: Evaluate): Compiled {
+function valueAt (where: StaticPath, evaluate: Evaluator): Compiled {
   return { evaluate, where }
 }
 
@@ -142,10 +142,10 @@ function elementOf (holder: Value, key: Value, label: string): Value {
   return member === undefined ? missing(holder, false, label) : member
 }
 
-type Builtin = Pick<TemplateFunction, 'name' | 'arity' | 'apply'>
+type ValueFunction = Pick<TemplateFunction, 'name' | 'arity' | 'apply'>
 
 /** Different types are unequal, which is an error in Go; null equals `NOTHING`; integers of any size compare exactly. */
-const COMPARISONS: ReadonlyMap<string, Builtin> = new Map([
+const COMPARISONS: ReadonlyMap<string, ValueFunction> = new Map([
   compare('eq', Number.MAX_SAFE_INTEGER, ([value, ...others], context) => others.some(other => isEqual(value as Value, other, context))),
   compare('ne', 2, ([one, other], context) => !isEqual(one as Value, other as Value, context)),
   compare('lt', 2, ([one, other], context) => isOrdered('<', one, other, context)),
@@ -154,7 +154,7 @@ const COMPARISONS: ReadonlyMap<string, Builtin> = new Map([
   compare('ge', 2, ([one, other], context) => isOrdered('<=', other, one, context))
 ])
 
-function compare (name: string, most: number, apply: TemplateFunction['apply']): [string, Builtin] {
+function compare (name: string, most: number, apply: TemplateFunction['apply']): [string, ValueFunction] {
   return [name, { name, arity: { least: 2, most }, apply }]
 }
 
@@ -189,7 +189,7 @@ function scalar (value: Value, context: FunctionContext): string | number | bigi
 const BLOCK_HELPERS = new Set(['if', 'unless', 'with', 'each'])
 
 /** In an argument a plain name is always a path, never a call. */
-export function compileExpression (expression: Expression, environment: Environment, use: Use): Compiled {
+export function compileExpression (expression: Expression, environment: CompileContext, use: Use): Compiled {
   environment.collection.nodes++
   switch (expression.type) {
     case 'PathExpression': return compilePath(expression, environment, use)
@@ -198,12 +198,12 @@ export function compileExpression (expression: Expression, environment: Environm
   }
 }
 
-function compileCall (call: Call, environment: Environment, use: Use): Compiled {
+function compileCall (call: CallNode, environment: CompileContext, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
   return { ...compiled, evaluate: environment.tracing.making(compiled.evaluate) }
 }
 
-function compileByName (call: Call, environment: Environment, use: Use): Compiled {
+function compileByName (call: CallNode, environment: CompileContext, use: Use): Compiled {
   const name = calledName(call)
   if (BLOCK_HELPERS.has(name)) throw syntaxError(`"${name}" is a block: {{#${name} …}}…{{/${name}}}`, call)
   if (name === 'log') throw syntaxError('{{log}} is not available: a template writes to its output only', call)
@@ -220,7 +220,7 @@ function isCallWithoutArguments (name: string): boolean {
     (FUNCTIONS.get(name) ?? COMPARISONS.get(name))?.arity.least === 0
 }
 
-function calledName (call: Call): string {
+function calledName (call: CallNode): string {
   const { path } = call
   if (path.type === 'SubExpression') throw syntaxError('a function is called by its name', call)
   if (path.type !== 'PathExpression') return literalName(path)
@@ -232,7 +232,7 @@ function calledName (call: Call): string {
   return name
 }
 
-function compileBuiltin (builtin: Builtin, call: Call, environment: Environment): Evaluate {
+function compileBuiltin (builtin: ValueFunction, call: CallNode, environment: CompileContext): Evaluator {
   checkArity(builtin.name, call, builtin.arity.least, builtin.arity.most)
   const evaluateAll = compileArguments(call.params, environment)
   const at = positionOf(call.loc.start)
@@ -247,12 +247,12 @@ function compileBuiltin (builtin: Builtin, call: Call, environment: Environment)
   }
 }
 
-function compileTool (name: string, call: Call, environment: Environment): Compiled {
+function compileTool (name: string, call: CallNode, environment: CompileContext): Compiled {
   const at = positionOf(call.loc.start)
   const slot = environment.collection.refer('function', name, call.params, call.hash, at)
   const positional = compileArguments(call.params, environment)
   const named = compileHash(call.hash, environment, 'as written')
-  const evaluate: Evaluate = scope => {
+  const evaluate: Evaluator = scope => {
     const values = positional(scope)
     const members = named(scope)
     if (values === PENDING || members === PENDING) return PENDING
@@ -273,12 +273,12 @@ function callTool (scope: Scope, slot: number, positional: readonly Value[], nam
 }
 
 /** `undefined` becomes `NOTHING`; an integer keeps digits that a double cannot represent. */
-function compileLiteral (literal: Literal, environment: Environment): Compiled {
+function compileLiteral (literal: Literal, environment: CompileContext): Compiled {
   const value = literalValue(literal, environment)
   return { evaluate: () => value, where: UNKNOWN }
 }
 
-function literalValue (literal: Literal, environment: Environment): Value {
+function literalValue (literal: Literal, environment: CompileContext): Value {
   if (literal.type === 'UndefinedLiteral') return NOTHING
   if (literal.type === 'NullLiteral') return null
   if (literal.type !== 'NumberLiteral' || Number.isSafeInteger(literal.value)) return literal.value
@@ -287,7 +287,7 @@ function literalValue (literal: Literal, environment: Environment): Value {
 }
 
 /** @throws TemplateSyntaxError unless their number fits and none is named */
-export function checkArity (name: string, call: Call, least: number, most: number): void {
+export function checkArity (name: string, call: CallNode, least: number, most: number): void {
   const [named] = call.hash?.pairs ?? []
   if (named !== undefined) throw syntaxError(`"${name}" takes no named arguments`, named)
   const count = call.params.length
@@ -302,10 +302,10 @@ export function literalName (literal: Exclude<Expression, { type: 'SubExpression
 }
 
 /** An absent value is noted as missing, a `LazyNode` is read. */
-function compileArgument (expression: Expression, environment: Environment): Pick<Compiled, 'evaluate' | 'where'> {
+function compileArgument (expression: Expression, environment: CompileContext): Pick<Compiled, 'evaluate' | 'where'> {
   const { evaluate, where } = environment.collection.compilers.expression(expression, environment, 'used')
   const at = positionOf(expression.loc.start)
-  const consume: Evaluate = scope => {
+  const consume: Evaluator = scope => {
     const value = evaluate(scope)
     return typeof value !== 'object' || value === null ? value : scope.rendering.run.consume(value, at)
   }
@@ -313,11 +313,11 @@ function compileArgument (expression: Expression, environment: Environment): Pic
 }
 
 /** Pending only after all are evaluated, so that all missing values are found at once. */
-function compileArguments (params: readonly Expression[], environment: Environment): (scope: Scope) => readonly Value[] | typeof PENDING {
+function compileArguments (params: readonly Expression[], environment: CompileContext): (scope: Scope) => readonly Value[] | typeof PENDING {
   return evaluating(params.map(param => compileArgument(param, environment).evaluate))
 }
 
-function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly Value[] | typeof PENDING {
+function evaluating (evaluates: readonly Evaluator[]): (scope: Scope) => readonly Value[] | typeof PENDING {
   return scope => {
     const values: Value[] = []
     let pending = false
@@ -330,12 +330,12 @@ function evaluating (evaluates: readonly Evaluate[]): (scope: Scope) => readonly
   }
 }
 
-type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluate
+type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluator
 
 /** `undefined` counts as not given. `order` is that of assignment, which shows when the object is printed. */
 export function compileHash (
   hash: Hash | undefined,
-  environment: Environment,
+  environment: CompileContext,
   order: 'as written' | 'from the last',
   wrap: WrapArgument = ({ evaluate }) => evaluate
 ): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
@@ -353,7 +353,7 @@ export function compileHash (
 }
 
 /** A name without arguments is a tool if there is one, otherwise a path. */
-export function compileHead (head: Call, environment: Environment, use: Use): Compiled {
+export function compileHead (head: CallNode, environment: CompileContext, use: Use): Compiled {
   if (head.params.length > 0 || head.hash !== undefined) return compileCall(head, environment, use)
   if (head.path.type === 'SubExpression') return environment.collection.compilers.expression(head.path, environment, use)
   const path = head.path.type === 'PathExpression' ? head.path : literalPath(head.path)
@@ -374,7 +374,7 @@ export function compileHead (head: Call, environment: Environment, use: Use): Co
   }
 }
 
-function literalPath (literal: Literal): Path {
+function literalPath (literal: Literal): PathNode {
   const name = literalName(literal)
   return { type: 'PathExpression', data: false, depth: 0, parts: [name], original: name, loc: literal.loc }
 }

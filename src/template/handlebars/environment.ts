@@ -1,7 +1,7 @@
 import { type PartialCall, type PathNeed, type Reference, RenderError, TemplateSyntaxError } from '../language.ts'
 import type { Position } from '../tags.ts'
 import { FunctionError } from '../template-function.ts'
-import { type Expression, type Hash, type Place, positionOf, type Program } from './parse.ts'
+import { type Expression, type Hash, type SourcePosition, positionOf, type Program } from './parse.ts'
 import { type InlineContexts, solePath, type StaticPath, UNKNOWN } from './static-path.ts'
 import type { Compiled, Render, Scope } from './scope.ts'
 import type { Tracing } from './tracing.ts'
@@ -83,7 +83,7 @@ export class Collection {
     return found
   }
 
-  source ({ start, end }: { readonly start: Place, readonly end: Place }): string {
+  source ({ start, end }: { readonly start: SourcePosition, readonly end: SourcePosition }): string {
     this.#lines ??= this.#text.split(/\r\n?|\n/)
     const lines = this.#lines.slice(start.line - 1, end.line)
     if (lines.length === 0) return ''
@@ -102,11 +102,11 @@ export interface ParamNames {
   readonly outer: ParamNames | undefined
 }
 
-export interface Environment {
+export interface CompileContext {
   readonly collection: Collection
   readonly context: StaticPath
   /** The environment of the context to which `../` leads. */
-  readonly up: Environment | undefined
+  readonly up: CompileContext | undefined
   readonly params: ParamNames | undefined
   readonly inlines: ReadonlySet<string>
   readonly depth: number
@@ -118,18 +118,18 @@ export interface Sequence { readonly render: Render, readonly inlines: readonly 
 
 /** Passed along, so that no file imports another one that imports it. */
 export interface Compilers {
-  expression(expression: Expression, environment: Environment, use: Use): Compiled
+  expression(expression: Expression, environment: CompileContext, use: Use): Compiled
   /** Inline partials see what the block's statement sees, as in the package. `isHanded`: of `{{#> name}}`, defined only in the partial called. */
   sequence(
     program: Program,
-    environment: Environment,
-    outside: Environment | undefined,
+    environment: CompileContext,
+    outside: CompileContext | undefined,
     definedIn: (scope: Scope) => Scope | undefined,
     isHanded?: boolean
   ): Sequence
 }
 
-export function syntaxError (message: string, node: { readonly loc: { readonly start: Place } }): TemplateSyntaxError {
+export function syntaxError (message: string, node: { readonly loc: { readonly start: SourcePosition } }): TemplateSyntaxError {
   return new TemplateSyntaxError(message, positionOf(node.loc.start))
 }
 

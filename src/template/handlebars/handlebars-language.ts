@@ -1,19 +1,19 @@
-import { ALONE, type Beside, type Literal } from '../provenance.ts'
+import { ALONE, type Beside, type LiteralText } from '../provenance.ts'
 import { printed } from '../template-function.ts'
 import { type Language, refuseRoot, type TemplateSource, type UnreachablePart } from '../language.ts'
 import type { Position } from '../tags.ts'
-import type { Run } from '../run.ts'
+import type { RenderRun } from '../run.ts'
 import { prescan } from '../prescan.ts'
 import { LazyNode, PENDING, type Value } from '../value.ts'
 import { compileExpression, compileHead, literalName } from './calls.ts'
 import { compileBlock } from './blocks.ts'
-import { Collection, type Environment, failAt, type Sequence, syntaxError } from './environment.ts'
+import { Collection, type CompileContext, failAt, type Sequence, syntaxError } from './environment.ts'
 import { TRACED, traceLiteral, tracePart, UNTRACED } from './tracing.ts'
 import { InlineContexts, ROOT } from './static-path.ts'
 import { compilePartial, compilePartialBlock, HandlebarsTemplate } from './partials.ts'
 import { simpleName } from './paths.ts'
-import type { Evaluate, Inline, Render, Scope } from './scope.ts'
-import { type Block, type DecoratorBlock, type Expression, type Mustache, parse, positionOf, type Program, type Statement } from './parse.ts'
+import type { Evaluator, Inline, Render, Scope } from './scope.ts'
+import { type Block, type DecoratorBlock, type Expression, type Mustache, parse, positionOf, type Program, type ProgramStatement } from './parse.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -46,7 +46,7 @@ function compileHandlebars ({ text, declared, explain = false }: TemplateSource)
   // Hardly any template has inline partials, and the search takes a hundredth of a compile.
   const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
   const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
-  const environment: Environment = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, tracing }
+  const environment: CompileContext = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, tracing }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const [references, paths] = [collection.references(), collection.paths()]
   return new HandlebarsTemplate({ references, paths, hasMorePaths: collection.hasMorePaths, unreachable: findUnreachable(program) }, tracing.entry(render))
@@ -56,7 +56,7 @@ function inlineNames (program: Program | undefined): string[] {
   return program === undefined ? [] : program.body.flatMap(inlineNamesIn)
 }
 
-function inlineNamesIn (statement: Statement): string[] {
+function inlineNamesIn (statement: ProgramStatement): string[] {
   switch (statement.type) {
     case 'DecoratorBlock': return [inlineName(statement), ...inlineNames(statement.program)]
     case 'BlockStatement': return [...inlineNames(statement.program), ...inlineNames(statement.inverse)]
@@ -69,7 +69,7 @@ function findUnreachable (program: Program | undefined): UnreachablePart[] {
   return (program?.body ?? []).flatMap(inStatement)
 }
 
-function inStatement (statement: Statement): UnreachablePart[] {
+function inStatement (statement: ProgramStatement): UnreachablePart[] {
   switch (statement.type) {
     case 'BlockStatement': return inBlock(statement)
     case 'PartialBlockStatement':
@@ -129,12 +129,12 @@ function truthOfCall (path: Expression, truths: readonly (boolean | undefined)[]
   }
 }
 
-type Part = string | Render
+type SequencePart = string | Render
 
 function compileSequence (
   program: Program,
-  environment: Environment,
-  outside: Environment | undefined,
+  environment: CompileContext,
+  outside: CompileContext | undefined,
   definedIn: (scope: Scope) => Scope | undefined,
   isHanded = false
 ): Sequence {
@@ -152,8 +152,8 @@ function compileSequence (
   return { render: inlines.length === 0 ? render : withInlines(render, inlines, definedIn), inlines }
 }
 
-function compileParts (program: Program, environment: Environment): Part[] {
-  const parts: Part[] = []
+function compileParts (program: Program, environment: CompileContext): SequencePart[] {
+  const parts: SequencePart[] = []
   for (const statement of program.body) {
     const part = compileStatement(statement, environment, ALONE)
     if (part === undefined) continue
@@ -163,12 +163,12 @@ function compileParts (program: Program, environment: Environment): Part[] {
   return parts
 }
 
-function compileTracedParts ({ body }: Program, environment: Environment): Part[] {
-  const parts: Part[] = []
-  let before: Literal | undefined
+function compileTracedParts ({ body }: Program, environment: CompileContext): SequencePart[] {
+  const parts: SequencePart[] = []
+  let before: LiteralText | undefined
   for (const [index, statement] of body.entries()) {
     const isPrinting = statement.type === 'MustacheStatement'
-    const after = isPrinting && index === body.length - 2 ? literalOf(body[index + 1] as Statement) : undefined
+    const after = isPrinting && index === body.length - 2 ? literalOf(body[index + 1] as ProgramStatement) : undefined
     const part = compileStatement(statement, environment, { before, after })
     if (part === undefined) continue
     environment.collection.nodes++
@@ -187,11 +187,11 @@ function compileTracedParts ({ body }: Program, environment: Environment): Part[
   return before === undefined ? parts : [...parts, traceLiteral(before)]
 }
 
-function literalOf (statement: Statement): Literal | undefined {
+function literalOf (statement: ProgramStatement): LiteralText | undefined {
   return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
 }
 
-function compileStatement (statement: Statement, environment: Environment, beside: Beside): Part | undefined {
+function compileStatement (statement: ProgramStatement, environment: CompileContext, beside: Beside): SequencePart | undefined {
   switch (statement.type) {
     case 'ContentStatement': return statement.value === '' ? undefined : statement.value
     case 'CommentStatement': return undefined
@@ -204,7 +204,7 @@ function compileStatement (statement: Statement, environment: Environment, besid
   }
 }
 
-function compileMustache (mustache: Mustache, environment: Environment, beside: Beside): Render {
+function compileMustache (mustache: Mustache, environment: CompileContext, beside: Beside): Render {
   const at = positionOf(mustache.loc.start)
   const head = compileHead(mustache, environment, 'used')
   const print = compilePrint(head.evaluate, at)
@@ -221,8 +221,8 @@ function inlineName (decorator: DecoratorBlock): string {
   return literalName(name)
 }
 
-function compileInline (decorator: DecoratorBlock, environment: Environment, outside: Environment | undefined): Render {
-  const inside: Environment = {
+function compileInline (decorator: DecoratorBlock, environment: CompileContext, outside: CompileContext | undefined): Render {
+  const inside: CompileContext = {
     collection: environment.collection,
     context: environment.collection.inlines.standIn(inlineName(decorator)),
     up: outside,
@@ -249,7 +249,7 @@ function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (
 }
 
 /** Never escaped; objects and lists as JSON, null and `NOTHING` as the empty text. */
-function compilePrint (evaluate: Evaluate, at: Position): Render {
+function compilePrint (evaluate: Evaluator, at: Position): Render {
   return scope => {
     const value = evaluate(scope)
     if (typeof value === 'string') return value
@@ -257,7 +257,7 @@ function compilePrint (evaluate: Evaluate, at: Position): Render {
   }
 }
 
-function printOther (value: Value, run: Run, at: Position): string {
+function printOther (value: Value, run: RenderRun, at: Position): string {
   if (value instanceof LazyNode) refuseRoot(value, 'handlebars', at)
   const known = run.consume(value, at)
   if (known === PENDING) {
@@ -271,7 +271,7 @@ function printOther (value: Value, run: Run, at: Position): string {
   }
 }
 
-function concatenate (parts: readonly Part[], nodes: number): Render {
+function concatenate (parts: readonly SequencePart[], nodes: number): Render {
   // Neighbouring texts are joined here, so the output is start + renders[0] + rest[0] + renders[1] + rest[1] …
   let start = ''
   const rest: string[] = []
@@ -293,7 +293,7 @@ function concatenate (parts: readonly Part[], nodes: number): Render {
 }
 
 /** @throws RENDER_BUDGET */
-function checked (text: string, run: Run): string {
+function checked (text: string, run: RenderRun): string {
   if (text.length > run.limits.output) run.checkOutput(text.length)
   return text
 }

@@ -7,14 +7,14 @@ import { type Position, positionAt, scanTags } from '../tags.ts'
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
 
 /** The members of the handlebars package's parser that are used here. */
-interface Parser {
+interface HandlebarsParser {
   parse (text: string): Program
   /** Its position is the error's place: the message shows the column only by a drawing (`---^`). */
   readonly parser: { readonly lexer: { readonly yylloc: { readonly first_line: number, readonly first_column: number } } }
 }
 
 // Only the parser, which has no types: the package's compiler would add 36 modules to every start.
-const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as Parser
+const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as HandlebarsParser
 
 /** The caller must have run `prescan`, because the parser is slow and recursive. @throws TemplateSyntaxError */
 export function parse (text: string): Program {
@@ -25,7 +25,7 @@ export function parse (text: string): Program {
   }
 }
 
-export function positionOf (place: Place): Position {
+export function positionOf (place: SourcePosition): Position {
   return { line: place.line, column: place.column + 1 }
 }
 
@@ -43,7 +43,7 @@ function toSyntaxError (error: ParserError, text: string): TemplateSyntaxError {
   return new TemplateSyntaxError(`${TOKENS.get(got) ?? got} is not expected here`, at)
 }
 
-function placeOf ({ lineNumber, column }: ParserError): Place {
+function placeOf ({ lineNumber, column }: ParserError): SourcePosition {
   const { first_line: line, first_column: standing } = lexer.yylloc
   return { line: lineNumber ?? line, column: column ?? (lineNumber === undefined ? standing : 0) }
 }
@@ -121,34 +121,34 @@ function findUnclosedText (text: string): TemplateSyntaxError | undefined {
 
 /** The package's own types allow any statement; these let TypeScript check that the compiler handles all. */
 export interface Program {
-  readonly body: readonly Statement[]
+  readonly body: readonly ProgramStatement[]
   readonly blockParams?: readonly string[]
 }
 
 /** Lines count from 1, columns from 0. */
-export interface Place { readonly line: number, readonly column: number }
+export interface SourcePosition { readonly line: number, readonly column: number }
 
-interface Node {
-  readonly loc: { readonly start: Place, readonly end: Place }
+interface BaseNode {
+  readonly loc: { readonly start: SourcePosition, readonly end: SourcePosition }
 }
 
-export type Statement = Content | Comment | Mustache | Block | Partial | PartialBlock | Decorator | DecoratorBlock
+export type ProgramStatement = Content | Comment | Mustache | Block | Partial | PartialBlock | Decorator | DecoratorBlock
 
-interface Content extends Node { readonly type: 'ContentStatement', readonly value: string }
-interface Comment extends Node { readonly type: 'CommentStatement' }
+interface Content extends BaseNode { readonly type: 'ContentStatement', readonly value: string }
+interface Comment extends BaseNode { readonly type: 'CommentStatement' }
 
-export interface Call extends Node {
+export interface CallNode extends BaseNode {
   readonly path: Expression
   readonly params: readonly Expression[]
   readonly hash?: Hash
 }
 
-export interface Mustache extends Call { readonly type: 'MustacheStatement' }
-interface SubExpression extends Call { readonly type: 'SubExpression' }
-interface Decorator extends Call { readonly type: 'Decorator' }
+export interface Mustache extends CallNode { readonly type: 'MustacheStatement' }
+interface SubExpression extends CallNode { readonly type: 'SubExpression' }
+interface Decorator extends CallNode { readonly type: 'Decorator' }
 
 /** An inverse block has no `program`. */
-export interface Block extends Call {
+export interface Block extends CallNode {
   readonly type: 'BlockStatement'
   readonly program?: Program
   readonly inverse?: Program
@@ -156,20 +156,20 @@ export interface Block extends Call {
   readonly openStrip: { readonly open?: boolean }
 }
 
-export interface DecoratorBlock extends Call { readonly type: 'DecoratorBlock', readonly program: Program }
+export interface DecoratorBlock extends CallNode { readonly type: 'DecoratorBlock', readonly program: Program }
 
-interface PartialCall extends Node {
+interface PartialNode extends BaseNode {
   readonly name: Expression
   readonly params: readonly Expression[]
   readonly hash?: Hash
 }
 
-export interface Partial extends PartialCall { readonly type: 'PartialStatement', readonly indent: string }
-export interface PartialBlock extends PartialCall { readonly type: 'PartialBlockStatement', readonly program: Program }
+export interface Partial extends PartialNode { readonly type: 'PartialStatement', readonly indent: string }
+export interface PartialBlock extends PartialNode { readonly type: 'PartialBlockStatement', readonly program: Program }
 
-export type Expression = SubExpression | Path | Literal
+export type Expression = SubExpression | PathNode | Literal
 
-export interface Path extends Node {
+export interface PathNode extends BaseNode {
   readonly type: 'PathExpression'
   readonly data: boolean
   readonly depth: number
@@ -178,12 +178,12 @@ export interface Path extends Node {
 }
 
 export type Literal =
-  | (Node & { readonly type: 'StringLiteral', readonly value: string, readonly original: string })
-  | (Node & { readonly type: 'NumberLiteral', readonly value: number, readonly original: number })
-  | (Node & { readonly type: 'BooleanLiteral', readonly value: boolean, readonly original: boolean })
-  | (Node & { readonly type: 'UndefinedLiteral' })
-  | (Node & { readonly type: 'NullLiteral' })
+  | (BaseNode & { readonly type: 'StringLiteral', readonly value: string, readonly original: string })
+  | (BaseNode & { readonly type: 'NumberLiteral', readonly value: number, readonly original: number })
+  | (BaseNode & { readonly type: 'BooleanLiteral', readonly value: boolean, readonly original: boolean })
+  | (BaseNode & { readonly type: 'UndefinedLiteral' })
+  | (BaseNode & { readonly type: 'NullLiteral' })
 
-export interface Hash extends Node {
-  readonly pairs: readonly (Node & { readonly key: string, readonly value: Expression })[]
+export interface Hash extends BaseNode {
+  readonly pairs: readonly (BaseNode & { readonly key: string, readonly value: Expression })[]
 }

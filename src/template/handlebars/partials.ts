@@ -1,20 +1,20 @@
 import type { Json } from '../../base/json.ts'
 import {
-  type Frame, type LinkedPartial, type OpenTemplate, type PathNeed, type Reference, RenderError, type Template, type UnreachablePart
+  type RunFrame, type LinkedPartial, type OpenTemplate, type PathNeed, type Reference, RenderError, type Template, type UnreachablePart
 } from '../language.ts'
-import type { Run } from '../run.ts'
+import type { RenderRun } from '../run.ts'
 import { enterPartial } from '../scope.ts'
 import { Absent, inheritToolResult, isObject, LazyNode, memberNames, NOTHING, PENDING, type Pending, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock, positionOf } from './parse.ts'
-import { type Environment, type RawCall, type Sequence, syntaxError } from './environment.ts'
+import { type CompileContext, type RawCall, type Sequence, syntaxError } from './environment.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
 import { oneOf, type StaticPath } from './static-path.ts'
-import { type Compiled, type Evaluate, type Inline, LoopData, type PartialBody, type Render, type Rendering, Scope } from './scope.ts'
+import { type Compiled, type Evaluator, type Inline, LoopData, type PartialBody, type Render, type TemplateState, Scope } from './scope.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
 /** Alone on its line, a call indents the partial's text. */
-export function compilePartial (partial: Partial, environment: Environment): Render {
+export function compilePartial (partial: Partial, environment: CompileContext): Render {
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
   if (!indent) return call
@@ -23,10 +23,10 @@ export function compilePartial (partial: Partial, environment: Environment): Ren
 }
 
 /** The body is `@partial-block` in the partial, or stands in where there is none. */
-export function compilePartialBlock (partial: PartialBlock, environment: Environment): Render {
+export function compilePartialBlock (partial: PartialBlock, environment: CompileContext): Render {
   return compilePartialCall(partial, environment, argument => {
     // The context of the body is the partial's argument, unless the partial runs the body with another one.
-    const inside: Environment = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
+    const inside: CompileContext = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
     const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
     return { ...body, render: environment.tracing.entry(body.render) }
   })
@@ -39,7 +39,7 @@ interface Handed {
   readonly data: LoopData | undefined
 }
 
-function compilePartialCall (partial: Partial | PartialBlock, environment: Environment, compileBody: ((argument: StaticPath) => Sequence) | undefined): Render {
+function compilePartialCall (partial: Partial | PartialBlock, environment: CompileContext, compileBody: ((argument: StaticPath) => Sequence) | undefined): Render {
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
@@ -66,7 +66,7 @@ function compilePartialCall (partial: Partial | PartialBlock, environment: Envir
 }
 
 /** Nearly all calls are such, and are a third faster without the work for other forms. */
-function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Render): Render {
+function callPlain (evaluate: Evaluator, slot: number, depth: number, call: Render): Render {
   return scope => {
     const { rendering } = scope
     const { run, inlines } = rendering
@@ -79,7 +79,7 @@ function callPlain (evaluate: Evaluate, slot: number, depth: number, call: Rende
   }
 }
 
-function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: Environment, call: RawCall, hasBody: boolean): number | undefined {
+function referTo (name: string, partial: Partial | PartialBlock, { collection, inlines }: CompileContext, call: RawCall, hasBody: boolean): number | undefined {
   if (name === PARTIAL_BLOCK || inlines.has(name)) return undefined
   const kind = hasBody || collection.inlines.names.has(name) ? 'maybe-partial' : 'partial'
   return collection.refer(kind, name, partial.params, partial.hash, positionOf(partial.loc.start), call)
@@ -92,11 +92,11 @@ function partialName (partial: Partial | PartialBlock): string {
   return name.type === 'PathExpression' ? name.original : literalName(name)
 }
 
-function compileContext ([param]: readonly Expression[], environment: Environment): Compiled {
+function compileContext ([param]: readonly Expression[], environment: CompileContext): Compiled {
   if (param === undefined) return compileSameContext(environment)
   const { evaluate, where, traced } = compileExpression(param, environment, 'handed')
   const at = positionOf(param.loc.start)
-  const consume: Evaluate = scope => {
+  const consume: Evaluator = scope => {
     const context = evaluate(scope)
     // A `LazyNode` is passed on unread: members that the partial does not use are never fetched.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
@@ -104,13 +104,13 @@ function compileContext ([param]: readonly Expression[], environment: Environmen
   return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
 }
 
-function compileSameContext ({ context, tracing }: Environment): Compiled {
+function compileSameContext ({ context, tracing }: CompileContext): Compiled {
   return tracing.context({ evaluate: scope => scope.context, where: context })
 }
 
 function compileNamed (
   hash: Hash | undefined,
-  environment: Environment
+  environment: CompileContext
 ): { readonly named: (scope: Scope) => Handed['named']; readonly found: RawCall['named'] } {
   if (hash === undefined) return { named: () => undefined, found: [] }
   const found: Array<RawCall['named'][number]> = []
@@ -154,7 +154,7 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
   return writeFrom(inline.rendering, scope, inline.render, inner.keepLevel())
 }
 
-function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, scope: Scope): string {
+function writeFrom ({ run, partial }: TemplateState, caller: Scope, render: Render, scope: Scope): string {
   run.within = partial
   const text = render(scope)
   run.within = caller.rendering.partial
@@ -163,7 +163,7 @@ function writeFrom ({ run, partial }: Rendering, caller: Scope, render: Render, 
 
 function renderLinked (
   slot: number,
-  caller: Rendering,
+  caller: TemplateState,
   base: Value,
   named: Handed['named'],
   data: LoopData | undefined,
@@ -191,7 +191,7 @@ function inlinesWith (body: Sequence | undefined, scope: Scope, inlines: Readonl
 }
 
 /** A context with named arguments added; pending as a whole when either is. */
-function merge (base: Value, named: Handed['named'], run: Run): Value {
+function merge (base: Value, named: Handed['named'], run: RenderRun): Value {
   if (named === undefined) return base
   if (named === PENDING || base === PENDING) return PENDING
   const members = named as Readonly<Record<string, Value>>
@@ -204,7 +204,7 @@ function merge (base: Value, named: Handed['named'], run: Run): Value {
   return merged
 }
 
-function indentLines (text: string, indent: string, run: Run): string {
+function indentLines (text: string, indent: string, run: RenderRun): string {
   const lines = text.split('\n')
   run.charge(lines.length)
   const last = lines.length - 1
@@ -261,12 +261,12 @@ export class HandlebarsTemplate implements Template {
     this.#render = render
   }
 
-  open (run: Run, { links, root, partials }: Frame): OpenTemplate {
+  open (run: RenderRun, { links, root, partials }: RunFrame): OpenTemplate {
     return (dot, before = '') =>
       before + this.renderWithin({ run, links, root, dot, isPartial: dot !== root, inlines: undefined, partials, partial: run.within }, undefined)
   }
 
-  renderWithin (rendering: Rendering, data: LoopData | undefined): string {
+  renderWithin (rendering: TemplateState, data: LoopData | undefined): string {
     return this.#render(new Scope(rendering, rendering.dot, undefined, data, undefined))
   }
 }

@@ -1,16 +1,16 @@
 import { isDataName } from '../scope.ts'
 import { Absent, PENDING, type Value } from '../value.ts'
-import { type Path, positionOf } from './parse.ts'
-import { type Compiled, type Evaluate, type FoundParam, isFromTool, type LoopData, memberOf, missing, type Scope, yieldsToRoot } from './scope.ts'
-import { type Environment, type ParamNames, type Use } from './environment.ts'
+import { type PathNode, positionOf } from './parse.ts'
+import { type Compiled, type Evaluator, type FoundParam, isFromTool, type LoopData, memberOf, missing, type Scope, yieldsToRoot } from './scope.ts'
+import { type CompileContext, type ParamNames, type Use } from './environment.ts'
 import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
 /** `this.x`, `./x`, `../x`, `.`, by the package's rule. */
-function isScoped (path: Path): boolean {
+function isScoped (path: PathNode): boolean {
   return /^\.|this\b/.test(path.original)
 }
 
-export function simpleName (path: Path): string | undefined {
+export function simpleName (path: PathNode): string | undefined {
   return path.parts.length === 1 && !path.data && path.depth === 0 && !isScoped(path) ? path.parts[0] : undefined
 }
 
@@ -23,7 +23,7 @@ export function findParam (name: string, params: ParamNames | undefined): FoundP
   return undefined
 }
 
-export function compilePath (path: Path, environment: Environment, use: Use): Compiled {
+export function compilePath (path: PathNode, environment: CompileContext, use: Use): Compiled {
   const param = paramOf(path, environment)
   const compiled = resolve(path, param, environment)
   const { collection } = environment
@@ -31,12 +31,12 @@ export function compilePath (path: Path, environment: Environment, use: Use): Co
   return environment.tracing.path(path, param, compiled)
 }
 
-function paramOf (path: Path, environment: Environment): FoundParam | undefined {
+function paramOf (path: PathNode, environment: CompileContext): FoundParam | undefined {
   const [name] = path.parts
   return name === undefined || path.data || path.depth > 0 || isScoped(path) ? undefined : findParam(name, environment.params)
 }
 
-function resolve (path: Path, param: FoundParam | undefined, environment: Environment): Compiled {
+function resolve (path: PathNode, param: FoundParam | undefined, environment: CompileContext): Compiled {
   if (path.data) return dataPath(path)
   if (param === undefined) return contextPath(path, environment)
   const [, ...rest] = path.parts
@@ -44,14 +44,14 @@ function resolve (path: Path, param: FoundParam | undefined, environment: Enviro
   return { evaluate: fromParam(param.hops, param.index, wayOf(rest, solePath(where) ?? path.original)), where }
 }
 
-function contextPath (path: Path, environment: Environment): Compiled {
+function contextPath (path: PathNode, environment: CompileContext): Compiled {
   const where = memberAt(outward(environment, path.depth)?.context ?? UNKNOWN, path.parts)
   const way = wayOf(path.parts, solePath(where) ?? path.original)
   return { evaluate: path.depth === 0 ? fromContext(way) : fromOuterContext(path.depth, way), where }
 }
 
-function outward (environment: Environment, depth: number): Environment | undefined {
-  let place: Environment | undefined = environment
+function outward (environment: CompileContext, depth: number): CompileContext | undefined {
+  let place: CompileContext | undefined = environment
   for (let hop = 0; hop < depth; hop++) place = place?.up
   return place
 }
@@ -75,7 +75,7 @@ function wayOf (names: readonly string[], label: string): Way {
 }
 
 // One closure per common length: a loop would take most of a short path's time. A missing value is walked again, to find out why.
-function fromContext (way: Way): Evaluate {
+function fromContext (way: Way): Evaluator {
   const { names, isOfData, label } = way
   const [first, second, third] = names
   if (first === undefined) return scope => scope.context
@@ -106,7 +106,7 @@ function fromContext (way: Way): Evaluate {
   }
 }
 
-function fromOuterContext (depth: number, way: Way): Evaluate {
+function fromOuterContext (depth: number, way: Way): Evaluator {
   return scope => {
     let place: Scope | undefined = scope
     for (let hop = 0; hop < depth && place !== undefined; hop++) {
@@ -117,7 +117,7 @@ function fromOuterContext (depth: number, way: Way): Evaluate {
   }
 }
 
-function fromParam (hops: number, index: number, way: Way): Evaluate {
+function fromParam (hops: number, index: number, way: Way): Evaluator {
   return scope => {
     let params = scope.params
     for (let hop = 0; hop < hops; hop++) params = params?.outer
@@ -128,7 +128,7 @@ function fromParam (hops: number, index: number, way: Way): Evaluate {
 }
 
 /** Compiles `@root`, `@index`, `@key`, `@first`, `@last`, with members and `../`; `@partial-block` tells whether there is one. */
-function dataPath (path: Path): Compiled {
+function dataPath (path: PathNode): Compiled {
   const [name = '', ...parts] = path.parts
   if (name === 'root') {
     const way = wayOf(parts, parts.join('.'))
@@ -142,14 +142,14 @@ function dataPath (path: Path): Compiled {
 
 type ReadData = (data: LoopData) => Value | undefined
 
-function fromData (read: ReadData, label: string): Evaluate {
+function fromData (read: ReadData, label: string): Evaluator {
   return scope => {
     const value = scope.data === undefined ? undefined : read(scope.data)
     return value === undefined ? new Absent(label) : value
   }
 }
 
-function fromOuterData (read: ReadData, depth: number, way: Way): Evaluate {
+function fromOuterData (read: ReadData, depth: number, way: Way): Evaluator {
   return scope => {
     let data = scope.data
     for (let hop = 0; hop < depth; hop++) data = data?.outer

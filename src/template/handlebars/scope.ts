@@ -1,6 +1,6 @@
 import type { EnteredPartial, Link } from '../language.ts'
 import type { Provenance } from '../provenance.ts'
-import type { Run } from '../run.ts'
+import type { RenderRun } from '../run.ts'
 import { dataMember, isRootName } from '../scope.ts'
 import type { Header } from '../trace.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Pending, type Value, type ValueObject } from '../value.ts'
@@ -37,7 +37,7 @@ export function yieldsToRoot ({ context, rendering }: Scope, name: string, membe
 }
 
 export interface Compiled {
-  readonly evaluate: Evaluate
+  readonly evaluate: Evaluator
   readonly where: StaticPath
   /** If a tool stands at this index of `Rendering.links` when the template runs, the name means it. */
   readonly toolSlot?: number
@@ -46,7 +46,7 @@ export interface Compiled {
 
 export interface TracedPath {
   /** Reports nothing to the trace, except what the scope root is asked. */
-  readonly evaluate: Evaluate
+  readonly evaluate: Evaluator
   readonly names: readonly string[]
   readonly startOf: (scope: Scope) => Provenance
   /**
@@ -62,14 +62,14 @@ export interface FoundParam { readonly hops: number, readonly index: number, rea
 
 export type Render = (scope: Scope) => string
 
-export type Evaluate = (scope: Scope) => Value
+export type Evaluator = (scope: Scope) => Value
 
-export interface Inline { readonly render: Render, readonly defined: Scope | undefined, readonly rendering: Rendering }
+export interface Inline { readonly render: Render, readonly defined: Scope | undefined, readonly rendering: TemplateState }
 
 export interface PartialBody { readonly render: Render, readonly scope: Scope, readonly outer: PartialBody | undefined }
 
-export interface Rendering {
-  readonly run: Run
+export interface TemplateState {
+  readonly run: RenderRun
   readonly links: readonly (Link | undefined)[]
   readonly root: LazyNode
   readonly dot: Value
@@ -125,9 +125,9 @@ export class Scope {
   ownsParams = false
   provenance: Provenance | undefined = undefined
   header: Header | undefined = undefined
-  readonly rendering: Rendering
+  readonly rendering: TemplateState
 
-  constructor (rendering: Rendering, context: Value, outer: Scope | undefined, data: LoopData | undefined, params: Params | undefined) {
+  constructor (rendering: TemplateState, context: Value, outer: Scope | undefined, data: LoopData | undefined, params: Params | undefined) {
     this.rendering = rendering
     this.outer = outer
     this.data = data

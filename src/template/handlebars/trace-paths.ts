@@ -2,15 +2,15 @@ import { dataMember, isDataName, TracedRoot, traceOf } from '../scope.ts'
 import { made, NOWHERE, type Provenance } from '../provenance.ts'
 import { type Trace } from '../trace.ts'
 import { PENDING, type Value } from '../value.ts'
-import { type Path } from './parse.ts'
-import { type Compiled, type Evaluate, type FoundParam, type LoopData, memberOf, type Scope, type TracedPath, yieldsToRoot } from './scope.ts'
+import { type PathNode } from './parse.ts'
+import { type Compiled, type Evaluator, type FoundParam, type LoopData, memberOf, type Scope, type TracedPath, yieldsToRoot } from './scope.ts'
 
 export function provenanceOf (scope: Scope | undefined): Provenance {
   return scope?.provenance ?? NOWHERE
 }
 
 /** `undefined` for `@root`, which has no origin. */
-function traceOfPath ({ data, depth, parts }: Path, param: FoundParam | undefined, evaluate: Evaluate): TracedPath | undefined {
+function traceOfPath ({ data, depth, parts }: PathNode, param: FoundParam | undefined, evaluate: Evaluator): TracedPath | undefined {
   if (data) return parts[0] === 'root' ? undefined : { evaluate, names: [], startOf: scope => ofLoop(outerData(scope, depth)), isPlain: false }
   if (param === undefined) {
     return {
@@ -46,10 +46,10 @@ export function readPlain ({ context, rendering }: Scope, { names, toolSlot }: T
   return value
 }
 
-interface Start { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
+interface PathStart { readonly value: Value, readonly provenance: Provenance, readonly names: readonly string[] }
 
 export function traceContext (compiled: Compiled): Compiled {
-  const evaluate: Evaluate = scope => {
+  const evaluate: Evaluator = scope => {
     traceOf(scope.rendering.run).read(provenanceOf(scope))
     return compiled.evaluate(scope)
   }
@@ -57,13 +57,13 @@ export function traceContext (compiled: Compiled): Compiled {
 }
 
 /** Follows the path once more where the reports do not tell its origin. */
-export function tracePath (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled {
+export function tracePath (path: PathNode, param: FoundParam | undefined, compiled: Compiled): Compiled {
   const traced = traceOfPath(path, param, compiled.evaluate)
   const evaluate = reading(path, param, compiled.evaluate, traced)
   return traced === undefined ? { ...compiled, evaluate } : { ...compiled, evaluate, traced }
 }
 
-function reading (path: Path, param: FoundParam | undefined, evaluate: Evaluate, traced: TracedPath | undefined): Evaluate {
+function reading (path: PathNode, param: FoundParam | undefined, evaluate: Evaluator, traced: TracedPath | undefined): Evaluator {
   const findStart = path.data ? dataStart(path) : param === undefined ? contextStart(path) : paramStart(path, param)
   return scope => {
     const trace = traceOf(scope.rendering.run)
@@ -81,7 +81,7 @@ function reading (path: Path, param: FoundParam | undefined, evaluate: Evaluate,
   }
 }
 
-type FindStart = (scope: Scope, trace: Trace, value: Value) => Start | undefined
+type FindStart = (scope: Scope, trace: Trace, value: Value) => PathStart | undefined
 
 function outward (scope: Scope, depth: number): Scope | undefined {
   let place: Scope | undefined = scope
@@ -89,7 +89,7 @@ function outward (scope: Scope, depth: number): Scope | undefined {
   return place
 }
 
-function contextStart ({ depth, parts }: Path): FindStart {
+function contextStart ({ depth, parts }: PathNode): FindStart {
   const [first] = parts
   return (scope, trace) => {
     const place = outward(scope, depth)
@@ -112,7 +112,7 @@ function paramsOf ({ params }: Scope, hops: number): Scope['params'] {
   return found
 }
 
-function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
+function paramStart ({ parts }: PathNode, { hops, index }: FoundParam): FindStart {
   const names = parts.slice(1)
   return scope => {
     const params = paramsOf(scope, hops)
@@ -123,7 +123,7 @@ function paramStart ({ parts }: Path, { hops, index }: FoundParam): FindStart {
 }
 
 /** `@index` and the others have the provenance of the loop. */
-function dataStart ({ depth, parts: [name, ...names] }: Path): FindStart {
+function dataStart ({ depth, parts: [name, ...names] }: PathNode): FindStart {
   if (name === 'root') return ({ rendering }) => ({ value: rendering.root, provenance: NOWHERE, names })
   return (scope, _trace, value) => ({ value, provenance: made([ofLoop(outerData(scope, depth))]), names: [] })
 }

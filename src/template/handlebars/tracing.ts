@@ -1,13 +1,13 @@
 import {
-  type Beside, followed, type Literal, literalWriter, made, memberOf, originated, pathWriter, type PathWriter, type Provenance, writerAt
+  type Beside, followed, type LiteralText, literalWriter, made, memberOf, originated, pathWriter, type PathWriter, type Provenance, writerAt
 } from '../provenance.ts'
 import { traceOf } from '../scope.ts'
 import type { Position } from '../tags.ts'
 import type { Header, Trace } from '../trace.ts'
 import { isData, LazyNode } from '../value.ts'
-import type { Path } from './parse.ts'
+import type { PathNode } from './parse.ts'
 import { provenanceOf, readPlain, rootOf, traceContext, tracePath } from './trace-paths.ts'
-import type { Compiled, Evaluate, FoundParam, Render, Scope, TracedPath } from './scope.ts'
+import type { Compiled, Evaluator, FoundParam, Render, Scope, TracedPath } from './scope.ts'
 
 // Wraps the closures of statements, to report to the trace. Each scope has the provenance of context, parameters and loop data.
 
@@ -18,7 +18,7 @@ function traceEntry (render: Render): Render {
   }
 }
 
-export function traceLiteral (literal: Literal): Render {
+export function traceLiteral (literal: LiteralText): Render {
   const writer = literalWriter(literal)
   return ({ rendering }) => {
     traceOf(rendering.run).writeLiteral(literal.text, writer, rendering.partial)
@@ -27,7 +27,7 @@ export function traceLiteral (literal: Literal): Render {
 }
 
 /** `leavesReads`: a block leaves tested values in the trace, to be forgotten; a partial has taken them for its arguments. */
-export function tracePart (render: Render, before: Literal | undefined, leavesReads: boolean): Render {
+export function tracePart (render: Render, before: LiteralText | undefined, leavesReads: boolean): Render {
   const clean = leavesReads ? forgetting(render) : render
   if (before === undefined) return clean
   const writer = literalWriter(before)
@@ -92,7 +92,7 @@ function traceEvaluatedWriting ({ evaluate, startOf }: TracedPath, { below }: Pa
   }
 }
 
-function traceMaking (evaluate: Evaluate): Evaluate {
+function traceMaking (evaluate: Evaluator): Evaluator {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
@@ -104,14 +104,14 @@ function traceMaking (evaluate: Evaluate): Evaluate {
 
 const FALLBACK = originated([{ kind: 'default' }])
 
-function traceFallback (evaluate: Evaluate): Evaluate {
+function traceFallback (evaluate: Evaluator): Evaluator {
   return scope => {
     traceOf(scope.rendering.run).read(FALLBACK)
     return evaluate(scope)
   }
 }
 
-function traceHeader (evaluate: Evaluate): Evaluate {
+function traceHeader (evaluate: Evaluator): Evaluator {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
@@ -147,7 +147,7 @@ function ofContext ({ value, provenance }: Header, { context, outer }: Scope): P
   return value === context || outer === undefined ? provenance : provenanceOf(outer)
 }
 
-function traceArgument ({ evaluate, traced: path }: Compiled): Evaluate {
+function traceArgument ({ evaluate, traced: path }: Compiled): Evaluator {
   const evaluateOther = traceOther(evaluate)
   if (path?.isPlain !== true) return evaluateOther
   return scope => {
@@ -160,7 +160,7 @@ function traceArgument ({ evaluate, traced: path }: Compiled): Evaluate {
   }
 }
 
-function traceOther (evaluate: Evaluate): Evaluate {
+function traceOther (evaluate: Evaluator): Evaluator {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
@@ -170,7 +170,7 @@ function traceOther (evaluate: Evaluate): Evaluate {
   }
 }
 
-function traceNamedArgument (evaluate: Evaluate, name: string): Evaluate {
+function traceNamedArgument (evaluate: Evaluator, name: string): Evaluator {
   return scope => {
     const trace = traceOf(scope.rendering.run)
     const { mark } = trace
@@ -206,14 +206,14 @@ export interface Tracing {
   readonly isOn: boolean
   entry (render: Render): Render
   inner (render: Render): Render
-  header (evaluate: Evaluate): Evaluate
+  header (evaluate: Evaluator): Evaluator
   writing (print: Render, path: Compiled['traced'], at: Position, beside: Beside): Render
-  path (path: Path, param: FoundParam | undefined, compiled: Compiled): Compiled
+  path (path: PathNode, param: FoundParam | undefined, compiled: Compiled): Compiled
   context (compiled: Compiled): Compiled
-  making (evaluate: Evaluate): Evaluate
-  fallback (evaluate: Evaluate): Evaluate
-  argument (compiled: Compiled): Evaluate
-  namedArgument (evaluate: Evaluate, name: string): Evaluate
+  making (evaluate: Evaluator): Evaluator
+  fallback (evaluate: Evaluator): Evaluator
+  argument (compiled: Compiled): Evaluator
+  namedArgument (evaluate: Evaluator, name: string): Evaluator
   indentation (render: Render, indent: string): Render
 }
 

@@ -1,6 +1,6 @@
 import { type JsonObject } from '../../base/json.ts'
 import { type CommonDefinition, type ToolDefinition } from '../definition.ts'
-import { about, checkHost, own, policyOf, required } from '../tool-reader.ts'
+import { withMemberName, checkHost, ownField, policyOf, required } from '../tool-reader.ts'
 import { type Operator } from '../operator.ts'
 
 export interface GrpcDefinition extends ToolDefinition {
@@ -19,8 +19,8 @@ export type GrpcDescription =
   | { readonly kind: 'descriptor-set', readonly bytes: Uint8Array }
 
 export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, operator: Operator): GrpcDefinition {
-  const { target, path } = about('url', () => splitTarget(required(endpoint, 'url', 'grpc')))
-  const [, service, method] = /^\/?([\w.]+)\/(\w+)$/.exec(own(endpoint, 'method') as string ?? path) ?? []
+  const { target, path } = withMemberName('url', () => splitTarget(required(endpoint, 'url', 'grpc')))
+  const [, service, method] = /^\/?([\w.]+)\/(\w+)$/.exec(ownField(endpoint, 'method') as string ?? path) ?? []
   if (service === undefined || method === undefined) throw new Error('a grpc tool needs a "method" such as translate.Translator/Translate')
   const binary = common.headers.find(({ name }) => name.endsWith('-bin'))
   if (binary !== undefined) throw new Error(`header "${binary.name}" cannot be set: gRPC takes bytes, not text, for names that end in -bin`)
@@ -29,9 +29,9 @@ export function parseGrpc (common: CommonDefinition, endpoint: JsonObject, opera
 }
 
 function grpcDescription (endpoint: JsonObject): GrpcDescription | undefined {
-  const proto = own(endpoint, 'proto') as string | undefined
+  const proto = ownField(endpoint, 'proto') as string | undefined
   if (proto !== undefined) return { kind: 'proto', text: proto }
-  const encoded = own(endpoint, 'descriptorSet') as string | undefined
+  const encoded = ownField(endpoint, 'descriptorSet') as string | undefined
   return encoded === undefined ? undefined : { kind: 'descriptor-set', bytes: Buffer.from(encoded, 'base64') }
 }
 

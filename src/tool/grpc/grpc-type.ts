@@ -7,7 +7,7 @@ import { beginningOf } from '../../base/text.ts'
 import { createParserProcess, type ParserProcess } from '../../runtime/parser-process.ts'
 import { createSlices, type Slices } from '../../runtime/event-loop.ts'
 import { isObject } from '../../template/value.ts'
-import { type Attempt, type Connector, createPreparation, identify, type Preparation, type Reply } from '../preparation.ts'
+import { type Attempt, type Connector, createPreparation, identify, type Preparation, type AttemptReply } from '../preparation.ts'
 import { quoteOf, ToolError } from '../tool-error.ts'
 import { logUnprepared, singleSource, type ToolType } from '../tool-type.ts'
 import type { BaseUrls } from '../operator.ts'
@@ -163,7 +163,7 @@ function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, s
     failed
   })
 
-  async function call (values: JsonObject, attempt: Attempt): Promise<Reply> {
+  async function call (values: JsonObject, attempt: Attempt): Promise<AttemptReply> {
     const { signal, timeLeft } = attempt
     const described = await method.get()
     const message = encode(described, values)

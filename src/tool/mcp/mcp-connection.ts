@@ -11,9 +11,9 @@ import { type CommonDefinition, parseUrlTemplate, type ToolDefinition } from '..
 import type { Operator, StdioCommand } from '../operator.ts'
 import { type Attempt, createPreparation, type Preparation, type PreparationState } from '../preparation.ts'
 import { quoteOf, statusError, ToolError, unreachable } from '../tool-error.ts'
-import { about, checkHost, own, policyOf } from '../tool-reader.ts'
+import { withMemberName, checkHost, ownField, policyOf } from '../tool-reader.ts'
 import { errorIn, McpHttpTransport } from './mcp-http-transport.ts'
-import { FloodError, McpInbox, type Offer, readOffer } from './mcp-messages.ts'
+import { FloodError, McpInbox, type McpTools, readOffer } from './mcp-messages.ts'
 
 const MAX_TOOLS = 500
 const MAX_PAGES = 64
@@ -32,7 +32,7 @@ const FLOOD_PAUSE = 10_000
 
 /** One MCP server's session, which all its tools share. It is opened once, and again when the session is lost. */
 export interface McpConnection {
-  offer (): Offer | undefined
+  offer (): McpTools | undefined
   watch (listener: () => void): () => void
   /** @returns the result as the server sent it @throws ToolError */
   call (name: string, values: JsonObject, attempt: Attempt): Promise<JsonObject>
@@ -48,18 +48,18 @@ export interface McpConnectionOptions extends McpTransportOptions {
   readonly failed: (error: Error) => void
 }
 
-interface Session { readonly client: Client, readonly transport: McpTransport }
+interface McpSession { readonly client: Client, readonly transport: McpTransport }
 
 export function createMcpConnection (options: McpConnectionOptions): McpConnection {
   const listeners = new Set<() => void>()
-  let offer: Offer | undefined
+  let offer: McpTools | undefined
 
-  function learn (listed: Offer): void {
+  function learn (listed: McpTools): void {
     offer = listed
     for (const listener of listeners) listener()
   }
 
-  const preparation: Preparation<Session> = createPreparation({
+  const preparation: Preparation<McpSession> = createPreparation({
     prepare: async signal => {
       const { session, listed } = await connect(options, learn, signal)
       const { client, transport } = session
@@ -97,7 +97,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   }
 
   /** The headers of a connection are the same for all calls, so the trace context goes into the message. */
-  async function send ({ client }: Session, name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<JsonObject> {
+  async function send ({ client }: McpSession, name: string, values: JsonObject, { signal, timeLeft, traceparent }: Attempt): Promise<JsonObject> {
     const trace = traceparent === undefined ? {} : { _meta: { traceparent } }
     const inputSchema = offer?.tools.find(tool => tool.name === name)?.inputSchema ?? { type: 'object' }
     // With a definition that has no output schema, the client leaves it to this service to judge the result.
@@ -106,7 +106,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
     return await client.callTool({ name, arguments: values as Record<string, never>, ...trace }, options) as JsonObject
   }
 
-  async function failed (error: unknown, session: Session): Promise<ToolError> {
+  async function failed (error: unknown, session: McpSession): Promise<ToolError> {
     if (await isSessionUnknown(error, session)) {
       preparation.renew(session, SESSION_UNKNOWN)
       return new ToolError('UNREACHABLE', SESSION_UNKNOWN, { transient: true, wasSent: false })
@@ -120,7 +120,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
   }
 
   /** Some servers answer 400 both to an unknown session and to a call that they do not like: a ping tells which. */
-  function checkSession (session: Session): void {
+  function checkSession (session: McpSession): void {
     if (session.transport.sessionId === undefined) return
     session.client.ping({ timeout: PROBE_TIMEOUT }).catch(async error => {
       if ([400, 404].includes(await statusOf(error) ?? 0)) preparation.renew(session, SESSION_UNKNOWN)
@@ -143,7 +143,7 @@ export function createMcpConnection (options: McpConnectionOptions): McpConnecti
 const SESSION_UNKNOWN = 'answered with status 404: the session is lost'
 
 /** In the protocol of 2026 there are no sessions. */
-async function isSessionUnknown (error: unknown, { client }: Session): Promise<boolean> {
+async function isSessionUnknown (error: unknown, { client }: McpSession): Promise<boolean> {
   return await statusOf(error) === 404 && client.getProtocolEra() !== 'modern'
 }
 
@@ -155,7 +155,7 @@ async function statusOf (error: unknown): Promise<number | undefined> {
 /** The client would refuse a whole list for one bad tool, so this service reads lists and results itself. */
 const ANY: StandardSchemaV1<unknown, never> = { '~standard': { version: 1, vendor: 'ai-prompt-shell', validate: value => ({ value: value as never }) } }
 
-async function connect ({ server, headers, ...options }: McpConnectionOptions, changed: (offer: Offer) => void, signal: AbortSignal) {
+async function connect ({ server, headers, ...options }: McpConnectionOptions, changed: (offer: McpTools) => void, signal: AbortSignal) {
   const { Client } = await import('@modelcontextprotocol/client')
   class LenientClient extends Client {
     override request (...[request, requestOptions]: unknown[]): Promise<never> {
@@ -184,7 +184,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
 }
 
 /** The server's texts are shown and logged, so the secrets that it gets are removed. */
-async function listTools (client: Client, secrets: readonly string[], signal?: AbortSignal): Promise<Offer> {
+async function listTools (client: Client, secrets: readonly string[], signal?: AbortSignal): Promise<McpTools> {
   const listed: Json[] = []
   const options = { timeout: CALL_TIMEOUT, ...(signal === undefined ? {} : { signal }) }
   let cursor: string | undefined
@@ -386,19 +386,19 @@ export function parseMcp (common: CommonDefinition, endpoint: JsonObject, operat
   else if (common.headers.length > 0) throw new Error('a command takes no headers')
   // A registration with the key mcp:{server}:{tool} is one tool of the server; with the key mcp:{server} it is the whole server.
   const [, ...segments] = common.id.split('.')
-  const tool = own(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
+  const tool = ownField(endpoint, 'tool') as string | undefined ?? (segments.length > 1 ? segments.at(-1) : undefined)
   return { ...common, type: 'mcp', isRelative: false, server, tool, standsFor: tool === undefined ? 'an MCP server' : undefined, policy: policyOf(common) }
 }
 
 function mcpServer (endpoint: JsonObject, operator: Operator): McpServer {
-  const command = own(endpoint, 'command') as string | undefined
-  const url = own(endpoint, 'url') as string | undefined
+  const command = ownField(endpoint, 'command') as string | undefined
+  const url = ownField(endpoint, 'url') as string | undefined
   if ((command === undefined) === (url === undefined)) throw new Error('an mcp tool needs either a "url" or a "command"')
   if (command !== undefined) {
     if (!operator.commands.has(command)) throw new Error(`command "${command}" is not one that the operator allows`)
     return { kind: 'stdio', command }
   }
-  const template = about('url', () => parseUrlTemplate(url as string))
+  const template = withMemberName('url', () => parseUrlTemplate(url as string))
   if (template.origin === undefined || template.placeholders.length > 0) throw new Error('url: must be absolute, without {placeholders}')
   return { kind: 'http', url: template.origin + template.path }
 }

@@ -91,23 +91,23 @@ function withoutNulls (object: JsonObject): MutableObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null)) as MutableObject
 }
 
-export interface OfferedTool {
+export interface ListedTool {
   readonly name: string
   readonly description?: string
   readonly inputSchema?: Json | undefined
   readonly outputSchema?: JsonObject | undefined
 }
 
-export interface Offer {
-  readonly tools: readonly OfferedTool[]
+export interface McpTools {
+  readonly tools: readonly ListedTool[]
   readonly problems: readonly OfferProblem[]
 }
 
 export interface OfferProblem { readonly tool: string, readonly reason: string }
 
 /** A wrong tool does not keep the others from being used. Pauses often, since lists can be large. */
-export async function readOffer (listed: readonly Json[], limit: number, secrets: readonly string[]): Promise<Offer> {
-  const tools: OfferedTool[] = []
+export async function readOffer (listed: readonly Json[], limit: number, secrets: readonly string[]): Promise<McpTools> {
+  const tools: ListedTool[] = []
   const problems: OfferProblem[] = []
   const slices = createSlices()
   for (const [index, tool] of listed.slice(0, limit).entries()) {

@@ -11,7 +11,7 @@ import { createHttpAgent, type HttpAgent, SharedPool } from '../connections.ts'
 import { expectsStructure, type Parameters, parseParameters } from '../parameters.ts'
 import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
 import { createMcpConnection, type McpConnection, type McpDefinition, parseMcp } from './mcp-connection.ts'
-import type { OfferedTool, OfferProblem } from './mcp-messages.ts'
+import type { ListedTool, OfferProblem } from './mcp-messages.ts'
 
 export const mcpType: ToolType<McpDefinition> = {
   name: 'mcp',
@@ -171,7 +171,7 @@ function noteOf ({ mimeType = 'unknown' }: JsonObject, base64: string): JsonObje
 /** `known` is reused, since compiling the schemas of a hundred tools takes long; what the registration says overrides the server. */
 export async function discoverTools (
   registered: McpDefinition,
-  offered: readonly OfferedTool[],
+  offered: readonly ListedTool[],
   rejected: (name: string, reason: string) => void,
   known: ReadonlyMap<string, McpDefinition> = new Map()
 ): Promise<McpDefinition[]> {
@@ -210,7 +210,7 @@ function nameAmongAll (registered: McpDefinition, tool: string, name: string): M
 }
 
 /** A whole server's schemas are compiled at the first call: of hundreds of tools hardly any is called. @throws SchemaError */
-function complete (definition: McpDefinition, tool: OfferedTool, revision: string, compile: typeof compileSchema): McpDefinition {
+function complete (definition: McpDefinition, tool: ListedTool, revision: string, compile: typeof compileSchema): McpDefinition {
   const schema = (declared: Json | undefined): Parameters | undefined => declared === undefined ? undefined : parseParameters(declared, compile)
   const { schema: output, wrapsResult } = unwrapOutput(tool.outputSchema)
   return {

@@ -50,14 +50,14 @@ const CATEGORIES = new Map(Object.entries({
   Ascii: ['ASCII']
 }).flatMap(([short, names]) => names.map((name): [string, string] => [name, short])))
 
-type Range = readonly [first: number, last: number]
+type CodeRange = readonly [first: number, last: number]
 
 const LAST_POINT = 0x10ffff
 
-const LINE_ENDS: readonly Range[] = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]]
+const LINE_ENDS: readonly CodeRange[] = [[0x0a, 0x0a], [0x0d, 0x0d], [0x2028, 0x2029]]
 
 /** Without the flag `i`: https://tc39.es/ecma262/#sec-compiletocharset */
-const CLASSES: Readonly<Record<string, readonly Range[]>> = {
+const CLASSES: Readonly<Record<string, readonly CodeRange[]>> = {
   d: [[0x30, 0x39]],
   s: [
     [0x09, 0x0d],
@@ -208,13 +208,13 @@ function itemText (item: Item): string {
 }
 
 function setText (set: string): string {
-  const ranges = CLASSES[set.toLowerCase()] as readonly Range[]
+  const ranges = CLASSES[set.toLowerCase()] as readonly CodeRange[]
   return (set === set.toLowerCase() ? ranges : complement(ranges)).map(rangeText).join('')
 }
 
-function complement (ranges: readonly Range[]): Range[] {
+function complement (ranges: readonly CodeRange[]): CodeRange[] {
   const edges = [-1, ...ranges.flat(), LAST_POINT + 1]
-  return Array.from({ length: edges.length / 2 }, (_gap, index): Range => [edges[2 * index] as number + 1, edges[2 * index + 1] as number - 1])
+  return Array.from({ length: edges.length / 2 }, (_gap, index): CodeRange => [edges[2 * index] as number + 1, edges[2 * index + 1] as number - 1])
 }
 
 /**
@@ -245,7 +245,7 @@ function isProperty (expression: string): boolean {
   }
 }
 
-function rangeText ([first, last]: Range): string {
+function rangeText ([first, last]: CodeRange): string {
   return first === last ? spell(first) : `${spell(first)}-${spell(last)}`
 }
 

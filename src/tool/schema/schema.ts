@@ -30,9 +30,9 @@ export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   }
   const compile = (pattern: string) => {
     if (pattern.length > MAX_PATTERN) throw new Error(`a pattern is longer than ${MAX_PATTERN} characters`)
-    const linear = about(pattern, () => toLinearPattern(pattern))
+    const linear = withPattern(pattern, () => toLinearPattern(pattern))
     charge(linear.length * CHARACTER_STATES + (linear.split(/\\[pP]/).length - 1) * PROPERTY_STATES)
-    const automaton = about(pattern, () => RE2JS.compile(linear))
+    const automaton = withPattern(pattern, () => RE2JS.compile(linear))
     const size = automaton.programSize()
     charge(size)
     return {
@@ -47,7 +47,7 @@ export function createPatternEngine (meter: WorkMeter): RegExpEngine {
   return Object.assign(compile as unknown as RegExpEngine, { code: 'new RegExp' })
 }
 
-function about<T> (pattern: string, work: () => T): T {
+function withPattern<T> (pattern: string, work: () => T): T {
   try {
     return work()
   } catch (error) {

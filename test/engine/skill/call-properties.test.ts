@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import fc from 'fast-check'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
-import { ENDED, type ModelEffect, type Transition } from '../../../src/session/model.ts'
+import { ENDED, type ModelEffect, type LogEntry } from '../../../src/session/model.ts'
 import { approved } from '../../session/approve.ts'
 import { property } from '../../helpers/property.ts'
 import { answerWith, callOf } from '../dialogue.ts'
@@ -76,7 +76,7 @@ function assertTakenByApis ({ messages }: ModelEffect): void {
 }
 
 /** What was begun of commands in a transition. */
-const commandsOf = ({ begun }: Transition): unknown[] => begun.flatMap(({ kind, subject }) => kind === 'exec' ? [subject?.['command']] : [])
+const commandsOf = ({ begun }: LogEntry): unknown[] => begun.flatMap(({ kind, subject }) => kind === 'exec' ? [subject?.['command']] : [])
 
 describe('a skill by calls', () => {
   property('ends within its steps whatever its model calls, runs one command at a time and none that is denied, and sends what APIs take', 500, given => {

@@ -5,7 +5,7 @@ import { realpath, rm, symlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { type SshTarget } from '../../../src/config/operator.ts'
-import { type RunOptions } from '../../../src/exec/executor.ts'
+import { type CommandOptions } from '../../../src/exec/executor.ts'
 import { SshExecutor } from '../../../src/exec/ssh-executor.ts'
 import { isAlive, readPid, untilDead } from '../../helpers/processes.ts'
 import { noSshd, startOpenSsh, type TestSshd } from '../../helpers/sshd.ts'
@@ -171,6 +171,6 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
   })
 })
 
-function forever (options: Partial<RunOptions> = {}): RunOptions {
+function forever (options: Partial<CommandOptions> = {}): CommandOptions {
   return { timeout: 60_000, signal: new AbortController().signal, ...options }
 }

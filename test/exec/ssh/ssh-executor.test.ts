@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, describe, it } from 'node:test'
 import { type SshTarget } from '../../../src/config/operator.ts'
-import { type RunOptions } from '../../../src/exec/executor.ts'
+import { type CommandOptions } from '../../../src/exec/executor.ts'
 import { SshExecutor } from '../../../src/exec/ssh-executor.ts'
 import { type Answer, startScriptedSsh, type TestSshd } from '../../helpers/sshd.ts'
 
@@ -167,6 +167,6 @@ function executorOf (t: TestContext, server: TestSshd, target: Partial<SshTarget
   return executor
 }
 
-function forever (options: Partial<RunOptions> = {}): RunOptions {
+function forever (options: Partial<CommandOptions> = {}): CommandOptions {
   return { timeout: 60_000, signal: new AbortController().signal, ...options }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Marks, type Piece } from '../../../src/exec/terminal/terminal.ts'
+import { Marks, type OutputPiece } from '../../../src/exec/terminal/terminal.ts'
 import { cpuTimeOf } from '../../helpers/cpu-time.ts'
 
 const [START, END] = ['\x1b]7717;', '\x07']
@@ -45,18 +45,18 @@ describe('Marks in what a terminal shows', () => {
   })
 })
 
-function text (shown: string): Piece {
+function text (shown: string): OutputPiece {
   return { kind: 'text', text: shown }
 }
 
-function read (parts: readonly string[]): Piece[] {
+function read (parts: readonly string[]): OutputPiece[] {
   const marks = new Marks('s3cret')
   return parts.flatMap(part => marks.read(part))
 }
 
 /** Texts in a row as one. */
-function joined (pieces: readonly Piece[]): Piece[] {
-  return pieces.reduce<Piece[]>((all, piece) => {
+function joined (pieces: readonly OutputPiece[]): OutputPiece[] {
+  return pieces.reduce<OutputPiece[]>((all, piece) => {
     const last = all.at(-1)
     return piece.kind === 'text' && last?.kind === 'text' ? [...all.slice(0, -1), text(last.text + piece.text)] : [...all, piece]
   }, [])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { skillFrames } from '../../../src/http/socket/socket-skill.ts'
-import { type Transition } from '../../../src/session/model.ts'
+import { type LogEntry } from '../../../src/session/model.ts'
 import { scratchRepository } from '../../helpers/scratch-repository.ts'
 import { type Service, startService } from '../../helpers/service.ts'
 import { type AtEnd, shared } from '../../helpers/shared.ts'
@@ -43,7 +43,7 @@ describe('A skill over /ws', () => {
 
   it('shows a command that a rule denies as denied, and never as if it ran', () => {
     const reason = 'denied: rule "rm *"'
-    const transition = { denied: [{ id: '2.0', by: 'policy', reason }], held: [], begun: [], notices: [{ type: 'command', data: { phase: 'proposed', command: 'rm x', step: 2 } }, { type: 'command', data: { phase: 'denied', command: 'rm x', step: 2, effect: '2.0', reason } }] } as unknown as Transition
+    const transition = { denied: [{ id: '2.0', by: 'policy', reason }], held: [], begun: [], notices: [{ type: 'command', data: { phase: 'proposed', command: 'rm x', step: 2 } }, { type: 'command', data: { phase: 'denied', command: 'rm x', step: 2, effect: '2.0', reason } }] } as unknown as LogEntry
     assert.deepEqual(skillFrames.of(transition), [{ type: 'skill_command', command: 'rm x', step: 2, denied: reason }, { type: 'skill_info', text: reason }])
   })
 

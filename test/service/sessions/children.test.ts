@@ -7,7 +7,7 @@ import { createPerformer, type Performers } from '../../../src/service/sessions/
 import { followChildren, stopOrphan } from '../../../src/service/sessions/perform-children.ts'
 import { RunningSessions } from '../../../src/service/sessions/running-sessions.ts'
 import { childId } from '../../../src/session/child.ts'
-import { NO_CIRCUMSTANCES } from '../../../src/session/gate.ts'
+import { NO_POLICY_CONTEXT } from '../../../src/session/gate.ts'
 import { UNSEALED } from '../../../src/session/session-log.ts'
 import { SessionStoreError } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../../session/changed-store.ts'
@@ -44,7 +44,7 @@ function serving (t: TestContext, store = memoryStore(t)) {
       observer: undefined,
       stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))
     }),
-    circumstances: NO_CIRCUMSTANCES,
+    circumstances: NO_POLICY_CONTEXT,
     close: async () => {},
     log: SILENT,
     onEnded () {}

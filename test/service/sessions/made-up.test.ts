@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller, NamePatterns } from '../../../src/access/caller.ts'
 import { RightsWatch } from '../../../src/access/rights.ts'
 import { type Generation } from '../../../src/registry/generation.ts'
-import { type Visitor } from '../../../src/service/sessions/door.ts'
+import { type RequestContext } from '../../../src/service/sessions/door.ts'
 import { agentSessions } from '../../../src/service/sessions/agent-sessions.ts'
 import { type SessionKind } from '../../../src/service/sessions/session-kind.ts'
 import { waysTo } from '../../../src/service/sessions/open-sessions.ts'
@@ -13,8 +13,8 @@ import { EFFECTS, type EffectRow } from '../../../src/session/effects.ts'
 import { type Engine, effectId, startOf } from '../../../src/session/engine.ts'
 import { eventsOf } from '../../../src/session/follow.ts'
 import { type Engines } from '../../../src/session/advance-session.ts'
-import { NO_CIRCUMSTANCES } from '../../../src/session/gate.ts'
-import { type Effect, type ToolEffect, type Transition } from '../../../src/session/model.ts'
+import { NO_POLICY_CONTEXT } from '../../../src/session/gate.ts'
+import { type Effect, type ToolEffect, type LogEntry } from '../../../src/session/model.ts'
 import { UNSEALED } from '../../../src/session/session-log.ts'
 import { type Session } from '../../../src/session/session.ts'
 import { memoryStore, SILENT } from '../../session/runners.ts'
@@ -26,7 +26,7 @@ const ANN = caller('ann', ['run'])
 const BOB = caller('bob', ['approve'])
 const NOTHING = {} as Generation
 
-const visit = (who: Caller): Visitor => ({ caller: who, requestId: 'r1', signal: new AbortController().signal })
+const visit = (who: Caller): RequestContext => ({ caller: who, requestId: 'r1', signal: new AbortController().signal })
 
 /** A service of these engines, what it has counted, and what its followers have been told. */
 function serving (t: TestContext, engines: Engines, performers: object, owner: Caller = ANN) {
@@ -43,7 +43,7 @@ function serving (t: TestContext, engines: Engines, performers: object, owner: C
       callerNamed: () => owner,
       observer: { beginEffect: (_session, { kind }) => ({ end: (outcome: string) => { counted.push(`${kind} ${outcome}`) } }) as never, wrote () {}, ended () {} }
     }),
-    circumstances: NO_CIRCUMSTANCES,
+    circumstances: NO_POLICY_CONTEXT,
     close: async () => {},
     log: SILENT,
     onEnded ({ status, used }: Session) { counted.push(`${status} after ${used.steps}`) }
@@ -145,7 +145,7 @@ describe('A kind of effects that is a row from outside', () => {
     const { door, sessions, counted } = reciting(t)
     const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
     assert.deepEqual([session.status, session.engine.view.stateName], ['completed', 'recited day'])
-    const begun = (await sessions.transitions(ANN, session.id)).flatMap((transition: Transition) => transition.begun)
+    const begun = (await sessions.transitions(ANN, session.id)).flatMap((transition: LogEntry) => transition.begun)
     assert.deepEqual(begun, [{ id: '1.0', kind: 'poem', digest: 'poem of day', subject: { room: 'hall' } }])
     assert.deepEqual(counted, ['poem ok', 'completed after 1'])
   })

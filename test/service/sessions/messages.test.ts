@@ -5,7 +5,7 @@ import { agentEngine } from '../../../src/engine/agent-engine.ts'
 import { loopEngine } from '../../../src/engine/loop-engine.ts'
 import { type Message, messagesOf, readMessages } from '../../../src/service/sessions/sessions.ts'
 import { startOf } from '../../../src/session/engine.ts'
-import { type Fact, type Notice, type Transition } from '../../../src/session/model.ts'
+import { type Fact, type Notice, type LogEntry } from '../../../src/session/model.ts'
 import { answerWith, callOf, Dialogue, exampleAgent } from '../../engine/dialogue.ts'
 
 /** `role by tool|command: text -> output` */
@@ -13,14 +13,14 @@ function shortOf ({ role, by, tool, command, text, output }: Message): string {
   return `${[role, by, tool, command].filter(Boolean).join(' ')}: ${text}${output === undefined ? '' : ` -> ${output}`}`
 }
 
-function transitionOf (fact: Fact, notices: readonly Notice[]): Transition {
+function transitionOf (fact: Fact, notices: readonly Notice[]): LogEntry {
   return { seq: 7, at: 1000, token: 't', by: 'replica', fact, begun: [], held: [], denied: [], notices }
 }
 
 const ran = (result: Json): Fact => ({ kind: 'result', effect: '6.0', result })
 const sent = (text: string, name?: string, data: { readonly [name: string]: Json } = {}): Fact => ({ kind: 'input', id: 'i1', by: 'ann', text, ...(name === undefined ? {} : { action: { name, data } }) })
 
-async function * read (log: readonly Transition[]): AsyncGenerator<Transition> {
+async function * read (log: readonly LogEntry[]): AsyncGenerator<LogEntry> {
   yield * log
 }
 

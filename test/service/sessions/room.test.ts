@@ -8,14 +8,14 @@ import { type SessionStore } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../../session/changed-store.ts'
 import { INSTANT } from '../../session/manual-performer.ts'
 import { memoryStore, SILENT } from '../../session/runners.ts'
-import { NO_CIRCUMSTANCES } from '../../../src/session/gate.ts'
+import { NO_POLICY_CONTEXT } from '../../../src/session/gate.ts'
 import { scripted, SCRIPTED } from '../../session/script-engine.ts'
 import { append, newId } from '../../session/store/session-appends.ts'
 
 const ANN = { name: 'ann', roles: new Set(['run']) } as unknown as Caller
 
 function startsOver (t: TestContext, store: SessionStore): { readonly running: RunningSessions, readonly starts: SessionStarts } {
-  const running = new RunningSessions({ open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_CIRCUMSTANCES, close: async () => {}, log: SILENT, onEnded () {} })
+  const running = new RunningSessions({ open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_POLICY_CONTEXT, close: async () => {}, log: SILENT, onEnded () {} })
   t.after(() => running.close())
   return { running, starts: new SessionStarts(running) }
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { stringifyJson } from '../../../src/base/json.ts'
-import { type Head, type Position, type Status, type Transition } from '../../../src/session/model.ts'
+import { type Head, type LogPosition, type Status, type LogEntry } from '../../../src/session/model.ts'
 import { readShown } from '../../../src/session/session-log.ts'
 import { type Append, type SessionStore } from '../../../src/session/store/session-store.ts'
 
@@ -26,10 +26,10 @@ export function newId (first = ''): string {
 }
 
 /** An append that follows a position; it creates the session behind undefined. */
-export function appendOf (id: string, after: Position | undefined, wishes: AppendWishes = {}): Append {
+export function appendOf (id: string, after: LogPosition | undefined, wishes: AppendWishes = {}): Append {
   const { token = newId(), owner = 'ann', status = 'running', definition = 'agents/helper', engine = 'skill/1', driver, createdAt = 1000, due = 60_000, text = 'hello', above } = wishes
   const seq = (after?.seq ?? 0) + 1
-  const transition: Transition = {
+  const transition: LogEntry = {
     seq,
     at: createdAt + seq,
     token,
@@ -45,7 +45,7 @@ export function appendOf (id: string, after: Position | undefined, wishes: Appen
 }
 
 /** Appends behind a position and gives the one that is the top then. @throws Error when the store refuses */
-export async function append (store: SessionStore, id: string, after?: Position, wishes: AppendWishes = {}): Promise<Position> {
+export async function append (store: SessionStore, id: string, after?: LogPosition, wishes: AppendWishes = {}): Promise<LogPosition> {
   const next = appendOf(id, after, wishes)
   const outcome = await store.append(next)
   if (outcome !== 'ok') throw new Error(`the append is answered ${JSON.stringify(outcome)}`)
@@ -53,19 +53,19 @@ export async function append (store: SessionStore, id: string, after?: Position,
 }
 
 /** Creates a session of so many transitions; gives its top. */
-export async function createSession (store: SessionStore, id: string, length: number, wishes: AppendWishes = {}): Promise<Position> {
-  let top: Position | undefined
+export async function createSession (store: SessionStore, id: string, length: number, wishes: AppendWishes = {}): Promise<LogPosition> {
+  let top: LogPosition | undefined
   for (let seq = 1; seq <= length; seq++) top = await append(store, id, top, wishes)
-  return top as Position
+  return top as LogPosition
 }
 
-export function positionOf ({ transition: { seq, token } }: Append): Position {
+export function positionOf ({ transition: { seq, token } }: Append): LogPosition {
   return { seq, token }
 }
 
 /** All pages of a log as one list. */
-export async function readAll (store: SessionStore, id: string, after = 0): Promise<Transition[]> {
-  const transitions: Transition[] = []
+export async function readAll (store: SessionStore, id: string, after = 0): Promise<LogEntry[]> {
+  const transitions: LogEntry[] = []
   for await (const transition of readShown(store, id, after)) transitions.push(transition)
   return transitions
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
 import fc from 'fast-check'
-import { type Position } from '../../../src/session/model.ts'
+import { type LogPosition } from '../../../src/session/model.ts'
 import { type Append, type SessionStore } from '../../../src/session/store/session-store.ts'
 import { appendOf, newId, positionOf, readAll } from './session-appends.ts'
 import { KEEP_MS, VARIANTS, type SessionStoreFixture } from './session-store-variants.ts'
@@ -25,7 +25,7 @@ interface Model {
 /** A replica: what it believes to be the top of each session, and what it sent last. */
 interface Client {
   readonly name: string
-  tops: Map<string, Position>
+  tops: Map<string, LogPosition>
   sent: Append | undefined
 }
 
@@ -52,7 +52,7 @@ function storeOf ({ fixture }: Real, client: number): SessionStore {
 }
 
 /** What the model says of an append, and does with it. */
-function appendToModel (model: Model, { id, after, transition, due, head }: Append): 'ok' | 'again' | { top: Position | undefined } {
+function appendToModel (model: Model, { id, after, transition, due, head }: Append): 'ok' | 'again' | { top: LogPosition | undefined } {
   const session = model.sessions.get(id) ?? { tokens: [], driver: undefined, due: undefined, appended: { driver: undefined, due: undefined }, ended: undefined }
   const { tokens } = session
   const token = tokens.at(-1)
@@ -147,7 +147,7 @@ const step = fc.integer({ min: 1, max: 2 }).map(units => command(`step(${units})
 
 /** A client forgets all that it knew, and reads the logs again. */
 const crash = fc.nat(CLIENTS - 1).map(client => command(`crash(${client})`, async (_model, real) => {
-  const tops = new Map<string, Position>()
+  const tops = new Map<string, LogPosition>()
   for (const id of real.ids) {
     const last = (await readAll(storeOf(real, client), id)).at(-1)
     if (last !== undefined) tops.set(id, { seq: last.seq, token: last.token })

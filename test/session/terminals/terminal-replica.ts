@@ -7,7 +7,7 @@ import { TERMINAL } from '../../../src/engine/terminal-key.ts'
 import { USUAL_SIZE } from '../../../src/exec/executor.ts'
 import { Terminal } from '../../../src/exec/terminal/terminal.ts'
 import { Terminals } from '../../../src/exec/terminal/terminals.ts'
-import { circumstancesOf } from '../../../src/service/sessions/open-sessions.ts'
+import { policyContextOf } from '../../../src/service/sessions/open-sessions.ts'
 import { keepOpen, runCommandsIn } from '../../../src/service/sessions/perform-commands.ts'
 import { type Outcome, type Performer, rowOf } from '../../../src/session/effects.ts'
 import { startOf, startWith } from '../../../src/session/engine.ts'
@@ -68,7 +68,7 @@ export class TerminalReplica extends HaltingProcess {
   readonly outside = new Set<() => void>()
   readonly #witness: Witness
   readonly #terminals = new Terminals()
-  readonly #circumstances = circumstancesOf(OPERATOR, this.#terminals)
+  readonly #circumstances = policyContextOf(OPERATOR, this.#terminals)
   readonly #runInTerminal = runCommandsIn(this.#terminals, this.#circumstances.about)
   /** The effects that have asked for commands last, by the command. */
   readonly #asked = new Map<string, readonly [session: string, effect: string]>()

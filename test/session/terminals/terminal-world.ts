@@ -3,8 +3,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type TestContext } from 'node:test'
 import { type JsonObject } from '../../../src/base/json.ts'
 import { type SkillState } from '../../../src/engine/skill/skill-state.ts'
-import { foldTransition } from '../../../src/session/advance-session.ts'
-import { ENDED, type ExecEffect, type Transition } from '../../../src/session/model.ts'
+import { foldLogEntry } from '../../../src/session/advance-session.ts'
+import { ENDED, type ExecEffect, type LogEntry } from '../../../src/session/model.ts'
 import { openIn, owedNow, type Session } from '../../../src/session/session.ts'
 import { createMemorySessionStore } from '../../../src/session/store/memory-session-store.ts'
 import { outputOf } from './fake-shell.ts'
@@ -33,7 +33,7 @@ const STEP = 2000
 export type Tally = Map<string, number>
 
 /** A log as far as it was read, and what follows from it. */
-interface Known { readonly session: Session, readonly log: readonly Transition[] }
+interface Known { readonly session: Session, readonly log: readonly LogEntry[] }
 
 /** What an act is about. */
 interface Scene {
@@ -221,8 +221,8 @@ export class TerminalWorld implements Witness {
     let known = this.#known.get(id)
     for await (const entries of this.#store.read(id, known?.session.seq ?? 0)) {
       for (const { text } of entries) {
-        const transition = JSON.parse(text) as Transition
-        known = { session: foldTransition(id, known?.session, transition, ENGINES), log: [...known?.log ?? [], transition] }
+        const transition = JSON.parse(text) as LogEntry
+        known = { session: foldLogEntry(id, known?.session, transition, ENGINES), log: [...known?.log ?? [], transition] }
       }
     }
     if (known !== undefined) this.#known.set(id, known)

@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, Run, type RunOptions } from '../../../src/template/run.ts'
+import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, RenderRun, type RunOptions } from '../../../src/template/run.ts'
 import { goLanguage } from '../../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { type Link, type LinkedPartial, RenderError, type Template } from '../../../src/template/language.ts'
@@ -54,7 +54,7 @@ export async function renderSources (sources: Sources): Promise<Rendered> {
   const calls: string[] = []
   const environs = environsOf(world)
   const options = runOptions({ environs, callTool: async call => callTool(call, world.salt, calls), limits: LIMITS })
-  const run = new Run(options)
+  const run = new RenderRun(options)
   const root = new ScopeRoot(run, world.variables, {}, undefined)
   const { template, links } = link(sources)
   const rendering = renderToFixpoint(run, 'test', () => template.open(run, { links, root })(root), options)

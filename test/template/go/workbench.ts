@@ -1,5 +1,5 @@
-import { type Frame, type Link, type Template } from '../../../src/template/language.ts'
-import { DEFAULT_LIMITS, type EnvironSource, type Limits, renderToFixpoint, Run, type RunOptions } from '../../../src/template/run.ts'
+import { type RunFrame, type Link, type Template } from '../../../src/template/language.ts'
+import { DEFAULT_LIMITS, type EnvironSource, type Limits, renderToFixpoint, RenderRun, type RunOptions } from '../../../src/template/run.ts'
 import { createGoLanguage } from '../../../src/template/go/go-language.ts'
 import { fakeEnvirons } from '../../helpers/fake-run.ts'
 import { FunctionError, type LinkedTool, type TemplateFunction, type ToolCall } from '../../../src/template/template-function.ts'
@@ -56,7 +56,7 @@ export async function render (text: string, world: World = {}): Promise<Rendered
     calls.push(nameOf(call))
     return answer(world, call)
   })
-  const run = new Run(options)
+  const run = new RenderRun(options)
   const frame = frameOf(template, world, run)
   let passes = 0
   const output = await renderToFixpoint(run, 'test', () => {
@@ -77,7 +77,7 @@ export function renderStrictly (text: string, world: World = {}): Rendered {
 }
 
 /** A run whose calls and shared variables are answered on the spot. */
-export class StrictRun extends Run {
+export class StrictRun extends RenderRun {
   readonly answers = new Map<string, Value>()
   readonly #world: World
 
@@ -86,7 +86,7 @@ export class StrictRun extends Run {
     this.#world = world
   }
 
-  override call (...args: Parameters<Run['call']>): Value {
+  override call (...args: Parameters<RenderRun['call']>): Value {
     const known = super.call(...args)
     if (this.notedCalls.size === 0) return known
     for (const call of this.notedCalls.values()) {
@@ -103,7 +103,7 @@ function optionsOf (world: World, environs: EnvironSource, callTool: RunOptions[
 }
 
 /** What a template is opened with: links to the tools and partials of the world, and its variables as the scope root. */
-export function frameOf (template: Template, world: World, run: Run): Frame {
+export function frameOf (template: Template, world: World, run: RenderRun): RunFrame {
   return { links: linksOf(template, world), root: new ScopeRoot(run, world.variables ?? {}, {}, undefined) }
 }
 

@@ -1,7 +1,7 @@
 import Handlebars from 'handlebars'
 import { type Link, type LinkedPartial, type Template } from '../../../src/template/language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
-import { DEFAULT_LIMITS, type EnvironSource, Run } from '../../../src/template/run.ts'
+import { DEFAULT_LIMITS, type EnvironSource, RenderRun } from '../../../src/template/run.ts'
 import { type LinkedTool } from '../../../src/template/template-function.ts'
 import { type Trace } from '../../../src/template/trace.ts'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
@@ -41,7 +41,7 @@ export class DataRoot extends LazyNode {
 }
 
 /** A run in which consuming an absent value is no miss: it is empty, as in the package. */
-class TolerantRun extends Run {
+class TolerantRun extends RenderRun {
   override miss (): Pending {
     return NOTHING as unknown as Pending
   }

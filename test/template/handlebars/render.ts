@@ -1,5 +1,5 @@
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
-import { DEFAULT_LIMITS, type Limits, renderToFixpoint, Run, type RunOptions } from '../../../src/template/run.ts'
+import { DEFAULT_LIMITS, type Limits, renderToFixpoint, RenderRun, type RunOptions } from '../../../src/template/run.ts'
 import { type LinkedTool } from '../../../src/template/template-function.ts'
 import { ScopeRoot } from '../../../src/template/scope.ts'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
@@ -52,7 +52,7 @@ export async function render (text: string, setting: Setting = {}): Promise<Rend
   const declared = setting.declared === undefined ? undefined : new Set(setting.declared)
   const template = handlebarsLanguage.compile(declared === undefined ? { text } : { text, declared })
   const links = linkTo(template, compilePartials(partials, linkedTools), linkedTools)
-  const run = new Run(options)
+  const run = new RenderRun(options)
   const root = new ScopeRoot(run, variables, {}, declared)
   let passes = 0
   const pass = () => {

@@ -6,9 +6,9 @@ import { parse } from 'yaml'
 import { goLanguage } from '../../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { type Syntax } from '../../../src/template/language.ts'
-import { Run } from '../../../src/template/run.ts'
+import { RenderRun } from '../../../src/template/run.ts'
 import { ScopeRoot } from '../../../src/template/scope.ts'
-import { type Origin, type Span } from '../../../src/template/provenance.ts'
+import { type Origin, type OutputSpan } from '../../../src/template/provenance.ts'
 import { runOptions } from '../../helpers/fake-run.ts'
 import { randomProgram } from '../go/random-program.ts'
 import { renderExplained, renderPlainly, type Setting } from './render-explained.ts'
@@ -18,7 +18,7 @@ type Case = Setting & { readonly about: string, readonly spans: readonly string[
 
 const CASES = parse(readFileSync(new URL('sources.yaml', import.meta.url), 'utf8')) as readonly Case[]
 
-function describeSpan ({ text, partial, sources }: Span): string {
+function describeSpan ({ text, partial, sources }: OutputSpan): string {
   return `${partial === undefined ? '' : `${partial}> `}${text} | ${sources.map(describeOrigin).join(', ')}`
 }
 
@@ -115,7 +115,7 @@ describe('a trace', () => {
 
   for (const language of [goLanguage, handlebarsLanguage]) {
     it(`is what a template needs that is compiled to be explained, in ${language.syntax}`, () => {
-      const run = new Run(runOptions())
+      const run = new RenderRun(runOptions())
       const root = new ScopeRoot(run, {}, {}, undefined)
       assert.throws(() => language.compile({ text: 'x', explain: true }).open(run, { links: [], root })(root), /needs a run with a trace/)
     })

@@ -1,10 +1,10 @@
-import { renderToFixpoint, Run } from '../../../src/template/run.ts'
+import { renderToFixpoint, RenderRun } from '../../../src/template/run.ts'
 import { goLanguage } from '../../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { type Link, type LinkedPartial, type Syntax, type Template } from '../../../src/template/language.ts'
 import { type LinkedTool } from '../../../src/template/template-function.ts'
 import { ScopeRoot, TracedRoot } from '../../../src/template/scope.ts'
-import { type Span } from '../../../src/template/provenance.ts'
+import { type OutputSpan } from '../../../src/template/provenance.ts'
 import { Trace } from '../../../src/template/trace.ts'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { markToolResult, NOTHING } from '../../../src/template/value.ts'
@@ -26,7 +26,7 @@ export interface Setting {
 
 export interface Explained {
   readonly output: string
-  readonly spans: readonly Span[]
+  readonly spans: readonly OutputSpan[]
   readonly trace: Trace
 }
 
@@ -56,7 +56,7 @@ async function render (syntax: Syntax, text: string, setting: Setting, trace: Tr
   })
   const template = compile(syntax, text, trace !== undefined)
   const links = linksOf(template, setting)
-  const run = new Run(options)
+  const run = new RenderRun(options)
   const all = { ...defaults, ...variables }
   const leftOut = new Set(Object.keys(defaults).filter(name => !Object.hasOwn(variables, name)))
   const root = trace === undefined ? new ScopeRoot(run, all, {}, undefined) : new TracedRoot(run, trace, all, {}, undefined, leftOut)

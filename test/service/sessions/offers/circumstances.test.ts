@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type SshTarget } from '../../../../src/config/operator.ts'
-import { circumstancesOf } from '../../../../src/service/sessions/open-sessions.ts'
+import { policyContextOf } from '../../../../src/service/sessions/open-sessions.ts'
 import { type Effect } from '../../../../src/session/model.ts'
 import { type Session } from '../../../../src/session/session.ts'
 
@@ -18,7 +18,7 @@ describe('What is shown of the folder of a command', () => {
   ] as const) {
     it(`${what} is ${JSON.stringify(shown)}`, () => {
       const effect = { kind: 'exec', id: '1.0', target: 'web', command: 'ls', timeout: 1, origin: 'model', ...(terminal === undefined ? {} : { terminal }) } as Effect
-      assert.deepEqual(circumstancesOf(operator, { folderOf: () => known }).about(session, effect), { host: 'h', port: 22, user: 'u', ...shown })
+      assert.deepEqual(policyContextOf(operator, { folderOf: () => known }).about(session, effect), { host: 'h', port: 22, user: 'u', ...shown })
     })
   }
 })

@@ -20,7 +20,9 @@ import { CliError, EXIT, usageError } from './output.ts'
 const MAX_PAGE = 500
 
 /** The whole service without HTTP; streams of events end when the signal aborts. @throws CliError */
-export async function openLocalDialogues (beginning: SessionLaunch, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log): Promise<Dialogues> {
+export async function openLocalDialogues (
+  beginning: SessionLaunch, { environment, signal }: Pick<Cli, 'environment' | 'signal'>, log: Log
+): Promise<Dialogues> {
   const { definition, start } = beginning
   const service = await openService(environment, log)
   const { sessions, planPreviews, door } = service

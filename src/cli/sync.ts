@@ -263,7 +263,9 @@ async function withoutOtherModules (
 }
 
 /** @throws CliError for conflicts, and for a dry run that would change something */
-async function isAgreed (direction: 'push' | 'pull', steps: readonly PlannedChange[], options: SyncOptions, { api, output }: SyncConnection, cli: Cli): Promise<boolean> {
+async function isAgreed (
+  direction: 'push' | 'pull', steps: readonly PlannedChange[], options: SyncOptions, { api, output }: SyncConnection, cli: Cli
+): Promise<boolean> {
   const { dryRun, yes, prune } = options
   if (steps.length === 0) {
     if (output.wantsJson) await output.json([])
@@ -310,7 +312,9 @@ async function tellRest (rest: readonly Difference[], where: 'here' | 'there', o
 }
 
 /** An entry that still differs keeps its older record. */
-async function remember ({ folder, same, known, differences }: Comparison, made: readonly PlannedChange[], from: 'local' | 'remote', api: ApiClient): Promise<void> {
+async function remember (
+  { folder, same, known, differences }: Comparison, made: readonly PlannedChange[], from: 'local' | 'remote', api: ApiClient
+): Promise<void> {
   const now = new Map(same)
   for (const { name, known: before } of differences) if (before !== undefined) now.set(name, before)
   for (const { difference: { name, [from]: side } } of made) {

@@ -9,7 +9,9 @@ import { ENDED, type Status } from '../session/model.ts'
 import { listOf, objectOf, textOf } from './api-client.ts'
 import type { CommandsHere } from './commands-here.ts'
 import { askYesOrNo, chooseCommand, type Cli, type CommandChoice, type Lines, openLines } from './context.ts'
-import { type SessionLaunch, type DecisionInput, type DialogueEvent, type Dialogues, type DialogueView, remoteDialogues, type DialogueInput } from './dialogue.ts'
+import {
+  type SessionLaunch, type DecisionInput, type DialogueEvent, type Dialogues, type DialogueView, remoteDialogues, type DialogueInput
+} from './dialogue.ts'
 import { DIFF_ANSWERS, EventPrinter, showEdited, showEvent, showMessage, ShownChange, type WriteLog } from './event-printer.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 

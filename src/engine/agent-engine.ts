@@ -286,7 +286,8 @@ class AgentReducer extends Dialogue<AgentState> {
 
 const SECOND = 1000
 
-const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, DialogueStep>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
+const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, DialogueStep>> =
+  { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
 /** The model's choice of a tool: the call, `undefined` when the model chose no tool, or a text that says what is wrong with its answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string

@@ -5,7 +5,8 @@ import type { SshTarget } from '../config/operator.ts'
 import { isProtected, normalisePath } from '../files/path-rules.ts'
 import { Captured } from './captured-output.ts'
 import {
-  entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type FileMatches, type Pty, type PtyOptions, type Ran, refuseInvalid, type CommandOptions
+  entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type FileMatches, type Pty, type PtyOptions, type Ran, refuseInvalid,
+  type CommandOptions
 } from './executor.ts'
 import { printedFolder } from './scripts.ts'
 import { keptCommand, killRemotely, openExecChannel, SshConnection } from './ssh-connection.ts'

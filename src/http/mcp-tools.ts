@@ -125,7 +125,9 @@ function listPrompts (given: JsonObject, { generation }: McpRequest): CallToolRe
   return success(runnablePrompts(generation).filter(({ id }) => id.startsWith(prefix)).slice(0, MAX_LISTED).map(({ id }) => id).join('\n'))
 }
 
-async function callTool ({ id }: Tool, given: JsonObject, { generation, requestId, activity, signal }: McpRequest, { tryTool }: McpUses): Promise<CallToolResult> {
+async function callTool (
+  { id }: Tool, given: JsonObject, { generation, requestId, activity, signal }: McpRequest, { tryTool }: McpUses
+): Promise<CallToolResult> {
   const { outcome, value, error } = await tryTool({ generation, id, arguments: given, requestId, activity, signal })
   if (outcome === 'failed') return failure(error?.message ?? 'The tool has failed')
   return success(value === NOTHING ? '' : textOrJson(value as Json))

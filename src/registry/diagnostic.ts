@@ -109,7 +109,9 @@ export function asWarnings (diagnostics: readonly Diagnostic[]): Diagnostic[] {
 }
 
 /** The message of a diagnostic, followed by its place in words; for output that has no fields for a place. */
-export function describeDiagnostic ({ message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>): string {
+export function describeDiagnostic (
+  { message, line, column, ...text }: Pick<Diagnostic, 'message' | 'messageIndex' | 'part' | 'member' | 'line' | 'column'>
+): string {
   if (line === undefined) return message
   return `${message} at ${[...describeText(text), `line ${line}`, `column ${column ?? 1}`].join(', ')}`
 }

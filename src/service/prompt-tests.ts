@@ -169,7 +169,9 @@ export function checkOutput (assertion: PlainAssertion, output: TestedOutput): A
   try {
     const missed = missIn(assertion, output)
     if (!assertion.isNegated) return { pass: missed === undefined, reason: missed ?? '' }
-    return missed === undefined ? { pass: false, reason: `expected no ${describeExpected(assertion)}, got ${describeActual(assertion, output)}` } : { pass: true, reason: '' }
+    return missed === undefined
+      ? { pass: false, reason: `expected no ${describeExpected(assertion)}, got ${describeActual(assertion, output)}` }
+      : { pass: true, reason: '' }
   } catch (error) {
     if (error instanceof UnusableAssertion) return { pass: false, reason: error.message }
     throw error

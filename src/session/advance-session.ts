@@ -66,19 +66,10 @@ function cutArguments (given: JsonObject): Json {
   return text.length <= MAX_ARGUMENTS ? given : `${text.slice(0, MAX_ARGUMENTS)}…[truncated]`
 }
 
-/**
- * The notice (an event for the followers of a session) that a child session has begun; empty for an effect that starts no child.
- * @param session id of the parent
- */
 function childBegun (session: string, effect: Effect): Notice[] {
   return effect.kind === 'child' ? [childNotice(session, effect, { status: 'running' })] : []
 }
 
-/**
- * The notice (an event for the followers of a session) of how a child session ended, or that its start was refused; empty for an effect that
- * starts no child.
- * @param session id of the parent
- */
 function childEnded (session: string, { effect }: OpenEffect, fact: End): Notice[] {
   return effect.kind === 'child' ? [childNotice(session, effect, endStatus(fact))] : []
 }
@@ -98,16 +89,13 @@ function endStatus (fact: End): JsonObject {
   }
 }
 
-/** The stamp of a transition (log entry): its time, its random token, and the id of the replica that writes it. */
 export type Stamp = Pick<LogEntry, 'at' | 'token' | 'by'>
 
-/** A session after one more transition (log entry), and this transition. */
 export interface Advanced {
   readonly session: Session
   readonly transition: LogEntry
 }
 
-/** Makes the first transition (log entry) of a session. @param engine creates the engine that `start` names */
 export function begin (id: string, start: Start, engine: EngineStart, gate: Gate, stamp: Stamp): Advanced {
   const empty: Session = {
     id,
@@ -128,19 +116,14 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
 
-/**
- * Computes the next transition (log entry) of a session: the engine takes the fact (what happened), the gate decides about each effect that has not
- * begun, and each denial is a further fact for the engine. No effect is performed yet: that follows once the transition is written. When a log is
- * read again, this same function is called with a gate that repeats the recorded decisions.
- */
+/** Computes the next transition. Reading a log runs the same function, with a gate that repeats the recorded decisions. */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
   return new LogEntryBuilder(session, stamp).take(fact, gate)
 }
 
-/** The status in which each cause of a stop leaves a session. */
 const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
 
-/** Computes one transition (the next entry of a session's log), and the session after it. */
+/** Computes one transition, and the session after it. No effect is performed before the transition is written. */
 class LogEntryBuilder {
   readonly #before: Session
   readonly #stamp: Stamp
@@ -202,7 +185,7 @@ class LogEntryBuilder {
       case 'input':
         for (const { effect } of openIn(this.#session(), 'begun')) if (effect.kind === 'wait') this.#open.delete(effect.id)
         this.#lastInput = fact.id
-        // The user's input sets the count of equal calls to 0: only calls without an input between them count as a loop.
+        // Only equal calls without an input of the user between them count as a loop.
         this.#used = { ...this.#used, calls: new Map() }
         this.#handToEngine(fact)
         break
@@ -223,10 +206,7 @@ class LogEntryBuilder {
     }
   }
 
-  /**
-   * Handles an effect whose end is unknown. The engine is told which command really began: a person may have edited the command that the
-   * engine asked for.
-   */
+  /** The engine is told which command really began, since a person may have edited it. */
   #takeUnknown (fact: Extract<Fact, { kind: 'unknown' }>): void {
     const effect = this.#open.get(fact.effect)?.effect
     this.#doubt(fact.effect, true)
@@ -239,10 +219,6 @@ class LogEntryBuilder {
     }
   }
 
-  /**
-   * Records that nobody knows whether a tool call or command was done, or removes this record. While it is there, an equal call needs a
-   * person's approval.
-   */
   #doubt (id: string, isDoubtful: boolean): void {
     const effect = this.#open.get(id)?.effect
     if (effect?.kind !== 'tool' && effect?.kind !== 'exec') return
@@ -258,10 +234,6 @@ class LogEntryBuilder {
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
 
-  /**
-   * The first effect that waits to be begun and that the gate does not leave for later, with the gate's verdict; `undefined` when there is none, or
-   * the session has ended.
-   */
   #firstOwed (gate: Gate): [OpenEffect, Exclude<ReturnType<Gate>, { answer: 'owe' }>] | undefined {
     if (this.#stopped !== undefined || this.#engine.view.outcome !== 'open') return undefined
     const session = this.#session()
@@ -320,10 +292,7 @@ class LogEntryBuilder {
     else this.#refuse(effect, 'person', reason)
   }
 
-  /**
-   * Lets the gate judge an effect again that a person approved. If the person edited the effect's command, the gate judges the edited command. The
-   * engine is told of the approval.
-   */
+  /** The gate judges an approved effect again, with the command as the person edited it. */
   #approve (fact: Extract<Fact, { kind: 'decided' }>): void {
     const { effect: id, digest = '', command } = fact
     const effect = this.#open.get(id)?.effect
@@ -336,12 +305,10 @@ class LogEntryBuilder {
     this.#close(effect, { kind: 'refused', effect, by, reason, ...(refused?.kind === 'exec' ? { command: refused.command } : {}) })
   }
 
-  /** Ends an effect. Does nothing for an effect that has ended already. */
   #close (id: string, fact: End): void {
     const open = this.#open.get(id)
     if (open === undefined) return
     this.#open.delete(id)
-    // The budget that a child has used replaces the part that was reserved for the child.
     if ('spent' in fact) this.#used = addSpent(this.#used, fact.spent)
     this.#notices.push(...toolEnded(open, fact, this.#stamp.at), ...childEnded(this.#before.id, open, fact))
     this.#handToEngine(fact)

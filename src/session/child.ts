@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
 import { type ChildEffect, type Effect, type Spent, type Start } from './model.ts'
 
-/** The largest number of ancestors of a session. A session that has this many ancestors cannot start a child. */
 export const MAX_DEPTH = 3
 
-/** The largest number of children of one session that run at a time. Further children begin when one of these has ended. */
 export const MAX_OPEN_CHILDREN = 4
 
 /** The most of its parent's budget that is reserved for a child session, when the call that starts the child names no budget. */

@@ -122,7 +122,7 @@ export interface EffectDriverOptions {
   readonly watches: Watches
   readonly log: Log
   readonly commit: Commit
-  /** Called with a session's id when the outcome of one of its effects cannot be written to the log. */
+  /** Called when an outcome cannot be written to the log. */
   readonly onFailed: (id: string, error: unknown) => Promise<void>
 }
 
@@ -134,30 +134,27 @@ export class EffectDriver {
     this.#options = options
   }
 
-  /** Performs an effect of a session; resolves when the outcome is written to the log. */
+  /** Resolves when the outcome is written to the log. */
   async perform (session: Session, effect: ActiveEffect): Promise<void> {
     const { running, watches } = this.#options
     const { id } = session
     await running.run(id, effect.id, async signal => {
       watches.open(id)
       const outcome = await this.#outcomeOf(session, effect, signal)
-      // An effect can succeed although it was aborted, so a result is written. A failure of an aborted effect only says that it was aborted.
+      // An aborted effect can succeed: its result counts. A failure only says that it was aborted.
       if (!signal.aborted || outcome.kind === 'result') await this.#end(id, effect, outcome)
       else if (outcome.kind === 'unknown') await this.#endUnconfirmed(id, effect)
     })
     if (!running.hasAny(id)) watches.close(id)
   }
 
-  /** Aborts effects that this process still performs, though the session's log says that they have ended, or that another replica performs them. */
+  /** Aborts effects that according to the log have ended, or that another replica performs. */
   abortStale ({ id, open }: Session): void {
     const { running, replica } = this.#options
     running.abort(id, effect => open.get(effect)?.by !== replica.id)
   }
 
-  /**
-   * Reports an aborted effect that perhaps still runs. Only for a session that has ended, the report is written to the log. For a session that goes
-   * on, the next replica that takes the session records that the effect's end is unknown.
-   */
+  /** Only for an ended session: else the next replica that takes it records that the effect's end is unknown. */
   async #endUnconfirmed (id: string, effect: ActiveEffect): Promise<void> {
     const target = effect.kind === 'exec' ? effect.target : undefined
     const about = { session: id, effect: effect.id, kind: effect.kind, target }
@@ -174,11 +171,7 @@ export class EffectDriver {
     }
   }
 
-  /**
-   * Writes to the session's log how an effect ended, as soon as the store can be reached.
-   * @param isWanted decides whether to write the outcome.
-   * @default only while the log says that this replica performs the effect
-   */
+  /** Writes as soon as the store can be reached. @param isWanted @default while the log says that this replica performs the effect */
   async #end (id: string, effect: ActiveEffect, outcome: Outcome, isWanted = (session: Session): boolean => this.#isOwn(session, effect)): Promise<void> {
     const { replica: { closing }, commit, onFailed } = this.#options
     const { kind, ...rest } = outcome

@@ -12,34 +12,24 @@ import { KeyedMutex, LogLost, type SessionLog } from './session-log.ts'
 import { driverOf, isWaiting, openIn, type Session } from './session.ts'
 import type { Append, SessionStore } from './store/session-store.ts'
 
-/** Appends the fact that `decide` returns to a session's log; appends nothing when `decide` returns `undefined`. */
 export type Commit = (id: string, decide: (session: Session) => Fact | undefined) => Promise<Session>
 
-/** The approvals of sessions: the questions to people whether effects (such as commands) may be performed, and their answers. */
 export class ApprovalLog {
   readonly #log: SessionLog
   readonly #about: PolicyContext['about']
   readonly #commit: Commit
 
-  /** @param about gives the circumstances, as they are now, of an effect that a person is asked about */
   constructor (log: SessionLog, about: PolicyContext['about'], commit: Commit) {
     this.#log = log
     this.#about = about
     this.#commit = commit
   }
 
-  /** The approvals of a session that wait for an answer, with the circumstances as they are now. */
   of (session: Session): readonly Approval[] {
     return approvalsIn(session, this.#about)
   }
 
-  /**
-   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it comes.
-   * @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED; APPROVAL_OUTDATED when the content differs from what the person was shown;
-   * APPROVAL_DECIDED when the effect was decided otherwise, or by somebody else. These two errors carry the approval that waits now, if there is
-   * one
-   * @param mayShow whether the person may be shown another effect that waits
-   */
+  /** An equal answer of the same person counts once. @throws SESSION_NOT_FOUND, APPROVAL_NOT_FOUND, SESSION_ENDED, APPROVAL_OUTDATED, APPROVAL_DECIDED */
   async decide (
     id: string,
     effect: string,
@@ -59,7 +49,7 @@ export class ApprovalLog {
     throw approvalDecided(approvalId(id, effect), { ...decided, at: new Date(decided.at).toISOString() }, next)
   }
 
-  /** Reads a past approval and its answer from the log; `undefined` for an effect about which nobody was asked. @throws SessionStoreError */
+  /** `undefined` where nobody was asked. @throws SessionStoreError */
   async past (session: Session, effect: string): Promise<PastApproval | undefined> {
     const asked = session.asked.get(effect)
     if (asked === undefined) return undefined
@@ -75,15 +65,12 @@ export class ApprovalLog {
   }
 }
 
-/** The process that has to drive a session (perform its effects): this process, a certain other one, or any process. */
 type Locality = 'here' | 'elsewhere' | 'anywhere'
 
-/** The terminals (shells that people type into) that this process holds, by the id of the terminal's session. */
 export interface HeldTerminals {
   has (terminal: string): boolean
 }
 
-/** The disks with workspaces that this process has, by id. */
 export interface HeldDisks {
   has (disk: string): boolean
   ids (): readonly string[]
@@ -93,13 +80,10 @@ export const NO_DISKS: HeldDisks = { has: () => false, ids: () => [] }
 
 export const NO_TERMINALS: HeldTerminals = { has: () => false }
 
-/** The type of the live message by which a process tells the holder of a terminal, or of a disk, that a session of it has to go on. */
+/** The live message that tells the holder of a terminal or disk that a session of it has to go on. */
 export const IN_TERMINAL = 'terminal.session'
 
-/**
- * Decides which process has to drive a session (perform its effects). When the session's commands run in a terminal (a shell that a person types
- * into), that is the process that holds the terminal; when the session works on files, any process that has their disk.
- */
+/** The holder of a session's terminal drives it; where it works on files, any process that has their disk. */
 export class SessionPlacement {
   readonly #store: Pick<SessionStore, 'head'>
   readonly #held: HeldTerminals
@@ -111,12 +95,11 @@ export class SessionPlacement {
     this.#disks = disks
   }
 
-  /** Whether a session has not ended, and its terminal or its disk is of this process. */
   isHere ({ start: { terminal, disk }, status }: Pick<Session, 'start' | 'status'>): boolean {
     return !ENDED.has(status) && (terminal === undefined ? disk !== undefined && this.#disks.has(disk.id) : this.#held.has(terminal))
   }
 
-  /** Which process has to drive a session (perform its effects). @throws SessionStoreError */
+  /** @throws SessionStoreError */
   async of (session: Pick<Session, 'start' | 'status'>): Promise<Locality> {
     const { start: { terminal, disk }, status } = session
     if ((terminal ?? disk) === undefined || ENDED.has(status)) return 'anywhere'
@@ -127,13 +110,10 @@ export class SessionPlacement {
   }
 }
 
-/** This process as a replica: one of the service processes that share the sessions of a store. */
 export interface Replica {
-  /** A random id of this process. */
   readonly id: string
-  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
+  /** In ms of silence, after which another replica takes over the sessions. */
   readonly lease: number
-  /** Aborts when the process closes. */
   readonly closing: AbortSignal
 }
 
@@ -144,13 +124,11 @@ export interface FactWriterOptions {
   readonly residence: SessionPlacement
   readonly gate: Gate
   readonly log: Log
-  /** Called with each transition (log entry) that this process has written. */
   readonly onWritten: (advanced: Advanced) => void
-  /** Called with the id of a session when the store has lost a part of the session's log. */
+  /** Called when the store has lost a part of a session's log. */
   readonly onLost: (id: string) => void
 }
 
-/** Adds facts (what happened: an input, a result) to sessions: computes the transition that follows from a fact, and appends it to the session's log. */
 export class FactWriter {
   readonly #options: FactWriterOptions
   readonly #mutex = new KeyedMutex()
@@ -159,7 +137,7 @@ export class FactWriter {
     this.#options = options
   }
 
-  /** Begins a session; returns the existing session when one with this id was begun already. @throws EngineUnknown, SessionStoreError */
+  /** Returns the existing session of this id, if any. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
     const { sessions, engines, residence, gate, onWritten } = this.#options
     return await this.exclusively(id, async () => {
@@ -191,15 +169,14 @@ export class FactWriter {
       for (let known = isTaken ? undefined : sessions.peek(id); ; known = undefined) {
         const before = known !== undefined && wouldAdd(known, decide) ? known : await sessions.load(id)
         if (before === undefined) throw sessionNotFound(id)
-        // The previous driver (the replica that performed the effects) can still append after this replica took the session. The store then names
-        // that replica as the driver again. The effects still run there, so they must not count as lost.
+        // The previous driver can still append after this replica took the session: its effects must not count as lost.
         if (isTaken && await sessions.driverOf(id) !== replica.id) return before
         const fact = decide(before)
         if (fact === undefined) return before
         const driver = driverOf(before)
         const isElsewhere = driver === undefined && await residence.of(before) === 'elsewhere'
         const drives = isTaken || (driver === undefined && !isElsewhere) || driver === replica.id || fact.kind === 'stopped'
-        // All running effects of a session belong to one replica. So this replica begins none while the log names effects of another replica as running.
+        // All running effects of a session belong to one replica: none begin while the log names others' as running.
         const begins = drives && !this.#isClosed && !(isTaken && fact.kind === 'unknown')
         const advanced = advance(before, fact, begins ? gate : owingGate, this.#stamp())
         if (!await this.#append(advanced, before, drives, isElsewhere)) continue
@@ -209,12 +186,11 @@ export class FactWriter {
     })
   }
 
-  /** Runs `work` while this process appends nothing else to the session's log. */
   async exclusively<T> (id: string, work: () => Promise<T>): Promise<T> {
     return await this.#mutex.run(id, work)
   }
 
-  /** Appends a transition to a session's log. @param isElsewhere whether another process holds the session's terminal, and so has to drive the session */
+  /** @param isElsewhere another process holds the session's terminal, and has to drive it */
   async #append (advanced: Advanced, before: Session, drives: boolean, isElsewhere: boolean): Promise<boolean> {
     const { sessions, log, onLost } = this.#options
     const { session } = advanced
@@ -239,10 +215,7 @@ export class FactWriter {
     return { at: Date.now(), token: randomUUID(), by: this.#options.replica.id }
   }
 
-  /**
-   * The id of the driver (the replica that performs the effects) for the session's head, after this replica has written a transition: this replica's
-   * own id, or `undefined` when the session only waits for a person or has ended, or when this process closes.
-   */
+  /** `undefined` when the session only waits for a person or has ended, or when this process closes. */
   #driverOf (session: Session): string | undefined {
     return isWaiting(session) || this.#isClosed ? undefined : this.#options.replica.id
   }

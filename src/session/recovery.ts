@@ -24,21 +24,17 @@ export interface RecoveryOptions {
 /** Goes on with sessions whose replica has stopped, or to which another process has added a fact (what happened, such as an input). */
 export class Recovery {
   readonly #options: RecoveryOptions
-  /** The sessions that this replica has left to a process that has their disk: what they wait for, and when that was, in ms of `performance.now()`. */
+  /** What they wait for, and since when, in ms of `performance.now()`. */
   readonly #left = new Map<string, { readonly name: string, readonly at: number }>()
 
-  /** The sessions that no replica has taken in time, each with its engine, which this replica does not have. */
+  /** Sessions that no replica has taken in time, with the engine that this replica does not have. */
   #unknown: ReadonlyMap<string, string> = new Map()
 
   constructor (options: RecoveryOptions) {
     this.#options = options
   }
 
-  /**
-   * Recovers a session: stops it when it has waited too long, begins those effects of a stopped replica again that can be repeated without harm,
-   * and begins effects that nobody has begun yet.
-   * @param isTaken whether the store gave the session to this replica because it was due: a replica that had begun effects of it has then stopped
-   */
+  /** @param isTaken the session was due, so the replica that had begun effects of it has stopped */
   async recover (id: string, isTaken: boolean): Promise<void> {
     const { writer, driver } = this.#options
     try {
@@ -55,21 +51,21 @@ export class Recovery {
     }
   }
 
-  /** Logs an error because of which a session cannot continue. Ends the session when no other replica could continue it either. */
+  /** Ends the session when no other replica could continue it either. */
   async failed (id: string, error: unknown): Promise<void> {
     const { log, sessions, running } = this.#options
     const { message } = error as Error
-    // Another replica, whose program has this engine, takes the session.
+    // Another replica, which has this engine, takes the session.
     if (error instanceof EngineUnknown) return
     log.warn({ session: id, reason: message }, 'a session could not be gone on with')
-    // An error of the store passes, so the session is left for later. Any other error would happen again in every replica that takes the session.
+    // An error of the store passes. Any other would happen again in every replica that takes the session.
     if (error instanceof SessionStoreError || error instanceof ServiceError || this.#isClosed) return
     await sessions.stopBroken(id, { code: error instanceof EngineDiverged ? 'ENGINE_DIVERGED' : 'ENGINE_FAILED', message }).catch(() => {})
     running.abort(id)
   }
 
   #factToGoOn (session: Session, isTaken: boolean): Fact | undefined {
-    // While this process closes, it aborts its effects. They are left to the replica that takes the session next.
+    // A closing process leaves its aborted effects to the next replica.
     if (this.#isClosed) return undefined
     const { replica, performer, running, residence } = this.#options
     return factToGoOn(session, {
@@ -87,10 +83,7 @@ export class Recovery {
     return session !== undefined && await residence.of(session) === 'elsewhere'
   }
 
-  /**
-   * Puts off a session whose effects another process has to perform: renews this replica's lease of it. When the lease is over, any replica can take
-   * the session from the store. A session whose disk nobody has any more is stopped when it has waited too long.
-   */
+  /** Renews the lease, after whose end any replica can take the session. One whose disk is gone stops at last. */
   async #leaveToOthers (id: string): Promise<void> {
     const { store, replica, sessions, writer, log } = this.#options
     const session = sessions.peek(id)
@@ -107,10 +100,7 @@ export class Recovery {
     await store.renew(replica.id, [id], replica.lease)
   }
 
-  /**
-   * Notes which due sessions have an engine that this replica does not have. One that has been due for longer than two leases is taken by no other
-   * replica either: that is logged once.
-   */
+  /** One due for longer than two leases is taken by no other replica either: that is logged once. */
   noteUnknown (sessions: readonly UnknownSession[]): void {
     const { log, replica } = this.#options
     const late = sessions.filter(({ overdue }) => overdue > 2 * replica.lease)
@@ -120,19 +110,16 @@ export class Recovery {
     this.#unknown = new Map(late.map(({ id, engine }) => [id, engine]))
   }
 
-  /** How many sessions wait for an engine that no replica seems to have, by engine. */
   unknown (): ReadonlyMap<string, number> {
     const counts = new Map<string, number>()
     for (const engine of this.#unknown.values()) counts.set(engine, (counts.get(engine) ?? 0) + 1)
     return counts
   }
 
-  /** Whether this replica has left sessions to others lately, since it does not have their disks. */
   get isBehind (): boolean {
     return this.#disksWaitedFor().length > 0
   }
 
-  /** What sessions wait for that this replica has left to others, in words. */
   waits (): readonly string[] {
     return [...this.#disksWaitedFor(), ...Array.from(this.unknown(), ([engine, count]) => `${sessionsWait(count)} for a process that has the engine ${engine}`)]
   }
@@ -147,7 +134,7 @@ export class Recovery {
     return [...counts].map(([name, count]) => `${sessionsWait(count)} for a process that has the disk "${name}"`)
   }
 
-  /** For a taken session that only waits for a person: has the store give the session to a replica again when the longest wait for a person is over. */
+  /** Lets the store give the session to a replica when the longest wait for a person is over. */
   async #giveBack (id: string): Promise<void> {
     const { store, sessions, replica } = this.#options
     const session = sessions.peek(id) ?? await sessions.load(id)
@@ -165,31 +152,22 @@ function sessionsWait (count: number): string {
   return `${count} ${count === 1 ? 'session waits' : 'sessions wait'}`
 }
 
-/**
- * What a replica (service process) knows when it recovers a session: whether another replica perhaps still drives the session (performs its
- * effects), and which effects run in this process.
- */
 interface Knowledge {
-  /** The id of the replica that recovers the session. */
   readonly replica: string
-  /** Whether the store gave the session to this replica because it was due. A replica that had begun effects of the session has then stopped. */
+  /** The session was due: a replica that had begun effects of it has stopped. */
   readonly isTaken: boolean
-  /** Whether this process has to perform the session's effects, because the session's commands run in a terminal of this process. */
+  /** The session's terminal is of this process. */
   readonly isHere: boolean
   readonly running: Pick<RunningEffects, 'has' | 'wasPerformed'>
   readonly isRepeatable: Performer['isRepeatable']
 }
 
-/**
- * The next fact to write when a session is recovered; `undefined` when there is nothing to do. Effects that no replica performs any more are begun
- * again. Where a repeat could do harm, the fact `unknown` ends the effect instead. A session that has waited too long for a person is stopped.
- */
+/** Repeats what no replica performs any more; where that could do harm, `unknown` ends the effect instead. */
 function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
   const { replica, isTaken, isHere, running, isRepeatable } = known
   if (ENDED.has(session.status)) return undefined
   const left = openIn(session, 'begun').filter(each => isLeft(session.id, each, known))
-  // Effects that this replica began according to the log, but does not perform: the replica gave up waiting for the store's answer, and the store
-  // wrote the entry all the same.
+  // Begun by this replica, but not performed: it gave up waiting for the store, which wrote the entry all the same.
   const undone = left.filter(({ by }) => by === replica)
   const lost = isTaken ? left.filter(({ by }) => by !== replica) : []
   const unknown = [...lost, ...undone.filter(({ effect }) => running.wasPerformed(session.id, effect.id))]
@@ -203,7 +181,6 @@ function factToGoOn (session: Session, known: Knowledge): Fact | undefined {
   return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
 }
 
-/** Whether an effect that was begun is one that this process does not perform. A wait for the user is no such effect. */
 function isLeft (id: string, { effect, by }: OpenEffect, { replica, running }: Knowledge): boolean {
   return effect.kind !== 'wait' && !(by === replica && running.has(id, effect.id))
 }

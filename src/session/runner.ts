@@ -12,52 +12,40 @@ import { type Action, type Effect, ENDED, type Fact, type Start, type StopCause,
 import { type Seals, SessionLog, UNSEALED } from './session-log.ts'
 import { type Renewed, type SessionStore, SessionStoreError, type UnknownSession } from './store/session-store.ts'
 import { acceptsInput, isWaiting, MAX_LOG_BYTES, openIn, type Session } from './session.ts'
-import { ApprovalLog, FactWriter, type HeldDisks, type HeldTerminals, IN_TERMINAL, NO_DISKS, NO_TERMINALS, type Replica, SessionPlacement } from './fact-writer.ts'
+import {
+  ApprovalLog, FactWriter, type HeldDisks, type HeldTerminals, IN_TERMINAL, NO_DISKS, NO_TERMINALS, type Replica, SessionPlacement
+} from './fact-writer.ts'
 import { EffectDriver, RunningEffects, Watches } from './effect-driver.ts'
 import { Recovery } from './recovery.ts'
 
-/**
- * The longest time between two requests to the store for sessions that this replica can take over, in ms. The next request comes earlier when the
- * store says that a session can be taken over earlier.
- */
+/** At most this long between two takes, in ms; earlier when the store says so. */
 const POLL = 5000
 
-/** The most sessions that a replica asks the store for, to take them over, in one request. */
+/** Sessions in one request. */
 const TAKEN = 50
 
 interface LeasesOptions {
   readonly store: SessionStore
-  /** The id of this replica (service process), whose leases are renewed. */
   readonly replica: string
-  /** The length of a lease, in ms: when a replica was silent for this time, another replica takes over its sessions. */
+  /** In ms of silence, after which another replica takes over the sessions. */
   readonly lease: number
   readonly log: Log
-  /** Gives the ids of the sessions that this replica drives now. */
   readonly driven: () => readonly string[]
-  /** Called for each session after its lease was renewed, with what the store says about the session. */
   readonly onRenewed: (renewed: Renewed) => Promise<void>
-  /** The engines that this replica has: it takes over no sessions of others. */
   readonly engines: ReadonlySet<string>
-  /** Called after each look with the sessions that are due and whose engine this replica does not have. */
   readonly onUnknown: (sessions: readonly UnknownSession[]) => void
-  /** Called with the id of each session that this replica has taken over. */
   readonly onTaken: (id: string) => Promise<void>
-  /** Whether this replica has left sessions to others lately: it then takes sessions later than others, so that these do not lose them to it again. */
+  /** This replica then takes sessions later than others, so that these do not lose them to it again. */
   readonly isBehind: () => boolean
-  /** Keeps track of background work, so that closing can wait for it. */
   readonly track: (work: Promise<void>) => void
 }
 
-/**
- * Renews the leases of the sessions that this replica (service process) drives. Takes over sessions that are due: those that no replica drives any
- * more, and those that have waited too long for a person.
- */
+/** Renews this replica's leases, and takes over sessions that are due. */
 class Leases {
   readonly #options: LeasesOptions
   #poll: NodeJS.Timeout | undefined
   #renewal: NodeJS.Timeout | undefined
   #isClosed = false
-  /** The error of the last attempt to take sessions, so that a repeated error is logged once. */
   #problem: string | undefined
 
   constructor (options: LeasesOptions) {
@@ -100,7 +88,6 @@ class Leases {
       await Promise.all(taken.ids.map(onTaken))
     } catch (error) {
       const { message } = error as Error
-      // The attempt is repeated every few seconds, so an equal error is logged only once.
       if (message !== this.#problem) log.warn({ reason: message }, 'no sessions could be taken that are due')
       this.#problem = message
     }
@@ -277,12 +264,10 @@ export class SessionRunner {
     this.#leases.open()
   }
 
-  /** What the sessions wait for that this process has left to others, in words. */
   waits (): readonly string[] {
     return this.#recovery.waits()
   }
 
-  /** How many sessions wait for an engine that no process seems to have, by engine. */
   unknown (): ReadonlyMap<string, number> {
     return this.#recovery.unknown()
   }

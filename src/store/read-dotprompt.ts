@@ -149,7 +149,9 @@ const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
 const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
 
 /** A piece of a message: a text or a picture, with its offset in the template. */
-type MessagePiece = { readonly kind: 'text', readonly text: string, readonly at: number } | { readonly kind: 'image', readonly url: string, readonly at: number }
+type MessagePiece =
+  | { readonly kind: 'text', readonly text: string, readonly at: number }
+  | { readonly kind: 'image', readonly url: string, readonly at: number }
 
 /** A message that is being made from pieces of the template. */
 interface Cut { role: string, readonly pieces: MessagePiece[] }

@@ -3,7 +3,8 @@ import { contentHash, type Json } from '../base/json.ts'
 import { type ToolCall } from './template-function.ts'
 import { Absent, isData, isSpecial, isToolResult, LazyNode, type ValueObject } from './value.ts'
 import {
-  followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, Piece, placed, type Provenance, type OutputSpan, spansOf, textsSince, type TracedAnswer,
+  followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, Piece, placed, type Provenance, type OutputSpan, spansOf, textsSince,
+  type TracedAnswer,
   type TracedCall, withMember, withTexts, type Writer
 } from './provenance.ts'
 

@@ -59,7 +59,9 @@ function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: stri
 
 function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string): PlanProblem | undefined {
   if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${quotePath(path)} needs "edits"` }
-  if (edits.length > MAX_EDITS) return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${quotePath(path)} has ${edits.length}` }
+  if (edits.length > MAX_EDITS) {
+    return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${quotePath(path)} has ${edits.length}` }
+  }
   for (const [index, edit] of edits.entries()) {
     const problem = problemOfEdit(edit, `edits[${index}] of ${quotePath(path)}`)
     if (problem !== undefined) return problem

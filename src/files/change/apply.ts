@@ -128,7 +128,9 @@ function workOf (entry: JournalEntry, journal: Journal, files: WorkspaceFiles, a
   return { files, image: hash => journal.image(entry, hash), tag: sha256(entry.id).slice(0, 12), assertHeld, keepsFilled: entry.kind === 'undo' }
 }
 
-async function * contentsOf (steps: readonly ChangeStep[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles): AsyncGenerator<readonly [string, Buffer]> {
+async function * contentsOf (
+  steps: readonly ChangeStep[], contents: ReadonlyMap<string, Buffer>, files: WorkspaceFiles
+): AsyncGenerator<readonly [string, Buffer]> {
   yield * contents
   for (const { path, before, after } of steps) {
     if (before === after || before === null || before === 'folder') continue
@@ -150,7 +152,9 @@ async function snapshot (begin: () => Promise<JournalEntry>): Promise<JournalEnt
 }
 
 /** Without paths that nobody asked for, such as folders on the way. */
-function outcomeOf ({ steps, conflicts, failure }: Pick<JournalEntry, 'steps' | 'conflicts'> & { readonly failure?: ChangeFailure | undefined }): ChangeOutcome {
+function outcomeOf (
+  { steps, conflicts, failure }: Pick<JournalEntry, 'steps' | 'conflicts'> & { readonly failure?: ChangeFailure | undefined }
+): ChangeOutcome {
   if (failure !== undefined) return failure
   const applied = steps.filter(({ isAsked }) => isAsked).map(({ kind, path, before, after }) => ({ kind, path, before, after }))
   return { kind: 'result', result: { applied, ...(conflicts.length > 0 ? { conflicts: conflicts.map(conflict => ({ ...conflict })) } : {}) } }

@@ -52,7 +52,9 @@ export class Journal {
   }
 
   /** Flushes the record to the disk. `known` contents are there already. @throws errors of the file system; then nothing is left */
-  async begin (entry: Omit<JournalEntry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: JournalEntry['images'] = {}): Promise<JournalEntry> {
+  async begin (
+    entry: Omit<JournalEntry, 'images' | 'version'>, contents: AsyncIterable<readonly [string, Buffer]>, known: JournalEntry['images'] = {}
+  ): Promise<JournalEntry> {
     const folder = this.#open(entry.id)
     try {
       await mkdir(folder, PRIVATE_FOLDER)
@@ -93,7 +95,8 @@ export class Journal {
   }
 
   async ended (id: string): Promise<EndedEntry | undefined> {
-    const [entry, failure] = await Promise.all([readJson<JournalEntry>(join(this.folder, id, 'entry.json')), readJson<ChangeFailure>(join(this.folder, id, 'failure.json'))])
+    const [entry, failure] =
+      await Promise.all([readJson<JournalEntry>(join(this.folder, id, 'entry.json')), readJson<ChangeFailure>(join(this.folder, id, 'failure.json'))])
     return entry && { ...entry, failure }
   }
 

@@ -103,7 +103,9 @@ export function manifest (wanted: ManifestInput): ChangeStep[] {
   // The innermost folder goes first, so that each is empty by then.
   const all = [...steps.values()]
   const rank = (step: ChangeStep): number => step.kind === 'CREATE_FILE' || step.kind === 'UPDATE_FILE' ? 1 : ORDER.indexOf(step.kind)
-  const deepFirst = (a: ChangeStep, b: ChangeStep): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR' ? b.path.split('/').length - a.path.split('/').length : 0
+  const deepFirst = (a: ChangeStep, b: ChangeStep): number => a.kind === 'DELETE_DIR' && b.kind === 'DELETE_DIR'
+    ? b.path.split('/').length - a.path.split('/').length
+    : 0
   return all.sort((a, b) => rank(a) - rank(b) || deepFirst(a, b))
 }
 

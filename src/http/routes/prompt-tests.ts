@@ -120,7 +120,9 @@ function readCase (value: Json): TestCase {
   try {
     return parseTests([value])[0] as TestCase
   } catch (error) {
-    if (error instanceof RejectedEntry) throw requestInvalid(`body: case: ${error.diagnostics.map(describeDiagnostic).join('; ')}`, { part: 'body', field: 'case' })
+    if (error instanceof RejectedEntry) {
+      throw requestInvalid(`body: case: ${error.diagnostics.map(describeDiagnostic).join('; ')}`, { part: 'body', field: 'case' })
+    }
     throw error
   }
 }

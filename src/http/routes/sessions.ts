@@ -338,7 +338,9 @@ export function turnReply (schema: TSchema): MediaReply {
 }
 
 /** With `Prefer: respond-async` (RFC 7240) the sender follows events, and does not wait. @param patience in ms */
-export function requestContextOf ({ caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number): RequestContext {
+export function requestContextOf (
+  { caller, id, headers }: Pick<FastifyRequest, 'caller' | 'id' | 'headers'>, reply: FastifyReply, patience?: number
+): RequestContext {
   const { 'idempotency-key': key, prefer } = headers
   const isAsync = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test([prefer ?? ''].flat().join(','))
   const waits = isAsync ? 0 : patience

@@ -230,7 +230,9 @@ class EnvironValues {
       if (!(error instanceof RejectedEntry)) throw error
       const lastGood = this.#values.peek(name)
       this.#note(name, error.diagnostics, lastGood !== undefined)
-      if (lastGood === undefined) throw environInvalid(name, pathToKey(name, this.#options.prefix), error.diagnostics.map(describeDiagnostic), error.diagnostics)
+      if (lastGood === undefined) {
+        throw environInvalid(name, pathToKey(name, this.#options.prefix), error.diagnostics.map(describeDiagnostic), error.diagnostics)
+      }
       return this.#prolong(name, lastGood, isCurrent ? this.#freshUntil() : 0)
     }
   }

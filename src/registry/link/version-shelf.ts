@@ -82,7 +82,9 @@ export class VersionCache {
    * @param same finds a parsed entry with the same content, which saves a read and a parse
    * @returns the entries that were added
    */
-  async fill (wanted: readonly RequestedVersion[], same: (id: string, tag: string) => PromptEntry | undefined, slices: Slices): Promise<readonly PromptEntry[]> {
+  async fill (
+    wanted: readonly RequestedVersion[], same: (id: string, tag: string) => PromptEntry | undefined, slices: Slices
+  ): Promise<readonly PromptEntry[]> {
     const added: PromptEntry[] = []
     const unread: RequestedVersion[] = []
     for (const version of wanted) {

@@ -157,7 +157,9 @@ function textIn ({ description }: JsonObject): string {
   return typeof description === 'string' ? description : ''
 }
 
-function offeredChild ({ name, description, parameters: own, input, budget, place, ...child }: AgentChild, found: ChildDefinition | undefined): OfferedChild | undefined {
+function offeredChild (
+  { name, description, parameters: own, input, budget, place, ...child }: AgentChild, found: ChildDefinition | undefined
+): OfferedChild | undefined {
   if (found === undefined) return undefined
   const parameters = found.kind === 'skills' ? parametersOfSkill(found.skill.options.params) : own
   return {

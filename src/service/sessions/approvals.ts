@@ -2,7 +2,9 @@ import type { Caller } from '../../access/caller.ts'
 import { mayRunDefinition } from '../../access/rights.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
-import { type Approval, approvalId, type RecordedDecision, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer } from '../../session/approvals.ts'
+import {
+  type Approval, approvalId, type RecordedDecision, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer
+} from '../../session/approvals.ts'
 import { type Effect, ENDED, type Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'

@@ -7,7 +7,8 @@ import { parseRedisUrl, type RedisPlace } from '../../store/redis/redis-url.ts'
 import { StoreError } from '../../store/store.ts'
 import { ENDED, type Head } from '../model.ts'
 import {
-  type Append, type Appended, checkAppend, type StoredLogEntry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed, type SessionListener,
+  type Append, type Appended, checkAppend, type StoredLogEntry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed,
+  type SessionListener,
   type HeadPage, type SessionStore, SessionStoreError, type Taken
 } from './session-store.ts'
 import { compareNewest, cursorOf, matchesQuery, parseCursor, type ListPosition } from './session-index.ts'

@@ -84,7 +84,9 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Co
 }
 
 /** Fails where the field would be in a map or shared variables; of any other value it is read without arguments. */
-function fieldWithArguments (context: Context, node: Operand, names: readonly string[], base: CompiledExpression, piped: CompiledExpression | undefined): CompiledExpression {
+function fieldWithArguments (
+  context: Context, node: Operand, names: readonly string[], base: CompiledExpression, piped: CompiledExpression | undefined
+): CompiledExpression {
   const holder = names.length === 1 ? base : fieldsOf(context, node, base, names.slice(0, -1))
   const name = names.at(-1) as string
   const path = joinPath(base.path, names.join('.'))

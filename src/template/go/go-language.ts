@@ -158,7 +158,9 @@ function compileList (context: Context, { nodes }: ListNode): List {
 }
 
 /** All steps have the same members in the same order: V8 then reads them faster in `writeList`. */
-function stepOf ({ evaluate, path, kind, write, list, writer, assigns, jumps, size }: CompiledBlock, before: string, beforeWriter: Writer | undefined): ListStep {
+function stepOf (
+  { evaluate, path, kind, write, list, writer, assigns, jumps, size }: CompiledBlock, before: string, beforeWriter: Writer | undefined
+): ListStep {
   return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
 }
 

@@ -39,7 +39,9 @@ interface Handed {
   readonly data: LoopData | undefined
 }
 
-function compilePartialCall (partial: Partial | PartialBlock, environment: CompileContext, compileBody: ((argument: StaticPath) => Sequence) | undefined): Render {
+function compilePartialCall (
+  partial: Partial | PartialBlock, environment: CompileContext, compileBody: ((argument: StaticPath) => Sequence) | undefined
+): Render {
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)

@@ -11,10 +11,7 @@ import { Dialogue, type DialogueStart, NOTHING_SAID, refuseAction, taskOf } from
 import { cutProblem, refusedText } from './texts.ts'
 import { AGENT, type AgentResult, type AgentState, type DialogueStep } from './dialogue-state.ts'
 
-/**
- * The engine of agents that work in steps: the model first says whether a question concerns the agent, then selects a tool; the service
- * validates the parameters and calls the tool.
- */
+/** The model says whether a question concerns the agent, then selects a tool; the service checks the parameters and calls it. */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
   begin: ({ setting: { agent }, ...started }, moment) => {
@@ -30,15 +27,11 @@ function describe ({ step, codes, messages, pending, answer, error }: AgentState
   return { last_state: step, codes, messages, pending: pending ?? null, answer: answer ?? null, error: error ?? null }
 }
 
-/** The length to which an answer of the model that is neither yes nor no is cut in log lines, in code points. */
+/** Code points that an answer is cut to in log lines. */
 const MAX_SHOWN_ANSWER = 200
 
-/**
- * The reducer (the rules) of agents that work in steps. An instance takes one fact (an entry of the session's log, such as a message or the end of a tool
- * call), and computes the session's next state, the effects (tool calls, model requests) to begin, and the notices for clients.
- */
 class AgentReducer extends Dialogue<AgentState> {
-  /** Handles the result or failure of a model request or tool call. It changes nothing when the dialogue does not wait for this one. */
+  /** Changes nothing when the dialogue does not wait for this effect. */
   end (effect: string, ended: Ended): Next<AgentState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -105,7 +98,6 @@ class AgentReducer extends Dialogue<AgentState> {
     return this.goOn()
   }
 
-  /** Begins the next step of a turn. The rejected answers of the previous step, and the requests to correct them, are not sent to the model any more. */
   #beginStep (): void {
     this.state = { ...this.state, repaired: 0, corrections: [] }
   }
@@ -149,7 +141,7 @@ class AgentReducer extends Dialogue<AgentState> {
     return this.#validate(name, values)
   }
 
-  /** Shows the user that the model refuses. It is not asked again: it would refuse again. */
+  /** The model is not asked again: it would refuse again. */
   #refused (about: { readonly prefix: 'cls' | 'select', readonly step: 'classify' | 'select', readonly retry: string }, { refusal }: Answer): Next<AgentState> {
     this.outbox.show(refusedText(this.state.setting.language, refusal))
     return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason: `the model refuses: ${refusal}` })
@@ -206,7 +198,7 @@ class AgentReducer extends Dialogue<AgentState> {
   #called (ended: Ended): Next<AgentState> {
     const tool = this.#pendingTool()
     if ('failure' in ended && ended.code === 'UNKNOWN') {
-      // The text for a failed call in the tool's definition is not shown here: it says that the call failed, and invites the user to repeat it.
+      // The tool's own text for a failed call would invite the user to repeat it.
       this.blame('TOOL_UNKNOWN', ended.failure)
       this.say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
       return this.goOn()
@@ -217,7 +209,7 @@ class AgentReducer extends Dialogue<AgentState> {
       return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
     }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // In the shown text `{{count}}` is the argument of the call, even if the result has a member `count`, which may be smaller than what was asked for.
+    // In the text `{{count}}` is the call's argument, even if the result has a `count`, which may be smaller.
     const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
@@ -270,7 +262,6 @@ class AgentReducer extends Dialogue<AgentState> {
     this.outbox.show(this.state.setting.help)
   }
 
-  /** Shows and logs the outcome of a step, and stores its code. If the outcome has `toHistory` in `ROWS`, the text joins the dialogue's messages. */
   protected override say (outcome: StepOutcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
     const row: OutcomeRow = ROWS[outcome]
     const shown = super.say(outcome, prefix, values, own)
@@ -289,7 +280,6 @@ const SECOND = 1000
 const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, DialogueStep>> =
   { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
 
-/** The model's choice of a tool: the call, `undefined` when the model chose no tool, or a text that says what is wrong with its answer. */
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
 
 function callInMessage ({ calls: [call] }: Answer): Choice {
@@ -311,7 +301,7 @@ function callInText ({ text }: Answer): Choice {
 
 const CHOICES = { select: callInMessage, 'select-json': callInText }
 
-/** Declares a tool for the model. The declaration requires no parameter, so that the agent can ask the user in plain words for what is missing. */
+/** No parameter is required, so that the agent can ask the user in plain words for what is missing. */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {
   const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => {
     return [parameter, { type, ...(about === undefined ? {} : { description: about }) }]
@@ -320,17 +310,13 @@ function declare ({ name, description, parameters }: AgentTool): JsonObject {
   return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: schema } }
 }
 
-/** A problem with the value of a parameter that a model chose for a tool call. `name` has the form `tool::parameter`; `text` is what the user is told. */
 interface ParameterProblem {
   readonly reason: 'absent' | 'empty' | 'tooLong'
   readonly name: string
   readonly text: string
 }
 
-/**
- * Checks the parameters that a model chose for a tool call, in the order of their declaration. Only the first problem is returned, since the
- * user is asked for one thing at a time; `undefined` when all are right.
- */
+/** Only the first problem, since the user is asked for one thing at a time. */
 export function findProblem ({ name, parameters }: AgentTool, values: JsonObject): ParameterProblem | undefined {
   for (const [parameter, rules] of Object.entries(parameters)) {
     const reason = problemOf(Object.hasOwn(values, parameter) ? values[parameter] as Json : null, rules)
@@ -339,7 +325,6 @@ export function findProblem ({ name, parameters }: AgentTool, values: JsonObject
   return undefined
 }
 
-/** The values that a model chose for the declared parameters of a tool. Texts are trimmed, as they were for the check. */
 export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonObject {
   const chosen = Object.entries(parameters).filter(([parameter]) => Object.hasOwn(values, parameter) && values[parameter] !== null)
   return Object.fromEntries(chosen.map(([parameter, { type }]) => {
@@ -348,42 +333,33 @@ export function chosenOf ({ parameters }: AgentTool, values: JsonObject): JsonOb
   }))
 }
 
-/** A parameter's value as a trimmed text. Its length is checked in this form, and the user is shown this form. */
+/** Length and display both use the trimmed form. */
 export function textOf (value: Json): string {
   return (typeof value === 'string' ? value : stringifyJson(value)).trim()
 }
 
 function problemOf (value: Json, { absent, maxLength = Infinity }: AgentParameter): ParameterProblem['reason'] | undefined {
-  // A parameter is optional when its declaration has no text for its absence.
+  // A parameter without a text for its absence is optional.
   if (value === null) return absent === undefined ? undefined : 'absent'
   const text = textOf(value)
   if (text === '' && absent !== undefined) return 'empty'
-  // The length is counted in code points, as people count. A text of exactly the largest length is accepted.
+  // Counted in code points, as people count.
   return Array.from(text).length > maxLength ? 'tooLong' : undefined
 }
 
-/** The length to which a model's one-word answer is read, in UTF-16 units. */
+/** UTF-16 units of a one-word answer that are read. */
 const MAX_ANSWER = 100
 
-/** The length to which a model's longer answer is read, in UTF-16 units. The model's thoughts before the answer do not count. */
+/** UTF-16 units of a longer answer that are read, without the model's thoughts. */
 const MAX_LENIENT = 4000
 
-/**
- * Parses a model's answer to the question whether the user's message concerns the agent: true for yes, false for no. The answer has to be
- * exactly one of these words, in English or Russian, whatever its case and the punctuation around it. A word somewhere in a sentence does
- * not count: "not relevant, yes?" is not a yes.
- * @returns `undefined` for any other answer
- */
+/** Exactly one word, in English or Russian, whatever its case and punctuation: "not relevant, yes?" is not a yes. */
 export function parseClassification (answer: string): boolean | undefined {
   const [, word] = /^[\s\p{P}\p{S}]*(да|нет|yes|no)[\s\p{P}\p{S}]*$/iu.exec(answer.slice(0, MAX_ANSWER)) ?? []
   return meaningOf(word)
 }
 
-/**
- * Parses a model's yes or no in a loose form: after thoughts, in a code fence, as JSON with one field, or as a sentence that begins with
- * the word. "Yes, it is about …" counts as yes, which is safe enough: the answer only filters questions, and protects nothing.
- * @returns `undefined` for an answer that says neither
- */
+/** Also behind thoughts, in a fence, as JSON, or at a sentence's start. Safe enough: the answer filters questions, and protects nothing. */
 export function parseLeniently (answer: string): boolean | undefined {
   const text = withoutFence(withoutThoughts(answer).slice(0, MAX_LENIENT))
   const known = parsedMeaning(text)
@@ -398,7 +374,6 @@ function meaningOf (word: string | undefined): boolean | undefined {
   return /^(?:нет|no)$/iu.test(word) ? false : undefined
 }
 
-/** Removes the marks of a Markdown code block around a text. */
 function withoutFence (text: string): string {
   const trimmed = text.trim()
   if (!trimmed.startsWith('```')) return trimmed
@@ -407,7 +382,7 @@ function withoutFence (text: string): string {
   return (end < 0 ? body : body.slice(0, end)).trim()
 }
 
-/** Reads a yes or no from an answer in JSON: a boolean, or an object with exactly one member that is a boolean, yes or no; `undefined` for other texts. */
+/** A boolean, or an object with exactly one member that is a boolean, yes or no. */
 function parsedMeaning (text: string): boolean | undefined {
   const value = lenientJson(text)
   if (typeof value === 'boolean') return value

@@ -1,15 +1,11 @@
-/** Cuts a text to its beginning, and marks the cut. @param most length to keep, in code points */
+/** @param most code points */
 export function clip (text: string, most: number): string {
   if (text.length <= most) return text
   const points = Array.from(text)
   return points.length <= most ? text : `${points.slice(0, most).join('')}…[truncated]`
 }
 
-/**
- * Cuts the middle out of a text: 60 % of the kept length is the beginning and 40 % the end, where the important parts of a file or an output
- * mostly are. No surrogate pair is split.
- * @param most length to keep, in UTF-16 units, without the mark that is put in place of the middle
- */
+/** Keeps 60 % at the beginning and 40 % at the end, and splits no surrogate pair. @param most UTF-16 units, without the mark */
 export function cutMiddle (text: string, most: number): string {
   if (text.length <= most) return text
   const head = atPair(text, Math.floor(most * 0.6))
@@ -18,21 +14,19 @@ export function cutMiddle (text: string, most: number): string {
   return `${text.slice(0, head)}\n...[TRUNCATED ${from - head} chars]...\n${text.slice(from)}`
 }
 
-/** The index itself, or the next one where the index would split a surrogate pair. */
 function atPair (text: string, index: number): number {
   const code = text.charCodeAt(index)
   return index > 0 && code >= 0xDC00 && code <= 0xDFFF ? index + 1 : index
 }
 
-/** Escape sequences for terminals: colours, cursor movements, window titles (ECMA-48; a title ends with BEL or ST). */
+/** Colours, cursor movements, window titles (ECMA-48; a title ends with BEL or ST). */
 // eslint-disable-next-line no-control-regex
 const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[PX^_][^\x1b]*(?:\x1b\\)?|[ -/]+[0-~]|[0-~])/g
 
-/** Control characters except tab and line feed. */
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f]/g
 
-/** A shell's prompt at the beginning of a line: `user@host:path$` or `C:\path>`. */
+/** `user@host:path$` or `C:\path>`. */
 const PROMPT = /^(?:[\w.-]+@[\w.-]+:[^\s$#]*[$#]|[A-Za-z]:\\(?:[^<>|"]*[^<>|"=-])?>)[ \t]*/
 
 /**

@@ -6,10 +6,7 @@ import { planEngine } from './plan/plan-engine.ts'
 import { skillEngine } from './skill/skill-engine.ts'
 import { terminalEngine } from './terminal-engine.ts'
 
-/**
- * The engines (the rules of each kind of session: agents, skills, plans, terminals), by name with version. New sessions begin with the version of the
- * engine's key. The version before stays in the table for as long as sessions of it may be open.
- */
+/** By name with version. The version before stays for as long as sessions of it may be open. */
 export const ENGINES: Engines = new Map([
   [agentEngine.name, startOf(agentEngine)],
   [loopEngine.name, startOf(loopEngine)],

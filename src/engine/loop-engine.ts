@@ -13,20 +13,15 @@ import { Dialogue, type DialogueStart, MAX_TASK, NOTHING_SAID, type OfferedChild
 import { cutMark, cutProblem, refusedText } from './texts.ts'
 import { LOOP, type LoopCall, type LoopResult, type LoopState } from './dialogue-state.ts'
 
-/** The largest number of times that a dialogue is handed over to another agent for one message of its user. */
+/** Per message of the user. */
 const MAX_HANDOFFS = 5
 
-/** The error that a model is told when it hands the dialogue over more often than `MAX_HANDOFFS`. */
 const TOO_MANY_HANDOFFS = `the dialogue was handed over ${MAX_HANDOFFS} times for this message; answer it yourself`
 
-/**
- * The messages that the next agent's model is sent after a handover. Of the messages before the handover it gets only the texts, without
- * function calls: an API may refuse calls of functions that the next agent does not offer.
- * @param from number of messages before the handover
- */
+/** Only texts, without function calls: an API may refuse calls of functions that the next agent does not offer. */
 function wordsBefore (messages: readonly JsonObject[], from: number): readonly JsonObject[] {
   const before = messages.slice(0, from)
-  // The former agent's texts after the user's last message are left out, since they do not answer that message.
+  // The former agent's texts after the user's last message do not answer it.
   const asked = before.findLastIndex(({ role }) => role === 'user')
   return [...before.slice(0, asked + 1).flatMap(plainWords), ...messages.slice(from)]
 }
@@ -39,10 +34,9 @@ function plainWords (message: JsonObject): JsonObject[] {
   return content === '' ? [] : [{ role, content }]
 }
 
-/** The most agents, skills and plans that one answer of a model is allowed to call. Further calls of them are refused. */
+/** Child sessions in one answer; further calls are refused. */
 const MAX_CHILD_CALLS = 8
 
-/** The child session (of an agent, a skill or a plan) that a model's call starts, or a text that tells the model what is wrong with its arguments. */
 function childOf ({ name, child }: OfferedChild, values: JsonObject): Omit<ChildEffect, 'id' | 'kind'> | string {
   const { definition, parameters, input, budget, place } = child
   const problem = problemOf(parameters, values)
@@ -84,30 +78,22 @@ function isOfType (value: Json, type: string): boolean {
   }
 }
 
-/** Whether a value of JSON is a number. A number with more digits than JavaScript keeps is an object that holds them. */
+/** A number with more digits than JavaScript keeps is an object that holds them. */
 function isNumber (value: Json): boolean {
   return typeof value === 'number' || (typeof value === 'object' && value !== null && !Array.isArray(value) && Number.isFinite(Number(value)))
 }
 
-/** The most function calls that the service makes for one answer of the model. Further calls are refused, so that no answer begins endless work. */
+/** Calls in one answer; further ones are refused, so that no answer begins endless work. */
 const MAX_CALLS = 32
 
-/**
- * What a function call of the model leads to: a tool call, a child session, or a handover to another agent. `problem` tells the model why the
- * call is refused.
- */
+/** `problem` tells the model why the call is refused. */
 type CalledFunction =
   | { readonly tool: Omit<ToolEffect, 'id' | 'kind'> }
   | { readonly child: Omit<ChildEffect, 'id' | 'kind'> }
   | { readonly transfer: string }
   | { readonly problem: string }
 
-/**
- * Decides what one function call in the model's answer leads to.
- * @param asked all calls of the answer
- * @param index of this call in `asked`. Only the first calls are made: at most `MAX_CALLS`, and at most `MAX_CHILD_CALLS` that start a child
- * session
- */
+/** Only the first calls are made: at most `MAX_CALLS`, and `MAX_CHILD_CALLS` that start a child. */
 function calledFunction (asked: readonly AskedCall[], index: number, { tools, setting }: Pick<LoopState, 'tools' | 'setting'>): CalledFunction {
   const { name, arguments: text } = asked[index] as AskedCall
   const offered = tools.find(each => each.name === name)
@@ -126,31 +112,23 @@ function calledFunction (asked: readonly AskedCall[], index: number, { tools, se
   return typeof child === 'string' ? { problem: child } : { child }
 }
 
-/** The first function call in the model's answer that hands the dialogue over to another agent; `undefined` when no call does. */
 function transferIn (asked: readonly AskedCall[], { tools }: Pick<LoopState, 'tools'>): OfferedTransfer | undefined {
   return asked.flatMap(({ name }) => tools.find((each): each is OfferedTransfer => each.name === name && 'transfer' in each) ?? [])[0]
 }
 
-/** The length to which the result of a tool is cut, in code points: the model reads the result again at every turn. */
+/** Code points: the model reads the result again at every turn. */
 const MAX_RESULT = 16_000
 
-/** The result that the model reads for an interrupted call. Nobody knows whether the call was done. */
+/** Nobody knows whether an interrupted call was done. */
 const UNKNOWN_RESULT = stringifyJson({ error: 'interrupted', outcome: 'unknown', note: 'It may have happened. Do not repeat it without asking the user.' })
 
-/** What is told of calls that stand beside a handover. */
 const NOT_CALLED = 'not called, since the dialogue was handed over in the same answer:'
 
 const SECOND = 1000
 
-/** The fields that every message about a failed turn of a free agent has in common. */
 const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
-/**
- * The reducer (the rules) of free agents. An instance takes one fact (an entry of the session's log, such as a message or the end of a tool
- * call), and computes the session's next state, the effects (tool calls, model requests) to begin, and the notices for clients.
- */
 class LoopReducer extends Dialogue<LoopState> {
-  /** Handles the end of an effect: the model's answer, or the result of a call for which the dialogue waits. */
   end (effect: string, ended: Ended): Next<LoopState> {
     const { asked } = this.state
     if (asked?.effect === effect) {
@@ -184,7 +162,7 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(turn)
   }
 
-  /** Asks the model for its next answer or function calls; a history that is too long is summarised first. @param turn number of this turn, from 1 */
+  /** @param turn from 1 */
   #askModel (turn: number): Next<LoopState> {
     const { setting: { maxTurns, model, stream, returns, history: { compact } }, tools } = this.state
     const sent = this.#history()
@@ -195,13 +173,12 @@ class LoopReducer extends Dialogue<LoopState> {
     const fields: JsonObject = {
       ...(model === '' ? {} : { model }),
       ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
-      // In its last turn the model is not allowed to call a tool: it has to answer with what it knows.
+      // In its last turn the model has to answer with what it knows.
       ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
     }
     return this.#send('turn', turn, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
   }
 
-  /** Asks the model to repeat an answer that did not fit the agent's JSON Schema, now in the form that the schema demands. */
   #close (content: string, problem: string): Next<LoopState> {
     const { setting: { model, returns = {} }, turn, corrections } = this.state
     const wrong = [
@@ -227,7 +204,6 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** The messages of the dialogue that the model is sent. When the first messages were summarised, the summary comes in their place. */
   #history (): readonly JsonObject[] {
     const { setting: { history }, messages, summary, handover } = this.state
     const upTo = summary?.upTo ?? 0
@@ -236,10 +212,7 @@ class LoopReducer extends Dialogue<LoopState> {
     return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
   }
 
-  /**
-   * Asks the model to summarise the messages before the last turns.
-   * @returns `undefined` when there is nothing to summarise, the agent's settings exclude summaries, or one was asked for since the user's last message
-   */
+  /** `undefined` when nothing is to summarise, the settings exclude it, or it was done since the user's last message. */
   #compact (turn: number, keep: number): Next<LoopState> | undefined {
     const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
     if (compact === false || most !== undefined || hasCompacted) return undefined
@@ -256,7 +229,6 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.goTo('ask_model')
   }
 
-  /** Stores the summary that the model wrote, if it wrote one. Then asks the model to answer the user. */
   #compacted (ended: Ended, upTo: number): Next<LoopState> {
     const answer = 'failure' in ended ? undefined : loggedAnswer(ended.value)
     const text = answer?.text.trim() ?? ''
@@ -291,10 +263,7 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.#tell(cut ? text + cutMark(language, finishReason) : text, effect)
   }
 
-  /**
-   * Handles an answer of an agent whose answers have to fit a JSON Schema. The user gets an answer that fits. After an answer that does not
-   * fit, the model is asked once more.
-   */
+  /** After an answer that does not fit the schema, the model is asked once more. */
   #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
     const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
     if (value !== undefined) {
@@ -306,10 +275,7 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.#close(content, String(problem))
   }
 
-  /**
-   * Shows the user the model's answer.
-   * @param effect id of the request to the model. A client that has shown the answer piece by piece recognises the whole answer by this id
-   */
+  /** @param effect by this id a client recognises the whole of an answer that it showed in parts */
   #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
     this.outbox.notice('stdout', { text: content, effect })
     const { finishReason } = this.state
@@ -347,10 +313,7 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.#proceed()
   }
 
-  /**
-   * Hands the dialogue over to another agent, which has its own model, texts and tools. Further calls in the same answer are not made: the next agent
-   * perhaps does not offer their functions, so its model is told what was not done.
-   */
+  /** Further calls of the answer are not made: the next agent perhaps does not offer their functions, and is told so. */
   #handOver ({ text: said, calls }: Answer, { name, transfer }: OfferedTransfer): Next<LoopState> {
     const beside = calls.filter((_, index) => index !== calls.findIndex(each => each.name === name))
     const told = clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT)
@@ -371,7 +334,6 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.#askModel(1)
   }
 
-  /** Begins a function call that the model asked for. A call that cannot be made gets an error as its result at once. */
   #call ({ id, name, isOlder }: AskedCall, called: CalledFunction): LoopCall {
     const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
     const begun = this.#beginCall(called)
@@ -387,7 +349,7 @@ class LoopReducer extends Dialogue<LoopState> {
     if ('tool' in called) return { effect: this.outbox.callTool(called.tool) }
     if ('child' in called) return { effect: this.outbox.startChild(called.child) }
     if ('problem' in called) return called
-    // `#callTools` makes a handover that is still allowed. A transfer that gets here is one too many.
+    // `#callTools` makes allowed handovers, so this transfer is one too many.
     if (this.state.handover !== undefined) this.state = { ...this.state, handover: { ...this.state.handover, isRefused: true } }
     return { problem: TOO_MANY_HANDOFFS }
   }
@@ -403,7 +365,7 @@ class LoopReducer extends Dialogue<LoopState> {
     return this.#proceed()
   }
 
-  /** Sends the model the results, in the order of its calls, once all calls have ended. */
+  /** In the order of the calls, once all have ended. */
   #proceed (): Next<LoopState> {
     const { calls } = this.state
     const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
@@ -423,7 +385,7 @@ class LoopReducer extends Dialogue<LoopState> {
   }
 }
 
-/** The engine of free agents: the model calls tools as it likes until it has an answer. */
+/** The model calls tools as it likes until it has an answer. */
 export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
   ...LOOP,
   begin: ({ setting: { agent, tools, definitions }, ...started }, moment) => new LoopReducer({

@@ -9,31 +9,24 @@ import { DEFAULT_LIMITS, RenderRun } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
 import type { AgentText } from './texts.ts'
 
-/** The end of an effect (a model request, a tool call), as a dialogue gets it: a value, or a failure. */
 export type Ended =
   | { readonly value: Json, readonly usage?: Usage | undefined }
-  /** `isSpent`: the service refused the effect, because the session has used up its budget. */
+  /** `isSpent`: refused, because the budget is used up. */
   | { readonly failure: string, readonly code: string, readonly isSpent?: boolean }
 
-/** The message about an interrupted tool call or command that perhaps was done. @param reason what is known about its end, without a full stop */
+/** @param reason without a full stop */
 export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
 
-/**
- * A reducer holds the rules of a dialogue. `hear` and `end` take one fact (an entry of the session's log), and compute the session's new state,
- * the effects (model requests, tool calls) to begin, and the notices for clients.
- */
+/** The rules of a dialogue: each method takes one fact, and computes state, effects and notices. */
 export interface Reducer<S> {
-  /** Handles a message or an action of the user. */
   hear (text: string, action?: Action): Next<S>
-  /** Handles the end of an effect: the answer to a model request, or the result of a tool call. */
   end (effect: string, ended: Ended): Next<S>
-  /** The state, effects and notices that `hear` or `end` has computed; the old state alone when the fact does not concern the dialogue. */
+  /** The old state alone when the fact does not concern the dialogue. */
   next (): Next<S>
 }
 
-/** Passes a fact (an entry of the session's log) to the method of the dialogue's reducer that takes it. */
 export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
   switch (fact.kind) {
     case 'input': return reducer.hear(fact.text, fact.action)
@@ -45,19 +38,15 @@ export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
   }
 }
 
-/** The time limit of a skill's request to its model, in ms. */
+/** In ms, for a skill's request. */
 export const MODEL_TIMEOUT = 30_000
 
-/** The largest length of what a model or a tool has said, where requests to the model repeat it, in code points; a longer text is cut. */
+/** Code points of what a model or a tool has said, in requests. */
 export const MAX_MESSAGE = 4000
 
-/** The mark that stands for the words of users, models and tools in brief log lines. */
 const LEFT_OUT = '…'
 
-/**
- * An outbox gathers what an engine asks for while it handles one fact (an entry of the session's log): effects, such as model calls and tool calls,
- * and notices, which are events for the clients that follow the session.
- */
+/** Gathers the effects and notices of an engine while it handles one fact. */
 export class Outbox {
   readonly effects: Effect[] = []
   readonly notices: Notice[] = []
@@ -67,23 +56,21 @@ export class Outbox {
     this.#moment = moment
   }
 
-  /** The id of the session. */
   get session (): string {
     return this.#moment.session
   }
 
-  /** The time of the fact (an entry of the session's log) that the engine handles now, in ms since 1970. */
+  /** In ms since 1970. */
   get at (): number {
     return this.#moment.at
   }
 
-  /** The id of the next notice (event for the session's clients), unique among the events of all sessions. */
+  /** Unique among the events of all sessions. */
   get noticeId (): string {
     const { session, seq, notices } = this.#moment
     return `${session}:${seq}.${notices + this.notices.length}`
   }
 
-  /** Adds a request to the model as an effect. Each method that adds an effect returns the effect's id. */
   askModel (effect: Omit<ModelEffect, 'id' | 'kind'>): string {
     return this.#add(id => ({ ...effect, id, kind: 'llm' }))
   }
@@ -124,38 +111,27 @@ export class Outbox {
     return this.#add(id => ({ ...effect, id, kind: 'child' }))
   }
 
-  /** Adds an effect by which the session waits for its user's next input. */
   wait (): string {
     return this.#add(id => ({ id, kind: 'wait' }))
   }
 
-  /**
-   * Shows the user the text, and writes the log line, that the table `ROWS` has for an outcome of an agent's step.
-   * @param texts the texts for users, by the names in the table
-   * @param own a text that replaces the one in the table, unless it is empty
-   * @returns what was shown, if anything
-   */
+  /** @param own replaces the table's text, unless it is empty @returns what was shown */
   say (outcome: StepOutcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
     const row: OutcomeRow = ROWS[outcome]
     const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : texts[row.text]
     const shown = text === undefined || text === '' ? undefined : renderText(text, values)
     if (shown !== undefined) this.show(shown)
-    // Every operator is allowed to read the brief log line, so it leaves out what a model or a tool has said.
+    // Every operator may read the brief log line, so it leaves out what a model or a tool has said.
     const brief = renderText(row.log, { ...values, reason: LEFT_OUT, ...(row.isModelsName === true ? { name: LEFT_OUT } : {}) })
     this.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
     return shown
   }
 
-  /** Shows the user a line of text. */
   show (text: string): void {
     this.notice('stdout', { text })
   }
 
-  /**
-   * Writes a line to the session's log events.
-   * @param more fields of the event, such as the code of a failure; `brief` is the line without any text of a user, a model or a tool,
-   * and is dropped when it equals the line
-   */
+  /** @param more `brief` is the line without any text of a user, a model or a tool; dropped when it equals the line */
   log (prefix: Prefix, level: Level, text: string, { brief, ...more }: JsonObject = {}): void {
     this.notice('log', { prefix, level, text, ...(brief === undefined || brief === text ? {} : { brief }), ...more })
   }
@@ -171,43 +147,32 @@ export class Outbox {
   }
 }
 
-/**
- * Further fields of an event about an ended command: the effect that ran the command, and how long it ran.
- * @param effect id of the effect; left out when the client ran the command
- */
+/** @param effect left out when the client ran the command */
 export function ranAs (effect: string | undefined, result: Json): JsonObject {
   if (effect === undefined) return {}
   const duration = isJsonObject(result) ? result['durationMs'] : undefined
   return { effect, ...(typeof duration === 'number' ? { durationMs: duration } : {}) }
 }
 
-/** The level of a log line. `critical` is for outcomes that end the dialogue. */
+/** `critical` is for outcomes that end the dialogue. */
 export type Level = 'debug' | 'warning' | 'error' | 'critical'
 
-/** The prefix of a log line, which names the agent's step: `[cls] …`. A free agent only has `main`, `turn` and `exec`. */
+/** A free agent only has `main`, `turn` and `exec`. */
 export type Prefix = 'main' | 'cls' | 'select' | 'valid' | 'exec' | 'turn'
 
-/** What follows an outcome of a step: the text that the user is shown, whether the model reads it later, the log line, and a code for programs. */
 export interface OutcomeRow {
-  /** The name of the text that the user is shown. A tool's definition can replace this text. */
+  /** A tool's definition can replace this text. */
   readonly text?: AgentText
-  /**
-   * Whether the text is kept in the dialogue: as `reply`, or as `status`, a line about the agent's own work, which models are sent only
-   * when the agent's definition says so.
-   */
+  /** `status`: a line about the agent's own work, sent to models only when the definition says so. */
   readonly toHistory?: 'reply' | 'status'
-  /** The template of the log line, with the values of the outcome such as `{{reason}}` and `{{name}}`. */
   readonly log: string
   readonly level: Level
   readonly code?: number
-  /** Whether `{{name}}` was written by a model. The brief log line, which must not contain words of users, models or tools, then leaves it out. */
+  /** The brief log line must not contain words of users, models or tools. */
   readonly isModelsName?: true
 }
 
-/**
- * What the user is shown, and what is logged, for each outcome of a step: first the outcomes of agents that work in steps, then those of free
- * agents. `AgentReducer` and `LoopReducer` decide which step follows.
- */
+/** The reducers decide which step follows. */
 export const ROWS = {
   budgetUsed: { text: 'budgetUsed', log: 'Budget used up: {{reason}}', level: 'critical' },
   start: { log: 'AgentStart', level: 'debug' },
@@ -267,10 +232,7 @@ export const ROWS = {
 
 export type StepOutcome = keyof typeof ROWS
 
-/**
- * Renders a short text of an agent's definition as a Handlebars template with plain values, without tools, prompts, shared variables or a
- * clock. When the template fails, its source is returned, so that a wrong text never ends a dialogue.
- */
+/** Plain values only. When the template fails, its source is returned, so that a wrong text never ends a dialogue. */
 export function renderText (text: string, values: JsonObject): string {
   if (!text.includes('{{')) return text
   const run = new RenderRun({ environs: NO_ENVIRONS, now: new Date(0), limits: DEFAULT_LIMITS })

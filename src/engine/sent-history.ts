@@ -3,50 +3,44 @@ import { callsOf, contentOf, NO_ANSWER } from '../llm/history.ts'
 import type { AgentHistory } from '../registry/kinds/agent-setting.ts'
 import { clip, cutMiddle } from './clip.ts'
 
-/** The number of tool results, from the end of a dialogue, that are sent to the model uncut. */
+/** Results at the end of a dialogue that are sent uncut. */
 const WHOLE_RESULTS = 8
 
-/** The length to which older tool results are cut before they are sent to the model, in code points. */
+/** Code points that older results are cut to. */
 const OLD_RESULT = 400
 
-/** The largest length of a text that a model summarises, in UTF-16 units; a longer one loses its middle. */
+/** UTF-16 units; a longer transcript loses its middle. */
 const MAX_TRANSCRIPT = 200_000
 
-/** The largest length of a summary, in code points. It is limited because each request to the model carries the summary. */
+/** Code points: each request to the model carries the summary. */
 export const MAX_SUMMARY = 8000
 
-/** The rough number of characters in a token, for estimates. */
+/** A rough estimate, per token. */
 const CHARACTERS = 4
 
-/** A summary of the first messages of a dialogue, which is sent in their place. */
 export interface Summary {
   readonly text: string
-  /** The number of messages that the summary replaces, from the first one on. */
+  /** How many messages it replaces, from the first on. */
   readonly upTo: number
 }
 
-/** The messages of a dialogue with the older tool results cut to their beginnings. That saves tokens: a model reads all results again with every request. */
+/** Saves tokens: a model reads all results again with every request. */
 export function withShortResults (messages: readonly JsonObject[]): readonly JsonObject[] {
   const results = messages.flatMap((message, index) => isResult(message) ? [index] : [])
   const old = new Set(results.slice(0, -WHOLE_RESULTS))
   return messages.map((message, index) => old.has(index) ? { ...message, content: clip(contentOf(message), OLD_RESULT) } : message)
 }
 
-/** Estimates the number of tokens in messages. */
 export function tokensOf (messages: readonly JsonObject[]): number {
   return Math.ceil(messages.reduce((sum, message) => sum + stringifyJson(message).length, 0) / CHARACTERS)
 }
 
-/**
- * The index of the first message that must not be summarised; `undefined` when there is nothing new to summarise.
- * @param keep number of the last turns that stay as they are
- */
+/** `undefined` when there is nothing new. @param keep last turns that stay as they are */
 export function endOfSummary (messages: readonly JsonObject[], summary: Summary | undefined, keep: number): number | undefined {
   const end = startOfTurns(messages, keep)
   return end > (summary?.upTo ?? 0) && end < messages.length ? end : undefined
 }
 
-/** The text that a model is to summarise: the summary so far, and the messages after it up to index `end`. */
 export function transcriptOf (messages: readonly JsonObject[], summary: Summary | undefined, end: number): string {
   const lines = withShortResults(messages.slice(summary?.upTo ?? 0, end)).map(lineOf)
   return cutMiddle([...summary === undefined ? [] : [summary.text], ...lines].join('\n'), MAX_TRANSCRIPT)
@@ -71,16 +65,13 @@ export function sentHistory (all: readonly JsonObject[], { turns, messages: most
   return most === undefined ? alternating(said.slice(startOfTurns(said, turns))) : lastMessages(said, most)
 }
 
-/**
- * The index of the message at which the last turns of a dialogue begin. A turn begins with one or more messages of the user.
- * @param turns number of turns, the current one included
- */
+/** A turn begins with one or more messages of the user. @param turns the current one included */
 function startOfTurns (messages: readonly JsonObject[], turns: number): number {
   const starts = messages.flatMap(({ role }, index) => role === 'user' && messages[index - 1]?.['role'] !== 'user' ? [index] : [])
   return starts.at(-turns) ?? starts[0] ?? messages.length
 }
 
-/** Brings the messages of a dialogue into an order that every chat API takes: user and model alternate, and the user begins. */
+/** Every chat API takes: user and model alternate, and the user begins. */
 export function alternating (messages: readonly JsonObject[]): JsonObject[] {
   const sent: JsonObject[] = []
   for (const message of withWholeCalls(messages)) {
@@ -94,7 +85,7 @@ export function alternating (messages: readonly JsonObject[]): JsonObject[] {
   return sent
 }
 
-/** Yields the messages of a dialogue, except calls without a result and results without a call, which APIs refuse. */
+/** APIs refuse calls without a result and results without a call. */
 function * withWholeCalls (messages: readonly JsonObject[]): Generator<JsonObject> {
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as JsonObject
@@ -114,7 +105,7 @@ function resultsFrom (messages: readonly JsonObject[], start: number): readonly 
   return messages.slice(start, end < 0 ? messages.length : end)
 }
 
-/** Whether each call has its result. Both have the id that the call has in this message, which in old logs can be missing or stand twice. */
+/** In old logs the id of a call can be missing or stand twice. */
 function areAnswered ({ tool_calls: calls, function_call: older }: JsonObject, results: readonly JsonObject[]): boolean {
   const asked = Array.isArray(calls) ? calls.filter(isJsonObject) : []
   if (asked.length > 0) return asked.length === results.length && asked.every(({ id = null }, index) => isOf(results[index], 'tool', 'tool_call_id', id))
@@ -125,7 +116,7 @@ function isOf (result: JsonObject | undefined, role: string, member: string, val
   return result?.['role'] === role && (result[member] ?? null) === value
 }
 
-/** Joins two neighbouring messages of the same role into one; `undefined` when they cannot be joined. */
+/** `undefined` when they cannot be joined. */
 function join (last: JsonObject, next: JsonObject): JsonObject | undefined {
   if (last['role'] !== next['role'] || isResult(next)) return undefined
   return { ...next, content: joinedTexts(last['content'] ?? null, next['content'] ?? null) }
@@ -136,10 +127,7 @@ function joinedTexts (...contents: readonly Json[]): Json {
   return texts.length === 0 ? contents.at(-1) ?? null : texts.join('\n\n')
 }
 
-/**
- * The last messages of a dialogue. They include all from the user's last message on, since a model that does not see the question answers
- * another one. They do not begin with a tool's result without its call, which APIs refuse.
- */
+/** All from the user's last message on: a model that does not see the question answers another. No result without its call: APIs refuse that. */
 function lastMessages (messages: readonly JsonObject[], most: number): readonly JsonObject[] {
   const question = messages.findLastIndex(({ role }) => role === 'user')
   const start = Math.max(0, messages.length - most)

@@ -3,21 +3,18 @@ import { type Engine, type LaterFact, type Moment, type Next } from '../session/
 import { Outbox } from './reducer.ts'
 import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-key.ts'
 
-/** The state of a terminal's session (a shell that a person types into), from its opening to its end. */
 export interface TerminalSession {
   readonly target: string
   readonly at: string
-  /** The id of the session's effect that runs the shell. */
   readonly shell: string
   readonly word: 'open' | 'done' | 'failed'
   readonly reason: string
   readonly exitCode: number | null
 }
 
-/** The reason that clients of the session are told when nobody knows how the shell ended. */
 const LOST = 'the connection was lost'
 
-/** The engine of terminals. The session's log says who opened the terminal, where, when, and why it ended; typed and shown text is never stored. */
+/** The log says who opened the terminal, where, when, and why it ended; typed and shown text is never stored. */
 export const terminalEngine: Engine<TerminalStart, TerminalSession, TerminalResult> = {
   ...TERMINAL,
   begin ({ setting: { terminal: { target, cols, rows, at } }, owner }, moment) {

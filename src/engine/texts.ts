@@ -1,18 +1,17 @@
-/** The words of consent: a user's message that is one of these, in any language, agrees to what was shown. */
 const CONSENT: ReadonlySet<string> = new Set(['ok', 'okay', 'ок', 'yes', 'y', 'да', 'apply', 'go', 'применяй', 'давай', 'lgtm'])
 
-/** Whether a message consents and says nothing else. Punctuation around the word does not count; "yes, but…" is no consent. */
+/** Punctuation does not count; "yes, but…" is no consent. */
 export function isConsent (text: string): boolean {
   const [word, another] = text.toLowerCase().matchAll(/[^\p{P}\p{S}\s]+/gu)
   return another === undefined && CONSENT.has(word?.[0] ?? '')
 }
 
-/** The name of a text that an agent shows its user. An agent's definition can replace each of these texts. */
+/** A definition can replace each text. */
 export type AgentText =
   | 'farewell' | 'cleared' | 'classifying' | 'modelFailed' | 'unreadable' | 'modelSilent' | 'modelUnclear' | 'irrelevant' | 'relevant'
   | 'selecting' | 'noTool' | 'selected' | 'validating' | 'unknownTool' | 'executing' | 'toolFailed' | 'toolUnknown' | 'noAnswer' | 'budgetUsed' | 'handedOver'
 
-/** The default texts that agents show their users, by language. The Russian texts must never change: callers of examples/agents/helper.yaml compare them. */
+/** The Russian texts must never change: callers of examples/agents/helper.yaml compare them. */
 export const AGENT_TEXTS: Readonly<Record<Locale, Readonly<Record<AgentText, string>>>> = {
   en: {
     farewell: 'Goodbye!',
@@ -63,7 +62,7 @@ export const AGENT_TEXTS: Readonly<Record<Locale, Readonly<Record<AgentText, str
 /** The languages that the service's own texts exist in. */
 export type Locale = 'en' | 'ru'
 
-/** The name of a text that a plan (a session that changes files) shows its user. The texts are Handlebars templates. */
+/** Handlebars templates. */
 export type PlanText =
   | 'planDiff' | 'planRound' | 'planGivenUp' | 'planDropped' | 'planBase' | 'planActions' | 'planMore'
   | 'planMemory' | 'committed' | 'commitLeavesOut' | 'commitStays' | 'planNotRemembered'
@@ -99,13 +98,9 @@ export const PLAN_TEXTS: Readonly<Record<Locale, Readonly<Record<PlanText, strin
   }
 }
 
-/**
- * Why a skill asks its user about a command. `isInterrupted`: the command began, and nobody knows how it ended. `isBusy`: it was not run,
- * because the terminal's input line was not empty for too long.
- */
+/** `isInterrupted`: nobody knows how it ended. `isBusy`: not run, as the terminal's input line was not empty for too long. */
 export type WhyAsked = 'isInterrupted' | 'isBusy'
 
-/** The question of a skill about a command. */
 export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Locale, (command: string) => string>>>> = {
   isInterrupted: {
     en: command =>
@@ -121,7 +116,6 @@ export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Locale, (c
   }
 }
 
-/** The name of a text about commands in a terminal that a skill shows its user. */
 type TerminalText = 'terminalBusy' | 'terminalGone'
 
 export const TERMINAL_TEXTS: Readonly<Record<Locale, Readonly<Record<TerminalText, string>>>> = {
@@ -135,23 +129,21 @@ export const TERMINAL_TEXTS: Readonly<Record<Locale, Readonly<Record<TerminalTex
   }
 }
 
-/** What users and models are told of an answer that a limit or a filter has ended, and of one that the model refuses. */
 const TEXTS: Readonly<Record<Locale, { readonly cut: (reason: string) => string, readonly refused: (words: string) => string }>> = {
   en: { cut: reason => `…[the answer was cut: ${reason}]`, refused: words => `The model refuses: ${words}` },
   ru: { cut: reason => `…[ответ оборван: ${reason}]`, refused: words => `Модель отказывается: ${words}` }
 }
 
-/** The mark behind a text that was cut. @param reason the `finish_reason` of the answer */
+/** @param reason the answer's `finish_reason` */
 export function cutMark (language: Locale, reason = 'length'): string {
   return TEXTS[language].cut(reason)
 }
 
-/** A refusal of the model, as the user reads it. */
 export function refusedText (language: Locale, words: string): string {
   return TEXTS[language].refused(words)
 }
 
-/** What a model is told whose answer was cut: nothing of such an answer is carried out, since it may lack what matters most. */
+/** Nothing of a cut answer is carried out, since it may lack what matters most. */
 export function cutProblem (reason = 'length'): string {
   return `it was cut (${reason}) and nothing of it was done; answer with less: fewer words, fewer calls at a time, shorter arguments`
 }

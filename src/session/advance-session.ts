@@ -10,29 +10,20 @@ import {
 } from './model.ts'
 import { type ApprovalRecord, type OpenEffect, openIn, type Session, statusOf, type SpentBudget } from './session.ts'
 
-/** A fact (what happened to a session) that says how an effect, such as a tool call, ended. */
 type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 
-/** The largest JSON of a tool call's arguments in an event, in UTF-16 units; a longer one is cut. */
+/** UTF-16 units; longer JSON is cut. */
 const MAX_ARGUMENTS = 16_000
 
-/**
- * The notice (an event for a session's followers) that a tool is called; empty for an effect that calls no tool.
- * @param isAgain whether the call was begun once before, and was perhaps completed then
- */
 function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
 }
 
-/**
- * The notice (an event for a session's followers) of how a tool call ended, or that it was refused; empty for an effect that calls no tool.
- * @param at when the call ended, in ms since 1970
- */
+/** @param at in ms since 1970 */
 function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number): Notice[] {
   return effect.kind === 'tool' ? [notice(effect, 'ended', { ...outcomeOf(fact), ...durationOf(since, at) })] : []
 }
 
-/** The notice (an event for a session's followers) that a running tool call was aborted with its session; empty for an effect that calls no tool. */
 function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
   return effect.kind === 'tool'
     ? [notice(effect, 'ended', {
@@ -56,7 +47,7 @@ function outcomeOf (fact: End): JsonObject {
   }
 }
 
-/** The duration of a tool call, in ms. It is never negative, even when begin and end come from the clocks of two replicas. */
+/** In ms. Never negative, even when two replicas' clocks differ. */
 function durationOf (since: number | undefined, at: number): JsonObject {
   return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
 }
@@ -354,27 +345,18 @@ function tokensOf (usage: Usage | undefined): number {
   return usage === undefined ? 0 : usage.input + usage.output
 }
 
-/**
- * The error that an engine, when it reads a session's log again, asks for other effects (model calls, commands) than the log records. This
- * happens when an engine was changed without a new version.
- */
+/** On reading a log, the engine asked for other effects than it records: it was changed without a new version. */
 export class EngineDiverged extends Error {
   override readonly name = 'EngineDiverged'
 }
 
-/** The error that this program has no engine of the name and version that a session was started with. */
 export class EngineUnknown extends Error {
   override readonly name = 'EngineUnknown'
 }
 
-/** The engines of this program (the rules of each kind of session), by name with version. */
 export type Engines = ReadonlyMap<string, EngineStart>
 
-/**
- * Computes the session after one more transition (entry) of its log.
- * @param session the session before the transition; `undefined` for the first transition
- * @throws EngineDiverged when the engine now asks for other effects than those that were recorded; EngineUnknown
- */
+/** @throws EngineDiverged, EngineUnknown */
 export function foldLogEntry (id: string, session: Session | undefined, transition: LogEntry, engines: Engines): Session {
   const { fact } = transition
   const gate = recordedGate(transition)
@@ -393,10 +375,7 @@ function first (id: string, transition: LogEntry, engines: Engines, gate: Gate):
   return begin(id, fact.start, engine, gate, transition).session
 }
 
-/**
- * A gate (which decides whether an effect may begin) that repeats the decisions recorded in a transition. An effect that the transition
- * does not name is not begun.
- */
+/** Repeats the recorded decisions. An effect that the transition does not name is not begun. */
 function recordedGate ({ seq, begun, held, denied }: LogEntry): Gate & { readonly seen: ReadonlySet<string> } {
   const seen = new Set<string>()
   const decide = (_session: Session, { effect }: OpenEffect): ReturnType<Gate> => {

@@ -7,17 +7,14 @@ import type { Session } from './session.ts'
 import { retryUntilClosed, type SessionStore } from './store/session-store.ts'
 import type { Commit, Replica } from './fact-writer.ts'
 
-/** The most effects of which this process remembers that it has performed them. */
+/** Effects of which this process remembers that it performed them. */
 const REMEMBERED = 10_000
 
-/** The effects (model calls, commands …) that this process performs now, by session, and the ids of the effects that it performed lately. */
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
-  // The cache is limited by the sum of sizes, where each entry has the size 1. Limited by a number of entries, the cache would reserve the memory
-  // for all entries at once.
+  // With `max`, the cache would reserve the memory for all entries at once.
   readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
 
-  /** The ids of sessions for which this process performs an effect now. */
   get sessions (): string[] {
     return [...this.#controllers.keys()]
   }
@@ -30,24 +27,23 @@ export class RunningEffects {
     return this.#controllers.has(session)
   }
 
-  /** Whether this process remembers that it has performed an effect. The log does not always tell that: the store may have lost the last entries. */
+  /** The log does not always tell: the store may have lost the last entries. */
   wasPerformed (session: string, effect: string): boolean {
     return this.#performed.has(`${session}:${effect}`)
   }
 
-  /** Runs `work`, which performs an effect. Until `work` has ended, the effect counts as running. */
   async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const controller = new AbortController()
     this.#performed.set(`${session}:${effect}`, true)
     const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
     this.#controllers.set(session, running.set(effect, controller))
     await work(controller.signal)
-    // The same effect may have begun again meanwhile, with another controller.
+    // The same effect may have begun again, with another controller.
     if (running.get(effect) === controller) running.delete(effect)
     if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
   }
 
-  /** Aborts running effects of a session. @param isUnwanted says which effects to abort. @default all */
+  /** @param isUnwanted @default all */
   abort (session: string, isUnwanted: (effect: string) => boolean = () => true): void {
     for (const [effect, controller] of this.#controllers.get(session) ?? []) if (isUnwanted(effect)) controller.abort()
   }
@@ -57,30 +53,21 @@ export class RunningEffects {
   }
 }
 
-/**
- * Watches the sessions for which this process performs effects, so that the process hears of log entries that other replicas add, such as
- * a stop or an approval.
- */
+/** So this process hears of entries of other replicas, such as a stop or an approval, for sessions that it drives. */
 export class Watches {
   readonly #store: SessionStore
   readonly #onNews: (id: string, seq: number) => void
   readonly #onLive: (live: JsonObject) => void
   readonly #open = new Map<string, Promise<() => void>>()
-  /** The ids of sessions that stay watched while no effect runs for them. */
   readonly #kept = new Set<string>()
 
-  /**
-   * Creates the object; no session is watched yet.
-   * @param onNews called with a session's id and the number of a new entry of its log, or `Infinity` when there are perhaps new entries
-   * @param onLive called with each live message (a message that is not stored in the log)
-   */
+  /** @param onNews gets the number of a new entry, or `Infinity` when there are perhaps new ones */
   constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void = () => {}) {
     this.#store = store
     this.#onNews = onNews
     this.#onLive = onLive
   }
 
-  /** Watches a session for transitions of other processes until `release` is called, also while this process performs no effect of the session. */
   keep (id: string): void {
     this.#kept.add(id)
     this.open(id)
@@ -97,7 +84,7 @@ export class Watches {
     const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
     const watch = this.#store.watch(id, listener).catch(() => () => {})
     this.#open.set(id, watch)
-    // Log entries that were added before the store began to watch did not reach the listener, so `onNews` is called once in any case.
+    // Entries from before the watch did not reach the listener, so `onNews` is called once in any case.
     void watch.then(look)
   }
 
@@ -108,7 +95,6 @@ export class Watches {
     void watch?.then(stop => { stop() })
   }
 
-  /** Stops watching all sessions; resolves when the store tells this process of no more entries. */
   async closeAll (): Promise<void> {
     for (const watch of this.#open.values()) (await watch)()
   }

@@ -3,41 +3,29 @@ import { beginningOf } from '../base/text.ts'
 import type { Effect, Spent, Usage, WaitEffect } from './model.ts'
 import type { Session } from './session.ts'
 
-/** The properties of one kind of effect (something that the service does for a session, such as a model call or a command), apart from how it is performed. */
+/** A kind of effect, apart from how it is performed. */
 export interface EffectRow<E extends Effect = Effect> {
-  /**
-   * The digest of the parts of the effect that must stay the same whenever the session's log is read again, apart from the kind. Logs hold these
-   * digests, so their computation must never change.
-   */
+  /** Covers what must stay the same when a log is read again. Logs hold these digests: never change how they are computed. */
   digest (effect: E): string
-  /** The content, beside the effect's kind, that a person has to see to approve or reject the effect. Digests of approvals cover this content. */
+  /** What a person has to see to decide about the effect. Digests of approvals cover it. */
   shown (effect: E): JsonObject
-  /** A short description of the effect, which the audit log keeps for each effect that was begun. */
+  /** What the audit log keeps of each effect that was begun. */
   subject (effect: E): JsonObject | undefined
-  /** The name of the target (a machine or jail for commands) or workspace that the effect reaches, if any. Access tokens can be limited to some names. */
+  /** The target or workspace that the effect reaches. Access tokens can be limited to some names. */
   place (effect: E): string | undefined
-  /**
-   * The rule, in words, because of which the effect needs a person's approval whatever the operator configured; `undefined` where no such rule
-   * applies. A kind without this method has no such rule.
-   */
+  /** The rule, in words, because of which the effect needs an approval whatever the operator configured. */
   asks? (effect: E): string | undefined
-  /**
-   * Whether the effect may be repeated without harm when it was interrupted and nobody knows how far it came.
-   * @param registry the tools as they are registered now
-   */
+  /** Whether an interrupted effect may be repeated without harm. */
   isRepeatable (effect: E, registry: ToolKnowledge): boolean
 }
 
-/** The knowledge about registered tools that decides whether a tool call may be repeated. */
 export interface ToolKnowledge {
-  /** Whether a call of the tool may be repeated without harm. @param tool id of the tool's registration */
   isRepeatableTool (tool: string): boolean
 }
 
-/** The type of a table with a row for each kind of effect. */
 export type EffectTable = { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> }
 
-/** The most that an audit entry shows of a command, in UTF-16 units. */
+/** UTF-16 units of a command in an audit entry. */
 const MAX_COMMAND = 500
 
 const nothing = (): JsonObject => ({})
@@ -45,10 +33,9 @@ const nowhere = (): undefined => undefined
 const always = (): boolean => true
 const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
-/** The table of all kinds of effects (what the service does for a session: model calls, commands, file changes), with the properties of each kind. */
 export const EFFECTS: EffectTable = {
   llm: {
-    // The digest leaves the messages out: else the whole dialogue would be hashed at every step.
+    // Without the messages: else the whole dialogue would be hashed at every step.
     digest: ({ purpose }) => purpose,
     shown: nothing,
     subject: ({ purpose }) => ({ purpose }),
@@ -69,7 +56,7 @@ export const EFFECTS: EffectTable = {
     },
     subject: ({ target, command }) => ({ target, command: beginningOf(command, MAX_COMMAND) }),
     place: ({ target }) => target,
-    // A command may have changed anything before it was interrupted, so it is never repeated.
+    // An interrupted command may have changed anything.
     isRepeatable: () => false
   },
   shell: {
@@ -77,7 +64,7 @@ export const EFFECTS: EffectTable = {
     shown: ({ target }) => ({ target }),
     subject: ({ target }) => ({ target }),
     place: ({ target }) => target,
-    // A shell that was interrupted cannot be continued: the programs in it have ended too.
+    // The programs in an interrupted shell have ended too.
     isRepeatable: () => false
   },
   check: {
@@ -100,7 +87,7 @@ export const EFFECTS: EffectTable = {
     subject: ({ workspace, deletes }) => ({ workspace, deletes }),
     place: ({ workspace }) => workspace,
     asks: ({ deletes }) => deletes ? 'deletions are approved one by one' : undefined,
-    // A repeated change is not done twice: the workspace's journal (the record of its changes) tells whether the change was done.
+    // The workspace's journal tells whether the change was done.
     isRepeatable: always
   },
   commit: {
@@ -108,7 +95,7 @@ export const EFFECTS: EffectTable = {
     shown: ({ workspace, paths, message, timeout }) => ({ workspace, paths, message, timeoutMs: timeout }),
     subject: ({ workspace, paths }) => ({ workspace, paths: paths.length }),
     place: ({ workspace }) => workspace,
-    // A repeated commit finds out whether it was made before: the newest commit then has a trailer that names this effect.
+    // A commit made before is recognised by its trailer, which names this effect.
     isRepeatable: always
   },
   remember: {
@@ -122,9 +109,9 @@ export const EFFECTS: EffectTable = {
     digest: ({ definition, input }) => contentHash({ definition, input: { ...input } }),
     shown: ({ name, definition, input, place }) => ({ name, definition, input: { ...input }, ...(place === undefined ? {} : { place }) }),
     subject: ({ definition }) => ({ definition }),
-    // `manual` means that the user runs the commands, so no target of the operator is reached.
+    // With `manual` the user runs the commands, so no target is reached.
     place: ({ place }) => place === 'manual' ? undefined : place,
-    // A repeated start finds the same child, since the child's id is computed from the effect's id.
+    // A repeat finds the same child, since its id follows from the effect's id.
     isRepeatable: always
   },
   wait: {
@@ -136,44 +123,33 @@ export const EFFECTS: EffectTable = {
   }
 }
 
-/** The properties of an effect's kind, from the table of all kinds. */
 export function rowOf (effect: Effect): EffectRow {
   return EFFECTS[effect.kind]
 }
 
-/** Whether an effect that was begun is brought to its end, so that it writes files as a whole or not at all. */
+/** Such an effect is never aborted, so that it writes files as a whole or not at all. */
 export function isWhole ({ kind }: Effect): boolean {
   return kind === 'apply' || kind === 'commit'
 }
 
-/** The digest of the parts of an effect that must stay the same whenever the session's log is read again, apart from the effect's kind. */
 export function digestOf (effect: Effect): string {
   return rowOf(effect).digest(effect)
 }
 
-/** The content that a person has to see to approve or reject an effect, without the circumstances (such as host and folder). */
 export function contentOf (effect: Effect): JsonObject {
   return { kind: effect.kind, ...rowOf(effect).shown(effect) }
 }
 
-/** An effect that the service has to perform (a model call, a command …): every effect but waiting for the user. */
 export type ActiveEffect = Exclude<Effect, WaitEffect>
 
-/** The outcome of an effect: how it ended. */
 export type Outcome =
   | { readonly kind: 'result', readonly result: Json, readonly usage?: Usage, readonly spent?: Spent }
   | { readonly kind: 'failure', readonly code: string, readonly message: string, readonly spent?: Spent }
-  /** The effect began, and nobody knows how it ended. */
+  /** Nobody knows how the effect ended. */
   | { readonly kind: 'unknown', readonly reason?: string }
 
-/** A performer carries out the effects of sessions: it calls models and tools, runs commands, changes files. */
 export interface Performer {
-  /**
-   * Performs an effect. An expected failure is an outcome too; when this method throws, the caller turns the error into the failure `INTERNAL`.
-   * @param signal aborts when the outcome is no longer wanted
-   * @param publish sends the session's followers a live message, such as a part of the outcome, that is not stored
-   */
+  /** An expected failure is an outcome too; a thrown error becomes `INTERNAL`. Live messages are not stored. */
   perform (session: Session, effect: ActiveEffect, signal: AbortSignal, publish: (live: JsonObject) => void): Promise<Outcome>
-  /** Whether an effect may be repeated without harm when it was interrupted and nobody knows how far it came. */
   isRepeatable (effect: ActiveEffect): boolean
 }

@@ -6,12 +6,11 @@ import { readGenuine, type Seals } from './session-log.ts'
 import { acceptsInput, headOf, type Session } from './session.ts'
 import { type SessionStore, SessionStoreError } from './store/session-store.ts'
 
-/** The error that a session cannot be forked (copied to go on differently), because it never waited for its user. */
+/** The session never waited for its user. */
 export class NothingToFork extends Error {
   override readonly name = 'NothingToFork'
 }
 
-/** The error that the log of the session to fork (to copy) is larger than the limit for a copy. */
 export class ForkTooLarge extends Error {
   override readonly name = 'ForkTooLarge'
 }
@@ -23,9 +22,9 @@ export interface ForkOptions {
   readonly from: string
   readonly to: string
   readonly owner: string
-  /** No transition (log entry) with a number above this one is copied. @default no limit */
+  /** The last transition that may be copied. @default no limit */
   readonly upTo?: number | undefined
-  /** The largest size of the copied log, in bytes. @default no limit */
+  /** Bytes of the copied log. @default no limit */
   readonly most?: number | undefined
   readonly by: string
 }
@@ -52,8 +51,7 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
     }
     const before: Session | undefined = session
     session = foldLogEntry(to, before, transition, engines)
-    // An unfinished copy has the status `cancelled` until its last entry, so that no replica continues effects that the original had begun at
-    // that place. If the copying fails, the store deletes the unfinished copy like any ended session.
+    // An unfinished copy is `cancelled`, so that no replica continues its effects and the store deletes it in time.
     const isWhole = transition.seq === length
     const head = headOf(isWhole ? session : { ...session, status: 'cancelled' }, undefined)
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
@@ -71,10 +69,7 @@ export async function forkSession (options: ForkOptions): Promise<Session> {
   throw new SessionStoreError(`session ${from} has become shorter while it was copied`)
 }
 
-/**
- * The number of the last transition, at most `upTo`, after which the session waited for its user (0 when it never did), and the size of the log
- * up to that transition in bytes.
- */
+/** 0 when the session never waited; the size is in bytes. */
 async function waitingIn ({ store, engines, seals, from, upTo = Infinity }: ForkOptions): Promise<{ readonly length: number, readonly bytes: number }> {
   let session: Session | undefined
   let [length, bytes, read] = [0, 0, 0]

@@ -6,23 +6,17 @@ import { digestOf, rowOf } from './effects.ts'
 import type { ChildEffect, CommandPolicy, CommandRule, CommitEffect, Effect, ExecEffect } from './model.ts'
 import { MAX_LOG_BYTES, type OpenEffect, type Session, type SpentBudget } from './session.ts'
 
-/** The judgement of an effect (a command or another action of the service) by rules: it is allowed, denied, or to be approved by a person. */
 type Judgement =
   | { readonly answer: 'allow' }
   | { readonly answer: 'ask', readonly rule: string }
   | { readonly answer: 'deny', readonly by: 'policy', readonly reason: string }
 
-/** The name of the default rule, as a person reads it: a command that no other rule matches needs an approval. */
 const ASKED = 'commands are approved one by one'
 
-/** The characters that make a text more than one simple command to a shell: separators, substitutions, redirections, line ends. */
+/** What makes a text more than one simple command to a shell. */
 const COMPOUND = /[;|&$()<>`\r\n]/
 
-/**
- * Judges a command by the operator's rules. Deny rules go before ask rules, and ask before allow, whatever their order in the file. A command that
- * no rule matches needs an approval, unless the policy is `isAuto`. An allow rule only matches a simple command, since after `;` or `$(` another
- * command may follow. Deny rules prevent mistakes of a model. They do not stop an attacker, since every command can be written in another way.
- */
+/** Deny rules go before ask, and ask before allow. They prevent a model's mistakes, but stop no attacker, who can write a command in another way. */
 export function judgeCommand ({ command, target, origin }: ExecEffect, policy: CommandPolicy | undefined): Judgement {
   const rules = policy?.rules.filter(({ targets }) => targets === undefined || targets.includes(target)) ?? []
   const matching = (effect: CommandRule['effect'], parts: readonly SimpleCommand[]): CommandRule | undefined =>
@@ -39,39 +33,30 @@ export function judgeCommand ({ command, target, origin }: ExecEffect, policy: C
   return allowed === undefined ? { answer: 'ask', rule: ASKED } : { answer: 'allow' }
 }
 
-/** The places in a command line where a shell may begin another command. */
 const SEPARATORS = /[;|&()`\r\n]|\$\(/
 
-/** Words of a shell that stand before a command, and are none themselves. */
 const RESERVED: ReadonlySet<string> = new Set(['if', 'then', 'elif', 'else', 'while', 'until', 'do', '!'])
 
-/** Programs that run the command in their arguments. */
 const WRAPPERS: ReadonlySet<string> = new Set([
   'time', 'env', 'exec', 'nohup', 'xargs', 'command', 'builtin', 'eval', 'coproc', 'sudo', 'doas', 'nice', 'ionice', 'timeout', 'stdbuf', 'setsid',
   'watch', 'parallel', 'strace', 'busybox', 'sh', 'bash', 'dash', 'zsh', 'ksh'
 ])
 
-/** Words that are followed by a command wherever they stand: the brace of a group or a function, and options of `find`. */
+/** Words that are followed by a command wherever they stand. */
 const OPENERS: ReadonlySet<string> = new Set(['{', '-exec', '-execdir', '-ok', '-okdir'])
 
 const ASSIGNMENT = /^[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=/
 
-/** A redirection before a command, such as `2>` or `>log`. */
 const REDIRECTION = /^\d*(?:>>?|<{1,3})/
 
-/** A simple command: the words of a line from `from` on. */
 interface SimpleCommand {
   readonly words: readonly string[]
   readonly from: number
-  /** Whether a pattern also matches the program without the folder in front of it: `/bin/rm` is `rm` to a deny rule, but not to an allow rule. */
+  /** `/bin/rm` is `rm` to a deny rule, but not to an allow rule. */
   readonly isAnywhere?: boolean
 }
 
-/**
- * The simple commands that a shell may run for a command line: behind separators, reserved words, assignments, redirections and programs that run
- * other programs. Quotes are read in three ways (as they are, closed up into one word, and removed), since a text in quotes is an argument for some
- * programs and a command for others. Too many commands are found rather than too few.
- */
+/** Finds too many commands rather than too few: a text in quotes is an argument to some programs and a command to others. */
 function * commandsIn (line: string): Generator<SimpleCommand> {
   yield { words: wordsOf(line), from: 0 }
   const joined = line.replace(/\\\r?\n/g, ' ')
@@ -83,7 +68,7 @@ function * commandsIn (line: string): Generator<SimpleCommand> {
   }
 }
 
-/** The commands in a part of a line without separators. The word after an option may be its value or a command, so that both are given. */
+/** The word after an option may be its value or a command, so both are given. */
 function * behindPrefixes (words: readonly string[]): Generator<SimpleCommand> {
   let isWrapped = false
   let isValue = false
@@ -102,20 +87,13 @@ function * behindPrefixes (words: readonly string[]): Generator<SimpleCommand> {
   for (const [index, word] of words.entries()) if (OPENERS.has(word)) yield { words, from: index + 1, isAnywhere: true }
 }
 
-/** The name of a program without the folder in front of it. */
 function programOf (word: string): string {
   return word.slice(word.lastIndexOf('/') + 1)
 }
 
-/** The name of the default rule for commits, as a person reads it: a commit that no other rule matches needs an approval. */
 const COMMITS_ARE_ASKED = 'commits are approved one by one'
 
-/**
- * Judges a commit of changed files by the operator's rules for the command `git commit`. The rules of all targets whose folder is the
- * workspace are applied, and the strictest judgement counts. A commit that no rule matches needs an approval, even where the target runs
- * other commands without one.
- * @param targets names of the targets whose folder is the workspace. When it is empty, only rules that name no target are applied
- */
+/** The rules for `git commit` of all targets whose folder is the workspace apply, and the strictest counts. No match asks. */
 export function judgeCommit (targets: readonly string[], rules: readonly CommandRule[]): Judgement {
   const places = targets.length === 0 ? [''] : targets
   const command = { id: '', kind: 'exec', command: 'git commit', origin: 'model', timeout: 0 } as const
@@ -125,15 +103,11 @@ export function judgeCommit (targets: readonly string[], rules: readonly Command
 
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 } as const
 
-/** The stricter of two judgements; the first where both are equally strict. */
 function stricter (first: Judgement, second: Judgement): Judgement {
   return STRICTNESS[second.answer] > STRICTNESS[first.answer] ? second : first
 }
 
-/**
- * Whether a command matches the pattern of a rule, word by word. `*` inside a word stands for any characters of that word; `*` as the
- * last word stands for any further words, or none.
- */
+/** `*` inside a word stands for any characters of it; as the last word, for any further words or none. */
 function matchesCommand (pattern: string, { words, from, isAnywhere = false }: SimpleCommand): boolean {
   const wanted = wordsOf(pattern)
   if (wanted.length === 0) return false
@@ -151,61 +125,46 @@ function wordsOf (text: string): string[] {
   return text.split(/[ \t]+/).filter(word => word !== '')
 }
 
-/** Whether a word matches a pattern with `*`, in linear time. */
+/** Takes linear time. */
 function matchesWord (pattern: string, word: string): boolean {
   return starPattern(pattern)(word)
 }
 
-/**
- * The verdict on an effect that an engine asks for (a model call, a command): whether the service is allowed to begin it. `allow`, `deny`, `ask` a person
- * first, or `owe`: the effect stays in the session, and has to be begun later.
- */
+/** `owe`: the effect stays in the session, and has to be begun later. */
 export type Verdict =
   | Exclude<Judgement, { readonly answer: 'ask' }>
   | { readonly answer: 'ask', readonly rule: string, readonly about: JsonObject }
   | { readonly answer: 'deny', readonly by: 'budget', readonly reason: string }
   | { readonly answer: 'owe' }
 
-/**
- * A gate decides whether an effect (a model call, a command) may begin.
- * @param session the state of the session, in which the effects that were begun just before this one count as used budget
- */
+/** In `session`, effects begun just before this one count as used budget. */
 export type Gate = (session: Session, open: OpenEffect) => Verdict
 
-/** What the operator's configuration says now about commands, commits and other effects. It may have changed since a session started. */
+/** What the operator's configuration says now: it may have changed since a session started. */
 export interface PolicyContext {
-  /** The operator's rules for a command now; `undefined` where no operator's configuration exists. */
+  /** `undefined` without a configuration. */
   readonly commands: (effect: ExecEffect) => CommandPolicy | undefined
-  /** The judgement of a commit by the operator's rules now; `undefined` where no operator's configuration exists. */
+  /** `undefined` without a configuration. */
   readonly commits: (effect: CommitEffect) => Judgement | undefined
   readonly about: AboutEffect
 }
 
-/** The circumstances for a service that has no operator's configuration now: only the rules that were written at a session's start decide. */
+/** Only the rules that a session's log records decide. */
 export const NO_POLICY_CONTEXT: PolicyContext = { commands: () => undefined, commits: () => undefined, about: () => ({}) }
 
-/**
- * Of equal tool calls or commands since the user's last input, the one with this number and each later one need a person's approval. This stops
- * a model that repeats itself.
- */
+/** This many equal calls since the user's last input need an approval: it stops a model that repeats itself. */
 const REPEATED_CALLS = 3
 
-/**
- * The rule, as a person reads it, for a call that equals an interrupted call. Nobody knows whether the interrupted call was done, so a repeat
- * may do the same thing twice.
- */
+/** A repeat of an interrupted call may do the same thing twice. */
 const DOUBTFUL = 'the same call was interrupted before, and may have been done'
 
-/**
- * Creates a gate, which decides whether an effect can begin: by the session's budget, by its list of tools whose calls need an approval, and by the
- * operator's rules for commands. The rules at the session's start and the present rules both count, and the stricter one wins.
- */
+/** The rules at the session's start and those of now both count, and the stricter wins. */
 export function createGate (circumstances: PolicyContext): Gate {
   const { about: aboutOf } = circumstances
   return (session, open) => {
     const { effect, approved, by } = open
     const { start: { budget }, bytes } = session
-    // A child session that was begun before may go on, whatever is left of the budget: the effect only waits for the child's end again.
+    // A child that was begun before may go on, whatever is left: the effect only waits for its end again.
     if (effect.kind === 'wait' || (effect.kind === 'child' && by !== undefined)) return { answer: 'allow' }
     if (waitsForRoom(session, open)) return { answer: 'owe' }
     const used = addSpent(session.used, reservedIn(session, effect.id))
@@ -213,23 +172,18 @@ export function createGate (circumstances: PolicyContext): Gate {
     if (used.tokens >= budget.tokens) return { answer: 'deny', by: 'budget', reason: `the session has used its ${budget.tokens} tokens` }
     if (bytes >= MAX_LOG_BYTES) return { answer: 'deny', by: 'budget', reason: `the log of the session has its ${MAX_LOG_BYTES} bytes` }
     const verdict = (effect.kind === 'child' ? refuseChild(session, effect) : undefined) ?? judge(session, effect, circumstances)
-    // An effect that has begun before was allowed then. A replica that took the session over begins it again without another question.
+    // An effect that has begun before was allowed then: a replica that took the session over does not ask again.
     if (verdict.answer !== 'ask') return verdict
     if (by !== undefined) return { answer: 'allow' }
-    // A person can approve what the rules ask for, not what they deny. The approval is valid only for the content that the person was shown:
-    // if the command would by now go to another host, or begin in another folder, the person is asked again.
+    // An approval holds only for what was shown: if the host or the folder has changed, the person is asked again.
     const about = aboutOf(session, effect)
     return approved === approvalDigest(session.id, effect, about) ? { answer: 'allow' } : { ...verdict, about }
   }
 }
 
-/** The gate for a service without an operator's configuration. A gate decides whether an effect, such as a command, may begin. */
 export const gate = createGate(NO_POLICY_CONTEXT)
 
-/**
- * A gate that lets no effect begin, except a wait for the user. A replica uses it to add a fact to a session that another replica drives: the other
- * replica begins the effects.
- */
+/** For adding a fact to a session that another replica drives: that one begins the effects. */
 export const owingGate: Gate = (_session, { effect }) => effect.kind === 'wait' ? { answer: 'allow' } : { answer: 'owe' }
 
 function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { commands, commits }: PolicyContext): Judgement {
@@ -261,7 +215,6 @@ function judge ({ start, used, doubtful, engine }: Session, effect: Effect, { co
   }
 }
 
-/** The denial of a child session that is nested too deeply, or for which too little of the budget is left; `undefined` when the child may start. */
 function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, { answer: 'deny' }> | undefined {
   if (depthOf(session.start) >= MAX_DEPTH) {
     return { answer: 'deny', by: 'policy', reason: `${MAX_DEPTH} sessions are above this one, and it starts no further one` }
@@ -271,7 +224,6 @@ function refuseChild (session: Session, effect: ChildEffect): Extract<Verdict, {
   return { answer: 'deny', by: 'budget', reason: `too little of the budget is left: ${steps} steps and ${tokens} tokens` }
 }
 
-/** Judges an effect by its row in the table `EFFECTS` alone: it needs an approval where the row's `asks` gives a rule. */
 function judgeByRow (effect: Effect): Judgement {
   const rule = rowOf(effect).asks?.(effect)
   return rule === undefined ? { answer: 'allow' } : { answer: 'ask', rule }

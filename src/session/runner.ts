@@ -97,22 +97,18 @@ class Leases {
   }
 }
 
-/** A session with this many log entries accepts no further input. */
+/** Log entries of a session; with so many it accepts no further input. */
 const MAX_LOG_ENTRIES = 10_000
 
-/** An input that a user sends to a session. */
 interface SessionInput {
-  /** The id of the request, so that a request that is sent twice counts once. */
+  /** A request that is sent twice counts once. */
   readonly id: string
   readonly by: string
   readonly text: string
   readonly action?: Action | undefined
 }
 
-/**
- * Makes the fact that records an input of a session's user; `undefined` when the session's last input has the same id.
- * @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED
- */
+/** `undefined` for a repeated input. @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED */
 function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
   const { id, status, engine } = session
   if (session.lastInput === input) return undefined
@@ -125,7 +121,6 @@ function inputFact (session: Session, { id: input, by, text, action }: SessionIn
   return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
 }
 
-/** The error for the user whose input the session's engine refused. */
 function refusalOf ({ kind, message }: Refused, { id, status }: Session): ServiceError {
   switch (kind) {
     case 'busy': return sessionBusy(id, status, message)
@@ -135,7 +130,7 @@ function refusalOf ({ kind, message }: Refused, { id, status }: Session): Servic
   }
 }
 
-/** Makes the fact that stops a session; `undefined` for a session that has ended. @throws SESSION_BUSY while the session writes files or commits */
+/** @throws SESSION_BUSY while the session writes files or commits */
 function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
   if (ENDED.has(session.status)) return undefined
   const isWriting = openIn(session, 'begun').some(({ effect }) => isWhole(effect))
@@ -143,38 +138,29 @@ function stopFact (session: Session, by: StopCause, reason: string): Fact | unde
   return { kind: 'stopped', by, reason }
 }
 
-/** When the replica that drives a session (performs its effects) was silent for this time, in ms, another replica takes over the session. */
+/** In ms of silence, after which another replica takes over. */
 const LEASE = 8000
 
-/** The objects that a session runner uses, and its settings. */
 export interface RunnerOptions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly performer: Performer
   readonly log: Log
-  /** Gives the operator's rules as they are now. @default only the rules that a session's log records from its start count */
+  /** @default only the rules in a session's log count */
   readonly circumstances?: PolicyContext
-  /** Makes and checks the seals (signatures) of transitions. @default nothing is sealed */
+  /** @default nothing is sealed */
   readonly seals?: Seals
-  /** The terminals that this process holds. It performs the effects of the sessions whose commands run in them. @default none */
   readonly terminals?: HeldTerminals
-  /** The disks with workspaces that this process has. It performs the effects of the sessions that work on them. @default none */
   readonly disks?: HeldDisks
-  /** Called once for each transition that this process has written. */
   readonly onWritten?: (session: Session, transition: LogEntry) => void
-  /** Called with each session that this process has ended. */
   readonly onEnded?: (session: Session) => void
-  /** Called with each session that waits for a person, or has ended, after a transition that this process wrote. `close` waits for the promise. */
+  /** Called after a transition of this process; `close` waits for the promise. */
   readonly onSettled?: (session: Session) => Promise<void>
-  /** When the replica that drives a session was silent for this time, in ms, another replica takes over the session. @default 8 s */
+  /** In ms. @default 8 s */
   readonly lease?: number
 }
 
-/**
- * Runs sessions: writes a transition (log entry), performs the effects that the entry begins, and writes the end of each effect as a further transition.
- * Every replica (service process) can add a fact to any session. Only the session's driver, one replica, begins effects. When that replica stops,
- * another one takes over its sessions.
- */
+/** Any replica can add a fact to any session, but only its driver begins effects. When it stops, another takes over. */
 export class SessionRunner {
   readonly #options: RunnerOptions
   readonly #replica: Replica
@@ -252,13 +238,9 @@ export class SessionRunner {
     })
   }
 
-  /**
-   * Begins to renew this replica's leases, and to take over sessions from the store: those of replicas that have stopped, and those that have waited
-   * too long for a person.
-   */
   open (): void {
     const { store, disks = NO_DISKS } = this.#options
-    // Other processes call by the id of a disk when they have added to one of its sessions. Where a call is missed, the end of the lease comes to light.
+    // Processes call by a disk's id when they add to one of its sessions. A missed call shows at the lease's end.
     const listener = { onAppend () {}, onLive: (live: JsonObject) => { this.#onCall(live) }, onGap () {} }
     for (const id of disks.ids()) this.#track(store.watch(id, listener).then(stop => { this.#calls.push(stop) }))
     this.#leases.open()
@@ -272,10 +254,7 @@ export class SessionRunner {
     return this.#recovery.unknown()
   }
 
-  /**
-   * Aborts the effects that run in this process. When an aborted effect has a result all the same, the result is written. The other effects are
-   * left to another replica, which can take the sessions at once.
-   */
+  /** An aborted effect's result is still written. The rest is left to another replica, which can take over at once. */
   async close (): Promise<void> {
     const left = this.#running.sessions
     this.#closing.abort()
@@ -287,7 +266,7 @@ export class SessionRunner {
     await this.#options.store.renew(this.#replica.id, left, 0).catch(() => {})
   }
 
-  /** Begins a session; gives the existing session when one was begun with this id already. @throws EngineUnknown, SessionStoreError */
+  /** Gives the existing session of this id, if any. @throws EngineUnknown, SessionStoreError */
   async start (id: string, start: Start): Promise<Session> {
     const session = await this.#writer.start(id, start)
     const { terminal } = session.start
@@ -295,27 +274,22 @@ export class SessionRunner {
     return session
   }
 
-  /** The name of a session's owner, from the first entry of the log alone; `undefined` for a session that does not exist. @throws SessionStoreError */
+  /** From the first log entry alone; `undefined` for an unknown session. @throws SessionStoreError */
   async ownerOf (id: string): Promise<string | undefined> {
     return await this.#log.ownerOf(id)
   }
 
-  /** Computes a session from its log; `undefined` for a session that does not exist. @throws EngineDiverged, EngineUnknown, SessionStoreError */
+  /** `undefined` for an unknown session. @throws EngineDiverged, EngineUnknown, SessionStoreError */
   async load (id: string): Promise<Session | undefined> {
     return await this.#log.load(id)
   }
 
-  /** Adds an input of a session's user to the session's log. @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
+  /** @throws SESSION_NOT_FOUND, SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID */
   async input (id: string, input: SessionInput): Promise<Session> {
     return await this.#writer.commit(id, session => inputFact(session, input))
   }
 
-  /**
-   * Writes a person's decision about an effect that waits for an approval. An equal answer of the same person counts once, however often it
-   * comes.
-   * @param mayShow whether the person may be shown another effect that waits, in an error
-   * @throws SESSION_NOT_FOUND, SESSION_ENDED, APPROVAL_NOT_FOUND, APPROVAL_OUTDATED, APPROVAL_DECIDED
-   */
+  /** An equal answer of the same person counts once. @throws SESSION_NOT_FOUND, SESSION_ENDED, APPROVAL_NOT_FOUND, APPROVAL_OUTDATED, APPROVAL_DECIDED */
   async decide (
     id: string,
     effect: string,
@@ -325,20 +299,17 @@ export class SessionRunner {
     return await this.#approvals.decide(id, effect, answer, mayShow)
   }
 
-  /** The approvals for which a session waits, each with the content as it would be shown to a person now. */
+  /** With the content as it would be shown now. */
   approvals (session: Session): readonly Approval[] {
     return this.#approvals.of(session)
   }
 
-  /** Reads a past approval and its answer from the log; `undefined` for an effect about which nobody was asked. @throws SessionStoreError */
+  /** `undefined` where nobody was asked. @throws SessionStoreError */
   async pastApproval (session: Session, effect: string): Promise<PastApproval | undefined> {
     return await this.#approvals.past(session, effect)
   }
 
-  /**
-   * Stops a session and, before it, its children. Only a session that is writing files cannot be stopped.
-   * @throws SESSION_NOT_FOUND, SESSION_BUSY
-   */
+  /** Stops its children first. A session that writes files cannot be stopped. @throws SESSION_NOT_FOUND, SESSION_BUSY */
   async stop (id: string, by: StopCause, reason: string): Promise<Session> {
     const stopped = new Set<string>()
     const known = await this.load(id)
@@ -348,12 +319,12 @@ export class SessionRunner {
       before = each
       return stopFact(each, by, reason)
     })
-    // Another child has perhaps begun while these were stopped.
+    // Another child may have begun meanwhile.
     if (before !== undefined) await this.#stopBelow(before, stopped, by, reason)
     return session
   }
 
-  /** Stops the children of a session. @param stopped ids of sessions that need no second stop; each child that is stopped here is added to this set */
+  /** @param stopped ids that need no second stop; grows by each child stopped here */
   async #stopBelow (parent: Session, stopped: Set<string>, by: StopCause, reason: string): Promise<void> {
     for (const { effect } of openChildrenIn(parent)) {
       const child = childId(parent.id, effect.id)
@@ -363,7 +334,6 @@ export class SessionRunner {
     }
   }
 
-  /** Does what a written transition leads to: calls the callbacks, aborts effects that the session has ended, performs effects that it has begun. */
   #performAll ({ session, transition }: Advanced): void {
     const { onWritten, onEnded, onSettled } = this.#options
     const { begun, notices } = transition
@@ -382,10 +352,7 @@ export class SessionRunner {
     }
   }
 
-  /**
-   * Watches a session whose terminal or disk is of this process, until the session ends: when another process adds a fact to the session,
-   * this process has to perform the effects that follow.
-   */
+  /** When another process adds a fact to a session of this terminal or disk, this process performs what follows. */
   #keepWatching (session: Session): void {
     if (this.#residence.isHere(session)) this.#watches.keep(session.id)
     else if (ENDED.has(session.status)) this.#watches.release(session.id)
@@ -395,7 +362,6 @@ export class SessionRunner {
     if (type === IN_TERMINAL && typeof session === 'string') this.#track(this.#adopt(session))
   }
 
-  /** Takes over a session that another process has started or added to, and whose terminal or disk is of this process. */
   async #adopt (id: string): Promise<void> {
     const session = await this.#log.load(id)
     if (session === undefined || !this.#residence.isHere(session)) return
@@ -403,12 +369,10 @@ export class SessionRunner {
     await this.#recovery.recover(id, false)
   }
 
-  /** Whether a transition of a session is new to this process. @param seq number of the transition */
   #isNews (id: string, seq: number): boolean {
     return seq > (this.#log.peek(id)?.seq ?? 0)
   }
 
-  /** Keeps track of background work, so that `close` can wait for it. */
   #track (work: Promise<void>): void {
     const tracked = work.catch((error: unknown) => {
       this.#options.log.error({ reason: (error as Error).message }, 'sessions: unexpected')

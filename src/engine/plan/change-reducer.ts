@@ -6,27 +6,24 @@ import { changedIn, failedCheck, MAX_SHOWN_OUTPUT, previewOf, UndoReducer } from
 import { type PlanProblem } from './parse-plan.ts'
 import { type ChangedPath, type PlanPurpose, type PlanState } from './state.ts'
 
-/** The longest time that the preview of a change, or a check (a command that tests the workspace), is allowed to take, in ms. */
+/** In ms. */
 const TIMEOUTS = { preview: 30_000, check: 600_000 } as const
 
-/** The length to which the output of a failed check is cut for the model, in UTF-16 units; its middle is left out. */
+/** UTF-16 units of a failed check's output for the model; its middle is left out. */
 const MAX_OUTPUT = 12_000
 
-/** The error codes of changes that failed because a file is not as the model saw it. The model gets the files again, and repairs its change. */
+/** The file is not as the model saw it: it gets the file again, and repairs its change. */
 const STALE: ReadonlySet<string> = new Set(['ERR_BASE_CHANGED', 'PATH_NOT_FOUND', 'ERR_FILE_EXISTS'])
 
-/** The part of a plan's reducer (its rules) that changes files: a change is shown, applied, checked, and repaired where a check fails. */
 export abstract class ChangeReducer extends UndoReducer {
-  /** Handles the result or failure of the effect (model request, read, change or check) for which the plan waits. */
   abstract end (effect: string, ended: Ended): Next<PlanState>
 
-  /** Asks the model to repair its last answer. @param paths files that the service reads again before it asks */
+  /** @param paths are read again before the model is asked */
   protected abstract askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState>
 
-  /** Asks the model for the changes that the goal needs. Before that, the service reads the files that the goal mentions. */
+  /** The files that the goal mentions are read first. */
   protected abstract begin (): Next<PlanState>
 
-  /** Handles the result or failure of a preview, a change, a check or a commit. */
   protected endOfChange (purpose: ChangePurpose, ended: Ended, effect: string): Next<PlanState> {
     switch (purpose) {
       case 'preview': return this.#previewed(ended)
@@ -39,7 +36,6 @@ export abstract class ChangeReducer extends UndoReducer {
     }
   }
 
-  /** Continues after a person has approved what the plan waits to do: a change that deletes something, or a git commit. */
   allow (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -48,10 +44,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.next()
   }
 
-  /**
-   * Handles a person's refusal of what the plan wants to do. A refused change ends the plan. After a refused redo or commit, the plan waits
-   * for its user.
-   */
+  /** A refused change ends the plan; after a refused redo or commit it waits for its user. */
   reject (effect: string): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -62,10 +55,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
   }
 
-  /**
-   * Drops the goal that its user does not want any more. A change that is being mended is taken back. The plan goes on where an earlier goal has
-   * changed something, since that can still be undone.
-   */
+  /** A change that is being mended is taken back. After an earlier goal's change the plan goes on, for its undo. */
   protected rejected (): Next<PlanState> {
     if (this.isMending) return this.giveUp()
     const { setting: { schemaVersion, keepsUndo }, applied, undone } = this.state
@@ -75,7 +65,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.settle()
   }
 
-  /** Writes exactly the diff that was shown, since the user has agreed to it. */
+  /** Exactly the diff that was shown: the user has agreed to it. */
   protected writeHeld (): Next<PlanState> {
     const { held, agreed } = this.state
     if (held === undefined) return this.next()
@@ -91,10 +81,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.wait('preview', this.outbox.readFrom({ from: { workspace }, requests: [request], timeout: TIMEOUTS.preview }))
   }
 
-  /**
-   * Shows the user the preview of a change, and begins the change or waits for consent. The change is applied only while the files are still
-   * as the preview says.
-   */
+  /** The change is applied only while the files are still as the preview says. */
   #previewed (ended: Ended): Next<PlanState> {
     const { change: { wish } = { wish: {} } } = this.state
     const [kind = '', given = {}] = Object.entries(wish as Record<string, JsonObject>)[0] ?? []
@@ -116,10 +103,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.change(purpose, change, isAsked)
   }
 
-  /**
-   * Whether a change has to wait until the user consents to its diff; never unless the plan's setting has `confirm: diff`. The repair of an
-   * applied change waits only if it touches a file whose diff the user has not agreed to, or if `repair.confirm` is set.
-   */
+  /** A repair waits only for files whose diff the user has not agreed to, or with `repair.confirm`. */
   #waitsForUser (paths: readonly string[]): boolean {
     const { setting: { confirm, repair }, agreed, hasApplied } = this.state
     if (confirm !== 'diff') return false
@@ -133,7 +117,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.listen()
   }
 
-  /** Shows a change again, for a new approval, when its files have changed since a person was asked; `undefined` in all other cases. */
+  /** When its files have changed since a person was asked. */
   #showAnew (ended: Ended): Next<PlanState> | undefined {
     const { change } = this.state
     if (!('failure' in ended) || ended.code !== 'ERR_BASE_CHANGED' || change?.isAsked !== true) return undefined
@@ -141,14 +125,14 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.preview(change.wish)
   }
 
-  /** Asks the model to repair a change that could not be applied. Nothing was written. */
+  /** Nothing was written. */
   #notMade (error: PlanProblem): Next<PlanState> {
     if (!this.mayRepair) return this.cannotGoOn(error)
     const { reply, agreed } = this.state
     const named = (reply?.actions ?? []).map(({ path }) => path).filter(path => error.message.includes(JSON.stringify(path)))
     const paths = STALE.has(error.code) ? named : []
     for (const path of paths) this.tellUser('planBase', { path })
-    // The user's consent to the diff of a file ends when somebody changes that file.
+    // Consent to a file's diff ends when somebody changes the file.
     this.state = { ...this.state, agreed: agreed.filter(path => !paths.includes(path)) }
     return this.askAgain(error, paths)
   }
@@ -186,14 +170,13 @@ export abstract class ChangeReducer extends UndoReducer {
     if (name === undefined) {
       this.log('debug', 'APPLY_SUCCESS', { files: this.state.applied.length, checks: checks.length })
       this.state = { ...this.state, failedCheck: '' }
-      // A change without checks has passed no check, so it is not committed automatically.
+      // A change without checks has passed none, so it is not committed automatically.
       if (this.state.setting.commit === 'passed' && checks.length > 0) return this.commit('')
       return this.settle()
     }
     return this.#waitForCheck(name)
   }
 
-  /** Runs the check that the user wants to pass (`fix`), before the model is asked for a change. */
   protected runFix (check: string): Next<PlanState> {
     this.goTo('applying')
     return this.#waitForCheck(check)
@@ -203,7 +186,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.wait('check', this.outbox.runCheck({ workspace: this.state.setting.workspace, check, timeout: TIMEOUTS.check }))
   }
 
-  /** Handles the result of a check. A check that could not run has failed. */
+  /** A check that could not run has failed. */
   #checked (ended: Ended, effect: string): Next<PlanState> {
     const { setting: { checks }, check, fix } = this.state
     const name = fix ?? checks[check] ?? ''
@@ -221,7 +204,6 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.giveUp()
   }
 
-  /** Handles the result of the check that the user wants to pass. The output of the failed check becomes the report that the model reads. */
   #checkedFirst (name: string, failed: string | undefined): Next<PlanState> {
     this.state = { ...this.state, fix: undefined }
     if (failed === undefined) return this.nothingToDo()
@@ -229,7 +211,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.begin()
   }
 
-  /** Begins a repair of an applied change: the change stays, and the model reads the output of the failed check and the changed files. */
+  /** The change stays, and the model reads the check's output. */
   #nextRound (check: string): Next<PlanState> {
     const { used, setting: { repair: { rounds } }, applied } = this.state
     this.log('warning', 'CHECK_FAILED_ROUND', { check, round: used + 1 })
@@ -238,15 +220,11 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.askAgain(undefined, applied.map(({ path }) => path))
   }
 
-  /** Whether an applied change is being repaired because its check failed. */
   protected get isMending (): boolean {
     return this.state.hasApplied && this.state.failedCheck !== ''
   }
 
-  /**
-   * Gives up a change whose check still fails: undoes the goal's first change and every repair of it. If the plan profile (the operator's
-   * settings of plans) says to keep them, they stay.
-   */
+  /** Undoes the goal's first change and every repair, unless the profile keeps them. */
   protected giveUp (): Next<PlanState> {
     const { setting: { repair: { then }, checks }, check, checkFailed = '' } = this.state
     this.log('error', 'APPLY_ROLLBACK', { check: checks[check] ?? '' })
@@ -254,20 +232,20 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.fail({ code: 'AUTO_CHECK_FAILED_KEPT', message: checkFailed })
   }
 
-  /** Fails the plan, since the model is not asked for a further repair. While a failed check is being repaired, `giveUp` decides about the change. */
+  /** While a failed check is being repaired, `giveUp` decides about the change. */
   protected cannotGoOn (problem: PlanProblem): Next<PlanState> {
     if (!this.isMending) return this.fail(problem)
     this.tell(problem)
     return this.giveUp()
   }
 
-  /** Ends a session whose goal needs no change. In schema 2, a session with earlier changes stays open, so that its user can undo or redo them. */
+  /** In schema 2, a session with earlier changes stays open, so that they can be undone or redone. */
   protected nothingToDo (): Next<PlanState> {
     const { setting: { schemaVersion }, applied, undone } = this.state
     return schemaVersion === 1 || applied.length + undone.length === 0 ? this.finish('no_changes') : this.settle()
   }
 
-  /** Whether the model's actions (the changes in its answer) are the same as before its last repair. */
+  /** Whether the model's changes are the same as before its last repair. */
   #isRepeated (): boolean {
     return this.state.lastActions === this.#actionsHash()
   }
@@ -279,7 +257,6 @@ export abstract class ChangeReducer extends UndoReducer {
 
 type ChangePurpose = Extract<PlanPurpose, 'preview' | 'apply' | 'check' | 'rollback' | 'undo' | 'redo' | 'commit'>
 
-/** The output of a failed check, cut and cleaned for the model. */
 function reportOf (check: string, output: string): string {
   return `CHECK[${check}]: ${cutMiddle(cleanOutputForAI(output), MAX_OUTPUT)}`
 }

@@ -5,10 +5,9 @@ import { type CacheStats, type PlanState } from './state.ts'
 
 const UNUSED = { hits: 0, misses: 0 } as const
 
-/** The hits and misses of an empty cache. */
 export const NO_CACHE: CacheStats = { env: UNUSED, logs: UNUSED, read: UNUSED, search: UNUSED }
 
-/** Makes a copy of the model's read request with its path in normal form (`./a\b/` becomes `a/b`), or says why the model is not allowed to read it. */
+/** `./a\b/` becomes `a/b`; else why the model may not read it. */
 export function normaliseRequest (request: ContextRequest): { readonly request: JsonObject } | { readonly reason: string } {
   if (request.type !== 'read_file' && request.type !== 'list') return { request: { ...request } }
   if (request.path === undefined || request.path === '.') return { request: withoutPath(request) }
@@ -22,25 +21,20 @@ function withoutPath ({ path: _root, ...request }: ContextRequest & { readonly p
   return { ...request }
 }
 
-/**
- * The key of a read request in the cache of a cycle (the service's work on one message of the user). All fields of the request belong to the
- * key, `last_n` too, since more lines of a log are another text.
- */
+/** All fields belong to the key, `last_n` too: more lines of a log are another text. */
 export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
-/** The read requests in one answer of the model, after the service has looked in the cache for texts that were read before. */
 export interface LookedUp {
-  /** The key of each request, in order, and whether the request was in the cache. */
   readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
-  /** The requests whose texts are not in the cache, so that the workspace is asked for them. A request that came twice is listed once. */
+  /** A request that came twice is listed once. */
   readonly missed: readonly JsonObject[]
-  /** The counts of the cache's hits and misses since the user's last message, with `requests` counted in. */
+  /** Since the user's last message, with `requests`. */
   readonly cache: CacheStats
 }
 
-/** Looks up read requests among the texts that were read since the user's last message. If a request comes twice, the second one counts as a hit. */
+/** A request that comes twice counts as a hit. */
 export function lookUp (wanted: readonly JsonObject[], { context, cache }: Pick<PlanState, 'context' | 'cache'>): LookedUp {
   const missed = new Map<string, JsonObject>()
   const requests: Array<LookedUp['requests'][number]> = []
@@ -61,12 +55,11 @@ function countIn (cache: CacheStats, request: JsonObject, isHit: boolean): Cache
   return { ...others, [name]: isHit ? { hits: hits + 1, misses } : { hits, misses: misses + 1 } } as CacheStats
 }
 
-/** The name under which the hits and misses of a request are counted. */
 function countedAs ({ type }: JsonObject): keyof CacheStats {
   return type === 'search' || type === 'logs' || type === 'env' ? type : 'read'
 }
 
-/** For each read request, the block that answers it in the workspace's `result`; `undefined` where there is none. Keeps the order of the requests. */
+/** In the order of the requests. */
 export function answersTo (requests: readonly JsonObject[], result: Json): Array<JsonObject | undefined> {
   const blocks = isJsonObject(result) && Array.isArray(result['blocks']) ? (result['blocks'] as readonly Json[]).filter(isJsonObject) : []
   const left = new Set(blocks)

@@ -10,16 +10,13 @@ import { isProblem, parsePlan, type PlanAction, type PlanProblem, type PlanReply
 import type { PlanLimits } from './plan-setting.ts'
 import type { PlanState } from './state.ts'
 
-/** The largest share of unprintable characters that a text can have. A content with more of them is no text. */
+/** Share of unprintable characters from which a content is no text. */
 const MAX_UNPRINTABLE = 0.1
 
-/** The length to which paths are cut in messages, in UTF-16 units. */
+/** UTF-16 units of paths in messages. */
 const MAX_SHOWN = 100
 
-/**
- * Checks the actions of a model by their text alone, before any file is read.
- * @returns the actions with their paths in normal form, or the problem of the first wrong action
- */
+/** By text alone, before any file is read. @returns normalised actions, or the first problem */
 export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {
   const { max_actions: most, max_total_content_bytes: mostBytes } = limits
   if (actions.length > most) return { code: 'ERR_TOO_MANY_ACTIONS', message: `a plan has at most ${most} actions; this one has ${actions.length}` }
@@ -69,7 +66,6 @@ function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string):
   return undefined
 }
 
-/** The problem of one edit of a file; `undefined` when the edit is right. @param name of the edit, for messages */
 function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[number], name: string): PlanProblem | undefined {
   if (search === '') {
     const message = `${name}: "search" is empty; it has the text that is replaced, with enough around it to be found once`
@@ -82,10 +78,7 @@ function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[nu
   return undefined
 }
 
-/**
- * Whether a file's content is no text. Letters of every script are text. Half of a character (an unpaired surrogate) has no bytes. Unprintable
- * are only control characters (except line ends and tabs) and U+FFFD, which stands for bytes that could not be decoded.
- */
+/** An unpaired surrogate has no bytes. Unprintable: control characters but line ends and tabs, and U+FFFD for undecodable bytes. */
 function isPseudoBinary (content: string): boolean {
   if (content.includes('\0') || !content.isWellFormed()) return true
   let [unprintable, length] = [0, 0]
@@ -100,7 +93,6 @@ function conflictOf (one: PlanAction, other: PlanAction): PlanProblem {
   return { code: 'ERR_ACTION_CONFLICT', message: `${one.kind} of ${quotePath(one.path)} and ${other.kind} of ${quotePath(other.path)} exclude each other` }
 }
 
-/** The length of a text in bytes of UTF-8. */
 function bytesOf (text: string): number {
   return Buffer.byteLength(text)
 }
@@ -109,39 +101,29 @@ function quotePath (path: string): string {
   return JSON.stringify(beginningOf(path, MAX_SHOWN))
 }
 
-/**
- * The beginning of an answer's `summary` by which the model says that nothing has to change. An answer in mode APPLY without this beginning needs
- * actions, a memory patch, or requests to read more.
- */
+/** By this beginning the model says that nothing has to change. Else APPLY needs actions, a patch or read requests. */
 export const NO_CHANGES = 'NO_CHANGES:'
 
-/** The most files that an error message names to the model, which wanted to change them without having read them. */
+/** Files that an error message names to the model. */
 const MAX_NAMED = 5
 
-/** The number of compiled schemas that are kept. Sessions have different schemas only after an update of the service. */
+/** Sessions have different schemas only after an update of the service. */
 const MAX_COMPILED = 4
 
-/** What to do with an answer of the model: accept it, read more before the model answers again, or ask the model to repair it. */
 export type Judged =
   | { readonly verdict: 'take', readonly reply: PlanReply }
   | { readonly verdict: 'read', readonly reply: PlanReply }
-  /** The paths of files that the answer updates and the model has not seen: a file that is replaced unseen loses its content. */
+  /** Not yet seen by the model: a file that is replaced unseen loses its content. */
   | { readonly verdict: 'read-bases', readonly paths: readonly string[] }
   | { readonly verdict: 'repair', readonly problem: PlanProblem }
 
-/** The part of a plan's state by which answers are judged. */
 export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
   readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist' | 'schemaVersion'>
-  /** The files that the model has been shown in full. */
   readonly whole: readonly string[]
-  /** The schema that the request told the model's API to enforce, with its hash. @default none */
+  /** @default none */
   readonly strict?: { readonly schema: JsonObject, readonly hash: string } | undefined
 }
 
-/**
- * Checks that a model's answer has JSON of the right form, that it changes files only if the user wants changes (mode APPLY), that its paths
- * are allowed, and that it keeps the plan's limits.
- */
 export function judgeReply (text: string, state: JudgedBy, isEarlier?: true): Judged {
   const reply = parsePlan(text, state.setting.schemaVersion, isEarlier)
   if (isProblem(reply)) return { verdict: 'repair', problem: reply }
@@ -156,7 +138,7 @@ function judgePlan (reply: PlanReply, mayRead: boolean): Judged {
   if (form === 'array') return repair('ERR_SCHEMA_VALIDATION', 'the answer: expected an object with a summary in PLAN, got a bare array')
   if (actions.length > 0) return repair('ERR_PLAN_NONEMPTY_ACTIONS', `in PLAN "actions" is empty; it has ${actions.length}`)
   if (requests.length > 0 && mayRead) return { verdict: 'read', reply }
-  // An answer with a memory patch needs no summary: the user asked to remember something, and did not ask for a diagnosis.
+  // The user asked to remember something, not for a diagnosis.
   if (summary.trim() !== '' || Object.keys(patch).length > 0) return { verdict: 'take', reply }
   return repair('ERR_PLAN_EMPTY_SUMMARY', 'in PLAN "summary" has the diagnosis, the steps and the commands that check them')
 }
@@ -165,7 +147,6 @@ function judgeChange (reply: PlanReply, state: JudgedBy, mayRead: boolean): Judg
   const { setting: { limits, whitelist, schemaVersion }, bases, whole, isDirect } = state
   if (reply.actions.length === 0) {
     if (reply.requests.length > 0 && mayRead) return { verdict: 'read', reply }
-    // An answer without actions is taken when it has a memory patch.
     if (reply.summary.startsWith(NO_CHANGES) || Object.keys(readPatch(reply.patch).patch).length > 0) return { verdict: 'take', reply }
     return repair(
       'ERR_APPLY_EMPTY_ACTIONS',
@@ -192,11 +173,7 @@ function repair (code: string, message: string): Judged {
 
 const compiled = new Map<string, CompiledSchema>()
 
-/**
- * The problem of an answer that does not fit the schema; `undefined` when it fits. Some APIs do not enforce a schema, although the request
- * tells them to.
- * @param hash of the schema
- */
+/** Some APIs do not enforce a schema, although the request tells them to. */
 function strictProblem (answer: Json, schema: JsonObject, hash: string): PlanProblem | undefined {
   const known = compiled.get(hash) ?? compileSchemaLater(schema)
   if (!compiled.has(hash) && compiled.size >= MAX_COMPILED) compiled.clear()

@@ -6,31 +6,24 @@ import type { Locale } from '../texts.ts'
 import type { PlanProblem } from './parse-plan.ts'
 import type { PlanLimits, PlanMode } from './plan-setting.ts'
 
-/** The model is told why a text could not be read. This is the length to which that reason is cut, in UTF-16 units. */
+/** UTF-16 units of the reason why a text could not be read. */
 const MAX_REASON = 300
 
-/** The beginning of the mark that a text has in place of a part that the service has cut out. */
 const CUT = '\n...[TRUNCATED '
 
-/** A block of context: one file, search result or other text that the model reads before it answers. */
 export interface ContextBlock extends DietBlock {
   readonly section: 'AUTO_CONTEXT' | 'AUTO_CONTEXT_FROM_MESSAGE' | 'FULFILLED_CONTEXT'
-  /** The file that the block shows, and its hash on disk: an update has to start from that content. */
+  /** The hash on disk: an update has to start from that content. */
   readonly base?: { readonly path: string, readonly sha256: string }
-  /** Whether the file was read in full. */
   readonly isWhole?: boolean
 }
 
-/** The sections of the context that the model reads, in their order: texts that the service read by itself, then those that the model asked for. */
+/** In this order; first what the service read by itself. */
 export const SECTIONS = ['AUTO_CONTEXT', 'AUTO_CONTEXT_FROM_MESSAGE', 'FULFILLED_CONTEXT'] as const
 
-/** The header of a block that the service read by itself; `undefined` for a block that the model asked for. */
 type AutoHeader = 'AUTO_TRACEBACK' | 'DEPS' | 'ENV' | undefined
 
-/**
- * Turns one block that the workspace returned into a block of context for the model; `undefined` for an unknown form. It is `undefined` too
- * for a block that is missing and that the model did not ask for.
- */
+/** `undefined` for an unknown form, or a missing block that the model did not ask for. */
 export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | undefined {
   if (!isJsonObject(block)) return undefined
   const section = auto === undefined ? 'FULFILLED_CONTEXT' : auto === 'AUTO_TRACEBACK' ? 'AUTO_CONTEXT_FROM_MESSAGE' : 'AUTO_CONTEXT'
@@ -41,31 +34,25 @@ export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | u
     case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
     case 'list': return { kind: 'search', section, head: `LIST[${textIn(block, 'path')}]:\n`, body: textIn(block, 'text') }
     case 'missing':
-      // Blocks that the service looked for by itself are left out when they are missing.
+      // The service looked for these by itself: missing ones are left out.
       if (auto !== undefined) return undefined
       return { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) }
     default: return undefined
   }
 }
 
-/** Writes the blocks as the text that the model reads, cut to the limits of the context. The names of the sections count towards the limit too. */
+/** The names of the sections count towards the limit too. */
 export function writeContext (blocks: readonly ContextBlock[], limits: PlanLimits): { readonly text: string, readonly diet: Diet<ContextBlock> } {
   const names = SECTIONS.filter(name => blocks.some(({ section }) => section === name)).reduce((sum, name) => sum + name.length + 4, 0)
   const diet = applyDiet(blocks, { ...limits, context_max_total_chars: Math.max(0, limits.context_max_total_chars - names) })
   return { text: render(diet.blocks), diet }
 }
 
-/** For each file in the blocks, the hash of its content on disk, by path. */
 export function basesIn (blocks: readonly ContextBlock[]): Record<string, string> {
   return Object.fromEntries(blocks.flatMap(({ base }) => base === undefined ? [] : [[base.path, base.sha256]]))
 }
 
-/**
- * The paths of the files that the model has been shown in full. When the model is later shown only a part of a file, the path of that file is removed.
- * @param known the files that were shown in full before
- * @param blocks as they were read
- * @param shown the same blocks after they were cut
- */
+/** A file of which only a part is shown later is removed. */
 export function wholeIn (known: readonly string[], blocks: readonly ContextBlock[], shown: readonly ContextBlock[]): string[] {
   const isUncut = ({ head, body, isWhole }: ContextBlock): boolean => isWhole === true && blocks.some(each => each.head === head && each.body === body)
   const paths = (given: readonly ContextBlock[]): string[] => given.flatMap(({ base }) => base === undefined ? [] : [base.path])
@@ -90,7 +77,7 @@ function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['
   return { kind: auto === undefined ? 'file' : 'found', section, head, body, base, isWhole }
 }
 
-/** The lines of a file with their numbers, as `n|line`; blank ones at its end too. */
+/** As `n|line`; blank ones at the end too. */
 function numbered (block: JsonObject): string {
   const { startLine, endLine } = block
   const start = typeof startLine === 'number' && startLine > 0 ? startLine : 1
@@ -115,45 +102,34 @@ function textIn (block: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The kinds of blocks in the context that a plan's model reads. In a context that is too long `search` is cut first, `file` (the model asked for it) last. */
+/** In a context that is too long `search` is cut first, `file` last. */
 const ORDER = ['file', 'found', 'env', 'logs', 'search'] as const
 
-/** A block of context (a file or another text that the model reads). Its head is never cut; its body is cut where the context is too long. */
 interface DietBlock {
-  /** `found`: a file that the service has added without a request of the model. */
   readonly kind: typeof ORDER[number]
   readonly head: string
   readonly body: string
 }
 
-/** A context after it was cut to its limits. */
 interface Diet<B extends DietBlock> {
-  /** The blocks after they were shortened, each with what is left of its body, in the order of the input. */
   readonly blocks: readonly B[]
   readonly dropped: number
   readonly truncated: number
-  /** The length of all blocks together, with a line end between two blocks, in UTF-16 units. */
+  /** UTF-16 units, with the line ends between blocks. */
   readonly totalChars: number
   readonly logsChars: number
 }
 
-/**
- * The shortest body to which a file that the model asked for is cut, in UTF-16 units. The file keeps so much even when the whole context
- * becomes longer than its limit.
- */
+/** UTF-16 units that a requested file keeps, even when the whole context becomes longer than its limit. */
 export const LEAST_OF_A_FILE = 4096
 
-/** The length of the longest mark that `cutMiddle` leaves in place of a cut: one with a number of ten digits. */
+/** The longest mark of `cutMiddle`: a number of ten digits. */
 export const MARK = '\n...[TRUNCATED 0123456789 chars]...\n'.length
 
-/** The shortest body to which a block that is no `file` is cut, in UTF-16 units. A block that would become shorter is left out. */
+/** UTF-16 units; a block that would become shorter is left out. */
 const LEAST_OF_A_BLOCK = 200
 
-/**
- * Cuts the context of a plan to the plan's limits: the length of each block, the number of blocks, and the length of all blocks together.
- * Only files that the model asked for can make all blocks together longer than their limit, since each of these files keeps
- * `LEAST_OF_A_FILE`.
- */
+/** Only requested files can make the context exceed its limit, since each keeps `LEAST_OF_A_FILE`. */
 function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: PlanLimits): Diet<B> {
   const { context_max_files: mostBlocks, context_max_total_chars: mostChars } = limits
   // Node sorts stably: of equal kinds, the first stays first.
@@ -178,10 +154,7 @@ function applyDiet<B extends DietBlock> (blocks: readonly B[], limits: PlanLimit
   }
 }
 
-/**
- * Cuts the body of a block to the room that is left in the context; `undefined` when the block has to be left out. A file that the model
- * asked for is never left out here.
- */
+/** `undefined` leaves the block out; a requested file is never left out. */
 function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
   if (body.length <= room) return body
   const least = kind === 'file' ? LEAST_OF_A_FILE : LEAST_OF_A_BLOCK
@@ -189,7 +162,7 @@ function fitInto ({ kind, body }: DietBlock, room: number): string | undefined {
   return room < least + MARK ? undefined : cutTo(body, room)
 }
 
-/** A text, cut in its middle where it is too long. @param most the length with the mark of the cut, in UTF-16 units */
+/** @param most with the mark of the cut, in UTF-16 units */
 function cutTo (text: string, most: number): string {
   return text.length <= most ? text : cutMiddle(text, Math.max(0, most - MARK))
 }
@@ -198,49 +171,38 @@ function mostOf ({ kind }: DietBlock, { context_max_file_chars: file, context_ma
   return (kind === 'logs' ? logs : file) + MARK
 }
 
-/** A read that the service makes on its own before it asks the model, because the user's text names a place in a file or a missing module. */
+/** A read before the model is asked, because the user's text names a place in a file or a missing module. */
 export interface AutoRequest {
   readonly header: 'AUTO_TRACEBACK' | 'DEPS' | 'ENV'
-  /** Alternative requests for one file. Only the result of the first request whose file exists is used. */
+  /** Only the result of the first request whose file exists is used. */
   readonly requests: readonly JsonObject[]
 }
 
-/** The number of lines that are read before and after a line that a traceback names. */
+/** Lines before and after a place in a traceback. */
 const AROUND = 80
 
-/** The most places in tracebacks around which the service reads files. Further places mostly repeat them. */
+/** Further places mostly repeat the first ones. */
 const MAX_PLACES = 8
 
-/** The longest text that is searched for tracebacks, in UTF-16 units. The rest of a longer text is not searched. */
+/** UTF-16 units that are searched for tracebacks. */
 const MAX_TEXT = 200_000
 
-/** The files in which projects list their dependencies. */
 const DEPENDENCIES = ['pyproject.toml', 'requirements.txt', 'package.json', 'poetry.lock']
 
-/** The longest part of a dependency file that the service reads, in UTF-16 units. These files can have many short lines, so lines are not counted. */
+/** UTF-16 units: these files can have many short lines. */
 const MAX_DEPENDENCIES = 8000
 
-/**
- * The place that a line of a traceback names: `File "a.py", line 3` in Python; `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7` and `a.go:3` elsewhere.
- * A path is matched only from its first character, not once more from a character inside it.
- */
+/** Python's `File "a.py", line 3`; elsewhere `(a.ts:3:7)`, `at a.ts:3`, `--> a.rs:3:7`, `a.go:3`. Never matches from inside a path. */
 const FRAME = /File "([^"\n]{1,400})", line (\d{1,7})|(?<![\w@./\\~:-])((?:[A-Za-z]:)?[\w@./\\~-]{1,400}\.[A-Za-z]\w{0,7}):(\d{1,7})/g
 
-/** What the service reads when the user's text reports a missing module: the environment, and the files that list dependencies. */
 const ENVIRONMENT: readonly AutoRequest[] = [
   { header: 'ENV', requests: [{ type: 'env' }] },
   ...DEPENDENCIES.map((path): AutoRequest => ({ header: 'DEPS', requests: [{ type: 'read_file', path, max_chars: MAX_DEPENDENCIES }] }))
 ]
 
-/** Paths inside folders of installed packages, whose files are not read. */
 const FOREIGN = /(?:^|\/)(?:node_modules|site-packages|dist-packages|lib\/python[\d.]+)(?:\/|$)/
 
-/**
- * Says what the service has to read before it asks the model: the files around the lines that a traceback names; after an error about a
- * missing module, the environment and the files that list dependencies.
- * @param goal the user's words
- * @param report text beside the goal, such as the output of a test
- */
+/** @param report text beside the goal, such as the output of a test */
 export function autoContext (goal: string, report: string): AutoRequest[] {
   const text = `${goal}\n${report}`.slice(0, MAX_TEXT)
   const places = /traceback|exception|error/i.test(text) ? placesIn(text) : []
@@ -251,10 +213,7 @@ export function autoContext (goal: string, report: string): AutoRequest[] {
   return [...traced, ...(/ImportError|ModuleNotFoundError|cannot find module/i.test(text) ? ENVIRONMENT : [])]
 }
 
-/**
- * The places in files that a traceback names, each place once. An absolute path perhaps comes from another machine, so `/a/b/c.py` is tried as
- * `a/b/c.py`, `b/c.py` and `c.py`.
- */
+/** An absolute path may come from another machine, so `/a/b/c.py` is tried as `a/b/c.py`, `b/c.py` and `c.py`. */
 function placesIn (text: string): Array<{ readonly paths: readonly string[], readonly line: number }> {
   const places = new Map<string, { readonly paths: readonly string[], readonly line: number }>()
   for (const [, python, pythonLine, other, otherLine] of text.matchAll(FRAME)) {
@@ -278,23 +237,15 @@ function endsOf (named: string): string[] {
   })
 }
 
-/** The most relative paths that are tried for one absolute path: the shortest endings of it. */
+/** Relative paths tried for one absolute path, the shortest endings. */
 const MAX_ENDS = 6
 
-/**
- * The texts that a plan sends to the model, in one language. Schema 1 and schema 2 are two versions of the form of the model's answer. The
- * Russian texts of schema 1 must not change by a letter.
- */
+/** Schema 1 and 2 are versions of the answer's form. The Russian texts of schema 1 must not change by a letter. */
 interface Messages {
-  /** The rules for every answer of the model. @param version of the schema */
   contract (version: number): string
-  /** The instructions for the mode: to plan without changes, or to answer with changes. @param version of the schema */
   mode (mode: PlanMode, version: number): string
-  /** The text that asks the model to correct a rejected answer. */
   repair (problem: PlanProblem): string
-  /** The line that tells the model how often it may still ask for context. */
   rounds (left: number): string
-  /** The text before the words of a user who wants another change than the one whose diff was shown. */
   readonly notWritten: string
 }
 
@@ -302,7 +253,7 @@ const MEMORY_KEYS = [...MEMORY_FIELDS.keys()].join(', ')
 
 const KINDS = '"CREATE_FILE" | "CREATE_DIR" | "UPDATE_FILE" | "DELETE_FILE" | "DELETE_DIR"'
 
-/** The instructions how the model edits a part of a file. Only schema 2 of the model's answer has such edits. */
+/** Only schema 2 has such edits. */
 const EDIT_FILE: Readonly<Record<Locale, string>> = {
   ru: 'Правка файла: { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search встречается в прочитанном файле ровно один раз, каждый символ важен, номеров строк («n|») в нём нет; пустой replace удаляет. Правь файлы через EDIT_FILE; UPDATE_FILE — только для файла, показанного целиком.',
   en: 'An edit of a file is { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search occurs exactly once in the file that was read; every character counts, and the line numbers ("n|") are no part of it; an empty replace deletes. Edit files by EDIT_FILE; UPDATE_FILE is only for a file that was shown in full.'
@@ -368,28 +319,20 @@ const MESSAGES: Readonly<Record<Locale, Messages>> = {
   }
 }
 
-/**
- * The system message of a request to the model.
- * @param profile the prompt in the plan profile (the operator's settings of plans), or an empty text
- * @param memory the text of the remembered preferences, or an empty text
- */
 export function systemMessage (mode: PlanMode, version: number, language: Locale, profile: string, memory: string): string {
   const messages = MESSAGES[language]
   const parts = [messages.contract(version), messages.mode(mode, version), `LLM_PLAN_SCHEMA_VERSION=${version}`, profile, memory]
   return parts.filter(part => part !== '').join('\n\n')
 }
 
-/** The message that asks the model to correct a rejected answer. */
 export function repairMessage (problem: PlanProblem, language: Locale): string {
   return MESSAGES[language].repair(problem)
 }
 
-/** The line that tells the model how often it may still ask for context. */
 export function roundsMessage (left: number, language: Locale): string {
   return MESSAGES[language].rounds(left)
 }
 
-/** A message for the model: first a remark that the change that was shown was not written, then the words of the user, who wants another change. */
 export function notWritten (language: Locale, words: string): string {
   return `${MESSAGES[language].notWritten} ${words}`
 }

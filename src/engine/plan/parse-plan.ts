@@ -2,60 +2,52 @@ import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { beginningOf, describeKind } from '../../base/text.ts'
 import { jsonIn } from '../../llm/json-in.ts'
 
-/** The kinds of changes that a model can write in schema 1 of its answers. */
 export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
 
-/** The kinds of changes in schema 2, in which a model can also edit a part of a file. */
 export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
 
 export type PlanActionKind = typeof ACTION_KINDS_2[number]
 
-/** An action of a plan: a change of one path, as the model wrote it. */
 export interface PlanAction {
   readonly kind: PlanActionKind
   readonly path: string
-  /** The content of a file that is created or updated. */
   readonly content?: string
-  /** The replacements that `EDIT_FILE` makes in a file: the text `search` becomes `replace`. */
+  /** `search` becomes `replace`. */
   readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
 }
 
-/** A request of the model to read something before it answers. */
 export type ContextRequest =
   | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
   | { readonly type: 'search', readonly query: string, readonly glob?: string }
   | { readonly type: 'logs', readonly source: string, readonly last_n?: number }
   | { readonly type: 'env' }
-  /** A listing of files with their sizes; in schema 2 only. */
+  /** In schema 2 only. */
   | { readonly type: 'list', readonly path?: string, readonly glob?: string }
 
-/** A model's answer that has the form which the request demanded. */
 export interface PlanReply {
-  /** The form of the answer. An `array` is a bare list of actions: it has no summary and no requests for context. */
+  /** A bare `array` of actions has no summary and no requests for context. */
   readonly form: 'object' | 'array'
   readonly actions: readonly PlanAction[]
-  /** The summary for the user; empty when there is none. */
   readonly summary: string
   readonly requests: readonly ContextRequest[]
-  /** The preferences that the model wants remembered. They are not checked yet. */
+  /** Not checked yet. */
   readonly patch: JsonObject
-  /** The JSON of the whole answer. */
   readonly json: Json
 }
 
-/** The reason why an answer of the model, or its change, is rejected. `code` is for programs, `message` for the model and the user. */
+/** `code` is for programs, `message` for the model and the user. */
 export interface PlanProblem {
   readonly code: string
   readonly message: string
 }
 
-/** The number of lines of a log that are read: by default, and at most. */
+/** Lines of a log. */
 const LOG_LINES = { default: 200, most: 5000 }
 
-/** The longest part of a text in the model's answer that an error message repeats, in UTF-16 units. */
+/** UTF-16 units of the answer that an error message repeats. */
 const MAX_SHOWN = 60
 
-/** Reads a model's answer: a JSON object or a bare list of actions, also inside a code fence. @param version of the schema @param isEarlier as in `Answer` */
+/** Also reads an answer inside a code fence. */
 export function parsePlan (text: string, version: number, isEarlier?: true): PlanReply | PlanProblem {
   if (!/[[{]/.test(text)) return { code: 'ERR_JSON_EXTRACT', message: 'the answer has no JSON object and no array' }
   const json = jsonIn(text, isEarlier)
@@ -68,12 +60,10 @@ export function parsePlan (text: string, version: number, isEarlier?: true): Pla
   }
 }
 
-/** Whether reading a model's answer gave a problem instead of the answer's content. */
 export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem {
   return 'code' in value
 }
 
-/** The error of an answer with a wrong form, which says at what place. */
 class WrongForm extends Error {
   constructor (place: string, expected: string, value: Json | undefined) {
     const kind = value === undefined ? 'nothing' : describeKind(value)
@@ -149,13 +139,13 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
   }
 }
 
-/** A member of an object; `undefined` for null. Under a strict schema the model must write null where it would leave a member out. */
+/** Under a strict schema the model must write null where it would leave a member out. */
 function member (object: JsonObject, name: string): Json | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   return value === null ? undefined : value
 }
 
-/** An object without the members that are null. Under a strict schema the model must write null where it would leave a member out. */
+/** Under a strict schema the model must write null where it would leave a member out. */
 function withoutNulls (object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
 }

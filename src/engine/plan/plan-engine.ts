@@ -9,7 +9,6 @@ import { type CacheStats, PLAN, type PlanResult, type PlanState, type PlanStep }
 import { PlanReducer } from './plan-reducer.ts'
 import { type PlanSetting, routeMode } from './plan-setting.ts'
 
-/** Makes the result of a plan, which a program gets by the API. */
 function describePlan (state: PlanState): PlanResult {
   const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held } = state
   const { traceId, schemaVersion, schemaHash } = state.setting
@@ -44,11 +43,11 @@ function describePlan (state: PlanState): PlanResult {
   }
 }
 
-/** The largest number of recent paths in the result, and the length to which the goal in the result is cut, in code points. */
+/** Paths, and code points of the goal. */
 const MAX_FILES = 20
 const MAX_GOAL = 500
 
-/** The memory that a session has of its own work, for people and programs that look at it. No model reads it. */
+/** For people and programs; no model reads it. */
 function sessionMemoryOf ({ goal, branch, bases, applied, undone, recentErrors }: PlanState): PlanResult['session_memory'] {
   const files = [...new Set([...Object.keys(bases), ...undone.map(({ path }) => path), ...applied.map(({ path }) => path)])]
   return { current_task_goal: clip(goal, MAX_GOAL), current_branch: branch ?? null, recent_files: files.slice(-MAX_FILES), recent_errors: recentErrors }
@@ -62,10 +61,7 @@ function cacheStatsOf (cache: CacheStats): JsonObject {
   return { ...Object.fromEntries(flat), hit_rate: all === 0 ? 0 : hits / all }
 }
 
-/**
- * The engine of plans. In the mode PLAN a model proposes changes of files; in the mode APPLY the model writes these changes, and the service
- * applies them.
- */
+/** In PLAN a model proposes changes of files; in APPLY it writes them, and the service applies them. */
 export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
   ...PLAN,
   begin ({ setting, input, parent }, moment) {
@@ -91,12 +87,10 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
 
 const OUTCOMES: Readonly<Partial<Record<PlanStep, 'completed' | 'failed'>>> = { no_changes: 'completed', rejected: 'completed', failed: 'failed' }
 
-/** The outcome of a plan's session. A child session (started by another session) has no user, so it ends where another plan would wait for its user. */
 function outcomeOf ({ step, child, error }: PlanState): 'open' | 'completed' | 'failed' {
   return OUTCOMES[step] ?? (child !== 'over' ? 'open' : error === undefined ? 'completed' : 'failed')
 }
 
-/** The steps in which a plan in the mode APPLY can write files, for a change, an undo or a redo. */
 const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_confirmation', 'applied', 'undone'])
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {

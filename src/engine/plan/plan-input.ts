@@ -7,36 +7,26 @@ import { isConsent } from '../texts.ts'
 import { type ChangedPath, type PlanState, type PlanStep } from './state.ts'
 import { routeMode } from './plan-setting.ts'
 
-/** The words by which a user agrees that the service remembers the preferences that the model has offered. */
 export const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i
 
-/** The words by which a user asks to repeat what has failed. */
 const RETRY = /^\s*\/retry\s*$/i
 
-/** The names of the actions that a user can send to a plan. */
 const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry']
 
-/** The steps in which a plan waits for its user. */
 export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
 
-/** What a user wants of a plan. */
 export type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' | 'write' | 'retry' }
-  /** The user wants the change committed. If `message` is empty, the summary of the change becomes the commit message. */
+  /** An empty message means the summary of the change. */
   | { readonly wants: 'commit', readonly message: string }
-  /** `goal`: the user sets another goal in the same session. `change`: the user wants another change than the one whose diff was shown. */
+  /** `change`: another change than the one whose diff was shown. */
   | { readonly wants: 'goal' | 'change', readonly words: string }
-  /** The user agrees that the preferences in `patch` are remembered. */
   | { readonly wants: 'remember', readonly patch: JsonObject }
-  /** The user wants an undo or a redo. `paths` are the paths that the user named; `undefined` means the whole change. */
+  /** `undefined` means the whole change. */
   | { readonly wants: 'undo' | 'redo', readonly paths: readonly string[] | undefined, readonly changes: readonly ChangedPath[] }
 
-/**
- * The command in a line that a user types: `undo`, `undo: src/a.js src/b.js`, `redo`, `reject`, `commit: words`; `undefined` for words that are for
- * the model.
- * @param changed the paths that an undo or a redo can name. They are recognised without the colon, too
- */
+/** `undefined` for words that are for the model. @param changed paths that are recognised without the colon, too */
 export function commandIn (line: string, changed: readonly ChangedPath[] = []): Action | undefined {
   const [head = '', word = ''] = /^\s*(undo|redo|reject|commit)(?![^\s:])/i.exec(line) ?? []
   const behind = head === '' ? '' : line.slice(head.length).trim()
@@ -48,7 +38,6 @@ export function commandIn (line: string, changed: readonly ChangedPath[] = []): 
   return hasColon || pathsIn(named, changed).every(path => isOf(path, changed)) ? { name, data: { paths: named } } : undefined
 }
 
-/** Says what the user wants by an input, or why the plan refuses the input in its present step. */
 export function intentOf (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined && text.trim() === '') return invalid('expected words, or an action; got neither')
   if (action !== undefined && !ACTIONS.includes(action.name)) return invalid(`expected as action one of ${ACTIONS.join(', ')}, got ${quoteInput(action.name)}`)
@@ -56,7 +45,6 @@ export function intentOf (state: PlanState, text: string, action: Action | undef
   return intentAnywhere(state, command?.name ?? wordOf(state, text) ?? '', command?.data ?? {}) ?? intentInStep(state, text, command)
 }
 
-/** What the user wants by a command that means the same in every step; `undefined` for anything else. */
 function intentAnywhere (state: PlanState, name: string, data: JsonObject): Intent | Refused | undefined {
   switch (name) {
     case 'remember': return intentToRemember(state)
@@ -79,10 +67,7 @@ function intentInStep (state: PlanState, text: string, command: Action | undefin
   }
 }
 
-/**
- * The command that a user has typed. Words that begin with "commit" are for the model while there is nothing to commit. A session of an earlier
- * version knows commands only where its change is the last thing that happened.
- */
+/** "commit …" is for the model while nothing can be committed. Older sessions know commands only right after a change. */
 function typedCommand (state: PlanState, text: string): Action | undefined {
   const { step, applied, undone, setting: { schemaVersion, keepsUndo } } = state
   const isDone = step === 'applied' || step === 'undone'
@@ -92,7 +77,6 @@ function typedCommand (state: PlanState, text: string): Action | undefined {
   return keepsUndo === true || (command !== undefined && Object.keys(command.data).length === 0 && command.name !== 'reject') ? command : undefined
 }
 
-/** Whether the user's words mean `remember` or `retry`. Both are possible whenever the plan waits for the user; `undefined` for other words. */
 function wordOf ({ offered, error }: PlanState, text: string): 'remember' | 'retry' | undefined {
   if (offered !== undefined && REMEMBER.test(text)) return 'remember'
   return error !== undefined && RETRY.test(text) ? 'retry' : undefined
@@ -103,20 +87,19 @@ function intentToRemember ({ step, offered }: PlanState): Intent | Refused {
   return offered === undefined ? busy('there is nothing to remember') : { wants: 'remember', patch: offered }
 }
 
-/** What the user wants by an input before anything was planned. */
 function intentOfDraft (text: string, action: Action | undefined): Intent | Refused {
   if (action === undefined) return { wants: 'goal', words: text.trim() }
   return action.name === 'reject' ? { wants: 'reject' } : busy(`there is nothing to ${action.name}`)
 }
 
-/** What the user wants by an input after a change was applied or undone. In schema 1 another goal needs another session. */
+/** In schema 1 another goal needs another session. */
 function intentOfDone (state: PlanState, text: string, action: Action | undefined): Intent | Refused {
   const words = text.trim()
   if (action === undefined && state.setting.schemaVersion !== 1) return { wants: 'goal', words }
   return intentOfChange(state, action?.name ?? words.toLowerCase(), action?.data ?? {})
 }
 
-/** The wish to commit, or the reason to refuse it. @param given the user's commit message; without it, the summary of the change is the message */
+/** @param given @default the summary of the change */
 function intentToCommit ({ step, applied, setting: { commit, workspace } }: PlanState, given: Json | undefined): Intent | Refused {
   if (commit === 'never') {
     const message = `Nothing is committed in the workspace "${workspace}" by this plan: its operator and its profile would have to allow that`
@@ -127,7 +110,6 @@ function intentToCommit ({ step, applied, setting: { commit, workspace } }: Plan
   return { wants: 'commit', message: (given ?? '').trim() }
 }
 
-/** What the user wants by an input while a diff waits for the user's consent. */
 function intentOfHeld ({ step, held }: PlanState, text: string, action: Action | undefined): Intent | Refused {
   if (held === undefined) return busy(`the plan is ${step}`)
   if (action === undefined) {
@@ -164,13 +146,12 @@ function intentOfChange ({ step, applied, undone, held }: PlanState, name: strin
   return { wants: name, paths, changes: changes.filter(({ path }) => paths.some(each => isAtOrBelow(path, each))) }
 }
 
-/** The paths in a person's words: one path that has blanks, or several with blanks or commas between them, each in quotes or not. */
+/** One path with blanks, or several with blanks or commas between, each in quotes or not. */
 function pathsIn (words: string, changes: readonly ChangedPath[]): readonly string[] {
   if (isOf(words, changes)) return [words]
   return Array.from(words.matchAll(/"([^"]+)"|'([^']+)'|([^\s,"']+)/g), ([, double, single, plain = '']) => double ?? single ?? plain)
 }
 
-/** Whether a path is one of a change, or a folder above one. */
 function isOf (path: Json, changes: readonly ChangedPath[]): boolean {
   const plain = plainPath(path)
   return plain !== undefined && changes.some(change => isAtOrBelow(change.path, plain))

@@ -15,31 +15,24 @@ import { intentOf, LISTENING } from './plan-input.ts'
 import type { ContextEntry, PendingRead, PlanState } from './state.ts'
 import { routeMode } from './plan-setting.ts'
 
-/** The longest time for a read from the workspace, and for storing preferences in the memory, in ms. */
+/** In ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
 
-/** The most texts that the service reads from the workspace for one answer of the model. The limits of the context would drop further texts anyway. */
+/** Reads for one answer: the limits of the context would drop further texts anyway. */
 const MAX_REQUESTS = 16
 
-/** The most lines of a file that are read when the file is read again. One read returns no more than this. */
+/** One read returns no more lines. */
 const MAX_LINES = 5000
 
-/** Finds the words by which the model's API says that it does not support `response_format`. */
+/** The API does not support `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
-/**
- * The reducer (the rules) of a plan. An instance takes one fact (an entry of the session's log, such as a message of the user or the end of
- * a check), and computes the plan's next state, the effects (reads, changes, model requests) to begin, and the notices for clients.
- */
 export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
-  /**
-   * Begins a cycle, which is the service's work on one message of the user: reads the memory and the files that the user's words mention,
-   * before the model is asked.
-   */
+  /** The memory and the files that the user's words mention are read before the model is asked. */
   start (): Next<PlanState> {
     const { words, report, context } = this.state
     const auto = autoContext(words, report).map((each): PendingRead => each)
-    // Files that the model asked for after earlier messages are read again: perhaps they have changed since.
+    // Read again: the files may have changed since.
     const again = context.flatMap(({ key, block }) => block?.section === 'FULFILLED_CONTEXT' ? [reading(JSON.parse(key) as JsonObject)] : [])
     const { fix, setting: { schemaVersion } } = this.state
     if (fix !== undefined) return this.runFix(fix)
@@ -53,7 +46,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.start()
   }
 
-  /** Takes an input of the user: words or an action. */
   hear (text: string, action?: Action): Next<PlanState> {
     const intent = intentOf(this.state, text, action)
     if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
@@ -71,16 +63,13 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
         this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
         return this.start()
       case 'apply': return this.#carryOut(intent.words)
-      // An undo needs no further consent, even where it deletes a created file. A redo shows deletions again, and asks for consent again.
+      // An undo needs no consent, even where it deletes a created file; a redo of deletions does.
       case 'undo': return this.takeBack('undo', intent.paths)
       case 'redo': return this.doAgain(intent.paths)
     }
   }
 
-  /**
-   * Asks the model to write the changes of files that it has planned.
-   * @param words a new goal of the user; empty when the user only agrees with the plan, so that the goal stays
-   */
+  /** @param words a new goal; empty when the user only agrees with the plan */
   #carryOut (words: string): Next<PlanState> {
     const { goal } = this.state
     const fresh = { hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
@@ -89,7 +78,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** Begins another goal in the same session. */
   #nextGoal (words: string): Next<PlanState> {
     const { mode, goal } = routeMode(words, false)
     const fresh = { agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
@@ -97,7 +85,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.start()
   }
 
-  /** Asks the model for another change, since the user does not want the diff that was shown. */
   #askForAnother (said: string): Next<PlanState> {
     const { words, reply, exchanges, setting: { language } } = this.state
     const before = reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }]
@@ -106,7 +93,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** Handles the result or failure of the effect (model request, read, change, check, commit) for which the plan waits. */
   end (effect: string, ended: Ended): Next<PlanState> {
     const { awaits } = this.state
     if (awaits?.effect !== effect) return this.next()
@@ -127,7 +113,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 
   #hasRead (ended: Ended): Next<PlanState> {
-    // Before the model has asked for files, a failed read fails the plan: perhaps there is no workspace. Later the model goes on without the files.
+    // Before the first request for files there is perhaps no workspace; later the model goes on without them.
     if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
     for (const problem of problemsIn(ended)) {
       this.log('warning', 'MEMORY_UNUSABLE', { reason: problem })
@@ -180,10 +166,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.fail({ code: 'LLM_ERROR', message: reason })
   }
 
-  /**
-   * Asks the model to repair a rejected answer. In schema 1, the second rejected answer to a message of the user ends the plan. In schema 2,
-   * the plan's settings limit the number of repairs.
-   */
+  /** In schema 1 the second rejected answer ends the plan; in schema 2 the settings limit repairs. */
   #repair (reply: string, problem: PlanProblem): Next<PlanState> {
     this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
     const { hasRepaired, setting: { schemaVersion } } = this.state
@@ -195,7 +178,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#askModel()
   }
 
-  /** Asks the model to repair its last answer. @param paths files that the service reads again before it asks */
+  /** @param paths are read again first */
   protected askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState> {
     const { reply, words, exchanges, context, used } = this.state
     const json = reply === undefined ? '' : stringifyJson(reply.json)
@@ -211,7 +194,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#read(paths.slice(0, MAX_REQUESTS).map(path => reading({ type: 'read_file', path, end_line: MAX_LINES })))
   }
 
-  /** Repeats what has failed, without new words of the user. */
   #retry (): Next<PlanState> {
     const { mode, plan } = this.state
     if (mode === 'plan' || plan === undefined) return this.start()
@@ -229,7 +211,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#readNew(wanted)
   }
 
-  /** Reads what the model asked for. What was read since the user's last message is in the cache, and is not read again. */
+  /** What was read since the user's last message is in the cache. */
   #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
     const { requests, missed, cache } = lookUp(wanted, this.state)
     for (const { key, isHit } of requests) this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key })
@@ -260,13 +242,13 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return remembers ? this.#remember('remember', patch) : this.#proceed()
   }
 
-  /** Stores preferences in the memory. @param patch the preferences @param purpose `accept`: the user has agreed; `remember`: nobody was asked */
+  /** @param purpose `accept`: the user has agreed; `remember`: nobody was asked */
   #remember (purpose: 'remember' | 'accept', patch: JsonObject): Next<PlanState> {
     const { setting: { workspace } } = this.state
     return this.wait(purpose, this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember }))
   }
 
-  /** Handles the result of storing preferences that the user was not asked about. The plan continues even when they could not be stored. */
+  /** The plan goes on even when they could not be stored. */
   #remembered (ended: Ended): Next<PlanState> {
     if ('failure' in ended) {
       this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
@@ -275,7 +257,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     return this.#proceed()
   }
 
-  /** Handles the result of storing preferences that the user has agreed to. */
   #accepted (ended: Ended): Next<PlanState> {
     const { offered = {}, reply, mode } = this.state
     if ('failure' in ended) {
@@ -284,7 +265,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     }
     this.state = { ...this.state, offered: undefined }
     this.outbox.notice('memory', { patch: offered, isApplied: true })
-    // If the model's answer had nothing but preferences to remember, the plan is done now.
+    // An answer with nothing but preferences: the plan is done.
     return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
   }
 
@@ -310,7 +291,6 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
   }
 }
 
-/** What is wrong with the files of the memory, where they were read. */
 function problemsIn (ended: Ended): readonly string[] {
   const blocks = 'value' in ended && isJsonObject(ended.value) ? ended.value['blocks'] : undefined
   const memory = Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).find(({ type }) => type === 'memory') : undefined
@@ -318,15 +298,13 @@ function problemsIn (ended: Ended): readonly string[] {
   return Array.isArray(problems) ? problems.filter(each => typeof each === 'string') : []
 }
 
-/** Wraps one request as a read that has no alternative requests. */
 function reading (request: JsonObject): PendingRead {
   return { header: undefined, requests: [request] }
 }
 
-/** The most changes of files, or preferences, that a summary names. */
+/** Changes or preferences that a summary names. */
 const MAX_NAMED = 10
 
-/** What the user is told of the model's answer: the summary in the answer. If it has none, a list of the changes or preferences in the answer. */
 function summaryOf ({ summary, actions, patch }: PlanReply, language: Locale): string {
   if (summary.trim() !== '') return summary
   const texts = PLAN_TEXTS[language]
@@ -336,7 +314,7 @@ function summaryOf ({ summary, actions, patch }: PlanReply, language: Locale): s
   return renderText(texts.planActions, { list })
 }
 
-/** Adds what was read to the state of a plan. For a request that failed, the model is told that the text is missing, and why. */
+/** For a failed request the model is told that the text is missing, and why. */
 function recordRead (state: PlanState, ended: Ended): PlanState {
   const requests = state.pending.flatMap(each => each.requests)
   const answers = 'failure' in ended
@@ -356,10 +334,7 @@ function recordRead (state: PlanState, ended: Ended): PlanState {
   return { ...state, pending: [], context, ...recalled }
 }
 
-/**
- * The fields of the plan's state that come from the stored memory. The user's `output_format` chooses the mode where neither the user's words
- * nor the request that started the session did.
- */
+/** The stored `output_format` chooses the mode where neither the user's words nor the request did. */
 function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partial<PlanState> {
   const memory = memoryIn(block?.['user'], block?.['project'])
   const { output_format: format } = memory.user
@@ -368,19 +343,17 @@ function recall ({ isRouted }: PlanState, block: JsonObject | undefined): Partia
   return { memory, branch: typeof branch === 'string' ? branch : undefined, isRouted: true, ...(wantsChange ? { mode: 'apply', isDirect: true } : {}) }
 }
 
-/** The length of all messages above which the model's answer is kept short, in UTF-16 units: both have to fit into the model's context window. */
+/** UTF-16 units of messages from which the answer is kept short: both have to fit into the context window. */
 const LONG_INPUT = 80_000
 
-/** The most tokens that the model's answer to a long input is allowed to have. */
+/** Tokens. */
 const SHORT_ANSWER = 4096
 
-/** The largest number of earlier questions and answers that a request to the model repeats. */
 const MAX_EXCHANGES = 5
 
-/** The length to which an earlier answer is cut when a request repeats it, in code points. */
+/** Code points of an earlier answer in a request. */
 const MAX_REPLY = 20_000
 
-/** A request to the model, with the sizes that are written to the session's log lines. */
 interface SizedRequest {
   readonly messages: readonly JsonObject[]
   readonly fields: JsonObject
@@ -388,7 +361,6 @@ interface SizedRequest {
   readonly tokenBudget: number
 }
 
-/** Builds the request to the model from the state of a plan. @param context text of the blocks that the model reads; empty when there are none */
 function modelRequest (state: PlanState, context: string): SizedRequest {
   const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
   const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
@@ -422,14 +394,14 @@ function modelRequest (state: PlanState, context: string): SizedRequest {
   return { messages, fields, inputChars, tokenBudget }
 }
 
-/** The largest length of the memory as a text for the model, in UTF-16 units. Every request of a plan to the model carries this text. */
+/** UTF-16 units: every request of a plan carries this text. */
 const MAX_BLOCK = 12 * 1024
 
-/** The lines before and after the memory in the text for the model. They are fixed by the plan protocol. */
+/** Fixed by the plan protocol. */
 const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
 const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
 
-/** The text of the memory for the model, at the end of the system message; empty when nothing is remembered. */
+/** Empty when nothing is remembered. */
 export function memoryBlock (memory: Memory): string {
   const { user, project } = shortened(memory)
   const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }
@@ -437,7 +409,7 @@ export function memoryBlock (memory: Memory): string {
   return `${BLOCK_HEAD}\n${stringifyJson(layers)}\n\n${BLOCK_FOOT}`
 }
 
-/** The memory without its longest fields: they are removed one by one until the rest is no longer than `MAX_BLOCK`. */
+/** The longest fields are removed until the rest fits `MAX_BLOCK`. */
 function shortened (memory: Memory): Memory {
   let { user, project } = memory
   while (stringifyJson({ user, project }).length > MAX_BLOCK) {

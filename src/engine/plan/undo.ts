@@ -7,11 +7,10 @@ import { PLAN_TEXTS, type PlanText } from '../texts.ts'
 import type { PlanProblem } from './parse-plan.ts'
 import type { ChangedPath, PlanPurpose, PlanState, PlanStep } from './state.ts'
 
-/** The largest number of errors that the plan's state keeps, and the length to which the text of each error is cut, in code points. */
+/** Errors, and code points of each. */
 const MAX_ERRORS = 5
 const MAX_ERROR = 300
 
-/** The base of a plan's reducer (its rules): it changes the state, reports steps and errors, and asks for effects such as a model request. */
 abstract class PlanReducerBase {
   protected readonly outbox: Outbox
   protected state: PlanState
@@ -25,7 +24,7 @@ abstract class PlanReducerBase {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
 
-  /** Reports an error of the plan. In schema 1 the error ends the plan; in schema 2 the plan waits for its user again. */
+  /** In schema 1 an error ends the plan; in schema 2 it waits for its user again. */
   protected fail (error: PlanProblem): Next<PlanState> {
     this.tell(error)
     if (this.state.setting.schemaVersion === 1) return this.finish('failed')
@@ -35,12 +34,10 @@ abstract class PlanReducerBase {
     return this.listen()
   }
 
-  /** Whether the model can still be asked to repair its last answer or change. The plan's settings limit the number of repairs. */
   protected get mayRepair (): boolean {
     return this.state.used < this.state.setting.repair.rounds
   }
 
-  /** Shows the user one of the service's own texts about plans. */
   protected tellUser (text: PlanText, values: JsonObject = {}): void {
     this.outbox.show(renderText(PLAN_TEXTS[this.state.setting.language][text], values))
   }
@@ -81,7 +78,7 @@ abstract class PlanReducerBase {
     this.state = { ...this.state, step, awaits: undefined }
   }
 
-  /** Adds a line to the detailed log of the session: `[trace_id] EVENT k=v …`. */
+  /** As `[trace_id] EVENT k=v …`. */
   protected log (level: Level, event: string, values: Readonly<Record<string, string | number>> = {}): void {
     const { setting: { traceId } } = this.state
     const text = [event, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)].join(' ')
@@ -89,27 +86,25 @@ abstract class PlanReducerBase {
   }
 }
 
-/** The time limit for a change of files, in ms. */
+/** In ms. */
 const APPLY_TIMEOUT = 120_000
 
-/** The longest time that the git commit of a plan's changes is allowed to take, in ms. It is long, since git hooks sometimes run all tests. */
+/** In ms. Long, since git hooks sometimes run all tests. */
 const COMMIT_TIMEOUT = 600_000
 
-/** The number of characters of a git commit's hash that users are shown. */
+/** Characters of a commit's hash that users are shown. */
 const HASH_LENGTH = 10
 
-/** The most conflicts (paths that somebody else has changed) that a message names. The plan's result lists all of them. */
+/** Conflicts that a message names; the result lists all. */
 const MAX_NAMED = 20
 
-/** The length to which the output of a failed check is cut for users, in code points. */
+/** Code points of a failed check's output for users. */
 export const MAX_SHOWN_OUTPUT = 2000
 
-/** The part of a plan's reducer (its rules) that undoes, redoes and commits changes: all changes of one goal together. */
 export abstract class UndoReducer extends PlanReducerBase {
-  /** Asks for the preview of a change. */
   protected abstract preview (wish: JsonObject): Next<PlanState>
 
-  /** Undoes all changes of the goal, the newest first. @param paths the only paths to undo; all when left out */
+  /** The newest first. @param paths @default all */
   protected takeBack (purpose: 'rollback' | 'undo', paths?: readonly string[]): Next<PlanState> {
     const { changes } = this.state
     const own = paths === undefined ? {} : { paths: [...paths] }
@@ -117,7 +112,7 @@ export abstract class UndoReducer extends PlanReducerBase {
     return this.#begin(purpose, wishes, paths === undefined)
   }
 
-  /** Redoes the changes that were undone, the oldest first. If they delete something, a person is asked again. */
+  /** The oldest first. If they delete something, a person is asked again. */
   protected doAgain (paths?: readonly string[]): Next<PlanState> {
     const wish = { redo: paths === undefined ? {} : { paths: [...paths] } }
     return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish), paths === undefined)
@@ -126,12 +121,11 @@ export abstract class UndoReducer extends PlanReducerBase {
   #begin (purpose: 'rollback' | 'undo' | 'redo', [first = {}, ...left]: readonly JsonObject[], isWhole: boolean): Next<PlanState> {
     this.goTo('applying')
     const { setting: { keepsUndo } } = this.state
-    // The mode becomes APPLY, whatever the mode of the last goal was: only in this mode can files change.
+    // Only in APPLY can files change, whatever the mode of the last goal was.
     this.state = { ...this.state, mode: 'apply', held: undefined, turning: { left, conflicts: [], ...(isWhole && keepsUndo === true ? { isWhole } : {}) } }
     return purpose === 'redo' ? this.preview(first) : this.change(purpose, first, false)
   }
 
-  /** Begins to undo, or to redo, the next change of the goal; `undefined` when no change is left. */
   #goOn (purpose: 'rollback' | 'undo' | 'redo', conflicts: readonly Conflict[]): Next<PlanState> | undefined {
     const [next, ...left] = this.state.turning?.left ?? []
     const { turning } = this.state
@@ -140,11 +134,10 @@ export abstract class UndoReducer extends PlanReducerBase {
     return purpose === 'redo' ? this.preview(next) : this.change(purpose, next, false)
   }
 
-  /** Handles the result of undoing one change, when the service undoes the goal's changes because a check failed. */
   protected rolledBack (ended: Ended): Next<PlanState> {
     const { checkFailed = '', applied, turning, setting: { schemaVersion, checks }, check } = this.state
     const conflicts = merged(turning?.conflicts, 'failure' in ended ? [] : conflictsIn(ended.value))
-    // A created folder stays if the check has put files into it. If somebody else has changed a file, the whole change stays.
+    // A created folder stays if the check has put files into it; a foreign change keeps the whole change.
     if (conflicts.some(({ reason }) => reason !== 'filled')) {
       this.state = { ...this.state, conflicts, turning: undefined }
       return this.#staysApplied('AUTO_CHECK_FAILED_NOT_ROLLED_BACK', `${checkFailed}\nThe change was not taken back: ${describeConflicts(conflicts)}`)
@@ -163,13 +156,11 @@ export abstract class UndoReducer extends PlanReducerBase {
     return this.fail({ code: 'AUTO_CHECK_FAILED_ROLLED_BACK', message: checkFailed })
   }
 
-  /** Fails the plan while a change whose check failed is still on disk. */
   #staysApplied (code: string, message: string): Next<PlanState> {
     this.state = { ...this.state, rest: 'applied' }
     return this.fail({ code, message })
   }
 
-  /** Handles the result of the undo or redo of one change. The next change of the goal follows, if there is one. */
   protected turned (name: 'undo' | 'redo', ended: Ended): Next<PlanState> {
     const { applied, undone, turning } = this.state
     const isNothing = this.#isNothingOfMore(ended)
@@ -181,7 +172,7 @@ export abstract class UndoReducer extends PlanReducerBase {
     const result = 'value' in ended ? ended.value : {}
     const conflicts = merged(turning?.conflicts, conflictsIn(result))
     const from = name === 'undo' ? applied : undone
-    // What a change has written as it was before counts as taken back with the rest.
+    // What a change wrote as it was before counts as taken back.
     const isAll = turning?.isWhole === true && turning.left.length === 0 && conflicts.length === 0
     const turned = isAll ? from : isNothing ? [] : changedIn(result) ?? from
     const [moved, left] = divided(from, turned)
@@ -199,10 +190,7 @@ export abstract class UndoReducer extends PlanReducerBase {
     return this.settle()
   }
 
-  /**
-   * Whether one change of several has nothing to undo or to redo, while others have: that is no failure. A change that came to nothing has left no
-   * undo, so there are fewer changes to redo than were undone.
-   */
+  /** One change of several with nothing to turn is no failure: a change that came to nothing has left no undo. */
   #isNothingOfMore (ended: Ended): boolean {
     const { turning, reversed } = this.state
     const left = turning?.left.length ?? 0
@@ -210,19 +198,17 @@ export abstract class UndoReducer extends PlanReducerBase {
     return ended.code === 'NOTHING_TO_UNDO' ? left > 0 : ended.code === 'NOTHING_TO_REDO' && left + 1 < reversed
   }
 
-  /** Tells the user that the commit stays, since an undo does not take it back. */
   #tellOfCommit (): void {
     const { commit } = this.state
     if (commit !== undefined) this.tellUser('commitStays', { hash: commit.slice(0, HASH_LENGTH) })
   }
 
-  /** Waits for the user in the step `applied`, or in `undone` where no change is left. */
   protected settle (): Next<PlanState> {
     this.goTo(this.state.applied.length > 0 ? 'applied' : 'undone')
     return this.listen()
   }
 
-  /** Commits the goal's changes to git. @param message of the commit; if it is empty, the summary of the last change is the message */
+  /** @param message @default the summary of the last change */
   protected commit (message: string): Next<PlanState> {
     const { setting: { workspace }, applied, done } = this.state
     this.goTo('applying')
@@ -231,7 +217,7 @@ export abstract class UndoReducer extends PlanReducerBase {
     return this.wait('commit', this.outbox.commit({ workspace, paths, message: commitMessage(message === '' ? done : message), timeout: COMMIT_TIMEOUT }))
   }
 
-  /** Handles the result of a git commit. A failed commit is reported as an error, and the plan waits for its user as after a good one. */
+  /** After a failed commit the plan waits for its user as after a good one. */
   protected committed (ended: Ended): Next<PlanState> {
     const { hash, leftOut = [] } = 'value' in ended && isJsonObject(ended.value) ? ended.value : {}
     if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
@@ -244,7 +230,7 @@ export abstract class UndoReducer extends PlanReducerBase {
     return this.afterCommit()
   }
 
-  /** Waits for the user again: with the plan of the next goal, if there is one, since a commit of the goal before leaves it as it is. */
+  /** A commit of the goal before leaves the plan of the next goal as it is. */
   protected afterCommit (): Next<PlanState> {
     const { hasApplied, rest } = this.state
     if (hasApplied || rest !== 'planned') return this.settle()
@@ -259,25 +245,21 @@ export abstract class UndoReducer extends PlanReducerBase {
     return this.wait(purpose, this.outbox.change({ workspace, change, deletes, timeout: APPLY_TIMEOUT, ...together }))
   }
 
-  /** All changes of the goal, for the undo or redo of one of them. */
   protected together (): { readonly together?: string[] } {
     const { setting: { keepsUndo }, changes } = this.state
     return keepsUndo === true ? { together: [...changes] } : {}
   }
 
-  /** The message about a failed check, with its output. */
   protected failureOf (name: string, output: string): string {
     return `the check "${name}" failed: ${clip(output, MAX_SHOWN_OUTPUT)}`
   }
 }
 
-/** Those of the paths that were turned round, and the others. */
 function divided (paths: readonly ChangedPath[], turned: readonly ChangedPath[]): [ChangedPath[], ChangedPath[]] {
   const isTurned = ({ path }: ChangedPath): boolean => turned.some(each => each.path === path)
   return [paths.filter(isTurned), paths.filter(each => !isTurned(each))]
 }
 
-/** The conflicts of several changes, one for each path. */
 function merged (before: readonly Conflict[] = [], found: readonly Conflict[]): Conflict[] {
   return [...before, ...found.filter(({ path }) => !before.some(each => each.path === path))]
 }
@@ -291,11 +273,11 @@ function describeConflicts (conflicts: readonly Conflict[]): string {
   return `${named}${conflicts.length > MAX_NAMED ? ` and ${conflicts.length - MAX_NAMED} more` : ''}; somebody else has been there since`
 }
 
-/** The lengths to which the first line and the whole text of a commit message are cut, in code points. */
+/** Code points of the first line and of the whole text. */
 const MAX_SUBJECT = 72
 const MAX_MESSAGE = 4000
 
-/** Makes a commit message of a text. If its first line is too long, the beginning of the line is the subject, and the whole text follows below. */
+/** A first line that is too long becomes the subject, cut, and the whole text follows below. */
 export function commitMessage (text: string): string {
   const plain = clip(text.replaceAll('\r\n', '\n').replace(/[^\P{Cc}\n\t]/gu, '').trim(), MAX_MESSAGE)
   const [first = ''] = plain.split('\n', 1)
@@ -305,19 +287,15 @@ export function commitMessage (text: string): string {
   return subject === first ? `${subject}\n\n${plain.slice(first.length).trim()}` : `${subject}\n\n${plain}`
 }
 
-/** The preview of a change: what the change will do to the files. */
 interface ChangePreview {
-  /** The first files of the change, with their diffs. */
   readonly files: readonly JsonObject[]
-  /** How many files of the change are not in `files`. */
   readonly more: number
-  /** Every path that the change touches, with the state of the path before and after the change. */
+  /** The state of every touched path before and after the change. */
   readonly shown: readonly JsonObject[]
-  /** The paths that the change does not touch, since somebody else has changed them. */
+  /** Somebody else has changed these paths. */
   readonly conflicts: readonly Conflict[]
 }
 
-/** Takes the preview of a change out of `result`, which the workspace gave. A `PlanProblem` says why the change could not be previewed. */
 export function previewOf (result: Json): ChangePreview | PlanProblem {
   const blocks = listIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
@@ -331,18 +309,17 @@ export function previewOf (result: Json): ChangePreview | PlanProblem {
   return { code, message: reason.startsWith(`${code}: `) ? reason.slice(code.length + 2) : reason }
 }
 
-/** The paths that a change did not touch, since somebody else has changed them, each with the reason for it. */
 function conflictsIn (result: Json): Conflict[] {
   return listIn(result, 'conflicts').map(each => ({ path: textIn(each, 'path'), reason: textIn(each, 'reason') as Conflict['reason'] }))
 }
 
-/** The paths that were really changed, as the result of the change lists them; `undefined` when the result has no such list. */
+/** `undefined` when the result has no such list. */
 export function changedIn (result: Json): ChangedPath[] | undefined {
   if (!isJsonObject(result) || !Array.isArray(result['applied'])) return undefined
   return listIn(result, 'applied').map(each => ({ kind: textIn(each, 'kind'), path: textIn(each, 'path') }))
 }
 
-/** The exit code and the output of a check that failed; `undefined` for a check that passed. */
+/** `undefined` for a check that passed. */
 export function failedCheck (result: Json): string | undefined {
   if (!isJsonObject(result)) return 'it has no result'
   const { outcome, exitCode } = result

@@ -1,4 +1,4 @@
-/** A reply of a skill's model, read as a command, a question, a message or the end; `UNKNOWN` for an empty one, `UNCLEAR` for no whole command. */
+/** `UNKNOWN` for an empty reply, `UNCLEAR` for no whole command. */
 export type SkillReply =
   | { readonly type: 'CMD', readonly content: string, readonly command: string, /** The model did not say that it is a command. */ readonly fallback?: true }
   | { readonly type: 'ASK', readonly content: string, readonly question: string, readonly required: boolean }
@@ -6,18 +6,15 @@ export type SkillReply =
   | { readonly type: 'UNKNOWN', readonly error: string }
   | { readonly type: 'UNCLEAR', readonly problem: string }
 
-/** A reply of a skill's model that could be read. */
 export type ReadableReply = Exclude<SkillReply, { readonly type: 'UNKNOWN' | 'UNCLEAR' }>
 
-/** The tag that says what a reply is, such as `[CMD]`. It only counts at the very beginning: further down it may be a quotation. */
+/** Only counts at the very beginning: further down it may be a quotation. */
 const TAG = /^\[(CMD|ASK:optional|ASK|MESSAGE|DONE)\]/i
 
-/** A text that is one fenced (Markdown) code block and nothing else. */
 const FENCED = /^```[^\n`]*\n([^]*?)\n?```$/
 
 const INVALID: SkillReply = { type: 'UNKNOWN', error: 'Empty or invalid AI response' }
 
-/** Whether a model's reply begins with a tag that names its kind, such as `[CMD]`. */
 export function beginsWithTag (reply: string): boolean {
   return TAG.test(unfenced(reply.trim()))
 }
@@ -51,7 +48,7 @@ function firstLine (text: string): SkillReply {
   return proposed((inside !== text || end < 0 ? inside : text.slice(0, end)).replace(/^`([^`]+)`$/, '$1').trim())
 }
 
-/** The command in a text: a fenced code block, or the whole text where it is one command, which may have several lines. */
+/** A fenced block, or the whole text where it is one command, perhaps of several lines. */
 function wholeCommand (text: string): SkillReply {
   const inside = withoutFence(text)
   if (inside !== text) return proposed(inside)
@@ -63,7 +60,7 @@ function proposed (command: string): SkillReply {
   return command === '' ? INVALID : { type: 'CMD', content: `[CMD] ${command}`, command }
 }
 
-/** A command without the fence or the backquotes that Markdown puts around it; what is explained behind the fence is no part of it. */
+/** What is explained behind the fence is no part of the command. */
 export function withoutFence (text: string): string {
   const [, fenced] = /^```[^\n`]*\n([^]*?)\n?```(?=\s|$)/.exec(text) ?? []
   if (fenced !== undefined && text.lastIndexOf('```') === text.indexOf('```', 3)) return fenced.trim()
@@ -74,13 +71,10 @@ function unfenced (text: string): string {
   return (FENCED.exec(text)?.[1] ?? text).trim()
 }
 
-/** The parts of a command line that say where it ends: escapes, quotes, comments, here-strings, here-documents and line ends. A quote alone is open. */
+/** What says where a command line ends. A quote alone is open. */
 const PARTS = /\\[^]?|'[^']*'|"(?:[^"\\]|\\[^])*"|`[^`]*`|['"`]|(?<![^\s;&|(])#[^\n]*|<<<|<<(?<dash>-?)[ \t]*(?:'(?<quoted>[^'\n]+)'|"(?<double>[^"\n]+)"|\\?(?<bare>[\w.-]+))|\n/g
 
-/**
- * Why a text of one or several lines is not surely one command, in words; `undefined` where it is. A shell goes on in the next line behind `\`,
- * `&&`, `||` and `|`, in quotes and in a here-document. Takes linear time.
- */
+/** A shell goes on in the next line behind `\`, `&&`, `||` and `|`, in quotes and in a here-document. Linear time. */
 function problemWith (text: string): string | undefined {
   const parts = new RegExp(PARTS)
   let heredocs: Heredoc[] = []
@@ -101,7 +95,6 @@ function problemWith (text: string): string | undefined {
   return heredocs.length > 0 ? missing(heredocs[0]) : GOES_ON.test(text.slice(-20)) ? 'its last line ends in && or |' : undefined
 }
 
-/** A line that goes on in the next one. */
 const GOES_ON = /(?:&&|\||\|&)[ \t]*$/
 
 interface Heredoc { readonly end: string, readonly isIndented: boolean }
@@ -110,7 +103,7 @@ function missing (heredoc: Heredoc | undefined): string {
   return `the here-document has no line "${heredoc?.end ?? ''}" at its end`
 }
 
-/** The index behind here-documents whose text begins behind `at`, the end of a line; what is missing, in words. */
+/** @param at the end of a line; a text says what is missing */
 function endOf (heredocs: readonly Heredoc[], text: string, at: number): number | string {
   let behind = at
   for (const heredoc of heredocs) {
@@ -120,7 +113,6 @@ function endOf (heredocs: readonly Heredoc[], text: string, at: number): number 
   return behind
 }
 
-/** The index of the end of the first line, from an index on, that fits; -1 without one. */
 function lineAt (text: string, from: number, fits: (line: string) => boolean): number {
   for (let start = from; start <= text.length;) {
     const next = text.indexOf('\n', start)

@@ -3,16 +3,14 @@ import type { Answer, AskedCall } from '../../llm/answer.ts'
 import { parseArguments, resultMessage, unknownFunction } from '../../llm/history.ts'
 import { type ReadableReply, withoutFence } from './parse-skill-response.ts'
 
-/** A function that a skill's model is offered, such as `run_command` or `ask_user`. */
 interface SkillFunction {
   readonly about: string
-  /** All parameters of the function, by name. */
   readonly parameters: Readonly<Record<string, { readonly type: 'string' | 'boolean', readonly description: string, readonly isOptional?: true }>>
-  /** Turns a call of the function into a reply (command, question, message, end). @param values arguments that have the declared types */
+  /** @param values have the declared types */
   readonly read: (values: JsonObject) => ReadableReply
 }
 
-/** The length to which an unknown parameter name is cut before it is repeated to the model, in UTF-16 units. */
+/** UTF-16 units of an unknown parameter's name. */
 const MAX_NAME = 100
 
 const FUNCTIONS: ReadonlyMap<string, SkillFunction> = new Map<string, SkillFunction>([
@@ -53,7 +51,6 @@ const FUNCTIONS: ReadonlyMap<string, SkillFunction> = new Map<string, SkillFunct
   }]
 ])
 
-/** The functions of skills, as declared in a request to the model. */
 export const SKILL_TOOLS: readonly JsonObject[] = Array.from(FUNCTIONS, ([name, { about, parameters }]) => ({
   type: 'function',
   function: {
@@ -93,22 +90,17 @@ function textIn (values: JsonObject, name: string): string {
   return String(values[name] ?? '').trim()
 }
 
-/** The most function calls that a skill carries out for one answer of the model. Further calls are not run. */
+/** Calls in one answer; further ones are not run. */
 export const MAX_CALLS = 10
 
-/** A function call in the model's last answer, read as one of the replies of a skill (command, question, message, end). */
 export interface SkillCall extends Pick<AskedCall, 'name' | 'isOlder'> {
   readonly id: Json
-  /** The reply that the call means, or the problem with the call. */
   readonly says: ReadableReply | { readonly type: 'WRONG', readonly problem: string }
-  /** The result that the model is told: what the call led to, or why it was not carried out; absent until then. */
+  /** What the call led to, or why it was not carried out. */
   readonly result?: string
 }
 
-/**
- * Reads the function calls in an answer of a skill's model, in order. It never throws: a wrong call has a `says` of the type `WRONG`.
- * @param isOfOld whether the session is of an earlier version, which left the fence around a command
- */
+/** Never throws: a wrong call is `WRONG`. @param isOfOld an earlier version, which left the fence around a command */
 export function parseSkillCalls ({ calls }: Pick<Answer, 'calls'>, isOfOld = false): SkillCall[] {
   return calls.map(({ arguments: text, extra: _, ...as }, index) => {
     const call = { ...as, says: readingOf(as.name, text, isOfOld) }
@@ -126,21 +118,16 @@ function readingOf (name: string, text: string, isOfOld: boolean): SkillCall['sa
   return read === undefined ? { type: 'WRONG', problem: unknownFunction(name) } : typeof read === 'string' ? { type: 'WRONG', problem: read } : read
 }
 
-/** The problem of the first function call that cannot be read; `undefined` when all can be read. */
 export function problemIn (calls: readonly SkillCall[]): string | undefined {
   for (const { says } of calls.slice(0, MAX_CALLS)) if (says.type === 'WRONG') return says.problem
   return undefined
 }
 
-/** The next function call to carry out: the first one without a result. */
 export function nextCall (calls: readonly SkillCall[]): SkillCall | undefined {
   return calls.find(({ result }) => result === undefined)
 }
 
-/**
- * Copies a list of function calls. The first call without a result gets `result`.
- * @param goesOn whether the calls after that call are carried out too; otherwise their result says that they were not run
- */
+/** @param goesOn otherwise the results of later calls say that they were not run */
 export function withResult (calls: readonly SkillCall[], result: string, goesOn: boolean): SkillCall[] {
   const done = nextCall(calls)
   return calls.map(call => {
@@ -149,12 +136,10 @@ export function withResult (calls: readonly SkillCall[], result: string, goesOn:
   })
 }
 
-/** The messages that tell the model the results of its function calls. */
 export function resultsOf (calls: readonly SkillCall[]): JsonObject[] {
   return calls.flatMap(({ result, ...call }) => result === undefined ? [] : [resultMessage(call, result)])
 }
 
-/** The result of a function call that was not carried out, as the model reads it. */
 export function notRun (reason: string): string {
   return `Not run: ${reason}.`
 }

@@ -11,15 +11,11 @@ import { nextCall } from './skill-calls.ts'
 import type { ReadableReply } from './parse-skill-response.ts'
 import { SkillTurn } from './skill-turn.ts'
 
-/** The time limit for reading the knowledge file, a text on the target (the machine where commands run), in ms. */
+/** In ms. */
 const READ_TIMEOUT = 5000
 
 const SECOND = 1000
 
-/**
- * The rules of a skill's session. An instance takes one fact (an input of the user, or the end of a model request, a command or a read), and
- * computes the session's next state, the effects to begin, and the notices for clients.
- */
 class SkillReducer extends SkillTurn {
   start (): Next<SkillState> {
     const { setting: { target } } = this.state
@@ -29,7 +25,7 @@ class SkillReducer extends SkillTurn {
     return this.goTo('idle', { kind: 'knowledge', effect })
   }
 
-  /** Takes an input of the user. An input that the skill does not wait for changes nothing. */
+  /** Changes nothing where the skill does not wait for it. */
   hear (text: string, action: Action | undefined): Next<SkillState> {
     const { awaited } = this.state
     const why = awaited.kind === 'verdict' ? awaited.why : undefined
@@ -51,7 +47,7 @@ class SkillReducer extends SkillTurn {
     }
   }
 
-  /** Handles the end of an effect (a model request, a command, a read). An effect that the skill does not wait for changes nothing. */
+  /** Changes nothing where the skill does not wait for it. */
   end (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     const { awaited } = this.state
     if (!('effect' in awaited) || awaited.effect !== fact.effect) return this.next()
@@ -91,7 +87,7 @@ class SkillReducer extends SkillTurn {
     return this.goTo('waiting_cmd', { kind: 'result', effect })
   }
 
-  /** Proposes the last command once more, after it was interrupted or not run. A person's consent was for one run only, so the person is asked again. */
+  /** Consent was for one run only, so the person is asked again. */
   #runAgain (): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const proposed: ReadableReply = { type: 'CMD', content: `[CMD] ${command}`, command, ...(this.#isFallback ? { fallback: true } : {}) }
@@ -109,29 +105,24 @@ class SkillReducer extends SkillTurn {
     }
   }
 
-  /**
-   * Handles the failure of a command. If the terminal did not run the command, the command is proposed again, or the user is asked about it.
-   * Every other failure ends the skill.
-   */
+  /** What the terminal did not run is proposed again, or asked about. Every other failure ends the skill. */
   #notRun (failure: Extract<Fact, { kind: 'failure' }>): Next<SkillState> {
     switch (failure.code) {
       case 'TERMINAL_GONE':
         this.state = { ...this.state, isWithoutTerminal: true }
         this.outbox.notice('message', { text: TERMINAL_TEXTS[this.state.setting.language].terminalGone })
         return this.#proposeElsewhere()
-      // The person allowed the command for one folder, and the terminal is in another folder by now.
+      // The person allowed the command for one folder, and the terminal is in another by now.
       case 'TERMINAL_MOVED': return this.#proposeElsewhere()
       case 'TERMINAL_BUSY': return this.#askBusy()
       default: return this.fail(...whyOf(failure))
     }
   }
 
-  /** Proposes the command again, since it would now run in another folder, or outside the terminal. */
   #proposeElsewhere (): Next<SkillState> {
     return this.#run(this.state.pendingCommand, this.#isFallback ? 'fallback' : 'model')
   }
 
-  /** Asks the user about a command that was not run, because its terminal was busy for too long. */
   #askBusy (): Next<SkillState> {
     const { setting: { language }, pendingCommand } = this.state
     const question = askAbout(pendingCommand, 'isBusy', this.#isFallback, language)
@@ -144,29 +135,26 @@ class SkillReducer extends SkillTurn {
     return this.#ended(result, textOf(result['cwd']), effect)
   }
 
-  /** Handles the result of a command that the client ran. The working folder in the skill's state stays as it is, whatever the client reports. */
+  /** The working folder stays as it is, whatever the client reports. */
   #reported (result: JsonObject): Next<SkillState> {
     return this.#ended(result, this.state.cwd)
   }
 
-  /** Whether the last proposed command is a text that the model had not marked as a command. */
   get #isFallback (): boolean {
     const { reply } = this.state
     return reply !== undefined && 'fallback' in reply && reply.fallback === true
   }
 
-  /** Tells the model that a command was not run, or will not be run again. */
   #skipped (reason: string): Next<SkillState> {
     return this.tell(`User skipped the command.${reason === '' ? '' : `\n${reason}`}`)
   }
 
-  /** Tells everybody that the operator's rules, or the session's budget, have kept a command from running. */
   #denied ({ effect, reason, command = this.state.pendingCommand }: Extract<Fact, { kind: 'refused' }>): Next<SkillState> {
     this.outbox.notice('command', { phase: 'denied', command, step: this.state.step, effect, reason })
     return this.tell(`The command was not run. ${reason}`)
   }
 
-  /** Asks the user about an interrupted command. @param command the command that really began: a person may have edited the model's command */
+  /** @param command that really began: a person may have edited the model's */
   #interrupted (command: string, effect: string): Next<SkillState> {
     const { setting: { language }, step, pendingCommand } = this.state
     const question = askAbout(command, 'isInterrupted', this.#isFallback, language)
@@ -176,7 +164,6 @@ class SkillReducer extends SkillTurn {
     return this.wait('waiting_user', { kind: 'verdict', why: 'isInterrupted' })
   }
 
-  /** Passes to the model what the user says an interrupted command has printed. */
   #told (text: string): Next<SkillState> {
     const { pendingCommand: command } = this.state
     const output = cleanOutputForAI(text, command)
@@ -185,11 +172,7 @@ class SkillReducer extends SkillTurn {
     return this.tell(`${this.#inPlace(command)}${describeSkillOutput(output, '[Command was interrupted: this is what the user says of it]')}`)
   }
 
-  /**
-   * Handles the result of a command, and tells it to the model.
-   * @param cwd folder in which the command ended
-   * @param effect id of the effect that ran the command; left out when the client ran it
-   */
+  /** @param effect left out when the client ran the command */
   #ended (result: JsonObject, cwd: string, effect?: string): Next<SkillState> {
     const { setting: { timeout }, step, pendingCommand } = this.state
     const ended = readCommandResult(result, pendingCommand, effect === undefined)
@@ -201,32 +184,25 @@ class SkillReducer extends SkillTurn {
     return this.tell(`${this.#inPlace(command)}${describeSkillResult(ended, timeout)}${moved}`, isGood)
   }
 
-  /**
-   * The messages of the dialogue after a command ran. If a person edited the model's command, the model's tagged text is replaced by one with
-   * the command that ran. A function call of the model stays unchanged.
-   */
+  /** A command that a person edited replaces the model's tagged text; a function call stays. */
   #messagesAsRan (proposed: string, command: string): readonly JsonObject[] {
     const { messages, calls } = this.state
     return command === proposed || calls.length > 0 ? messages : [...messages.slice(0, -1), { role: 'assistant', content: `[CMD] ${command}` }]
   }
 
-  /**
-   * The remark that tells the model that another command ran in place of the command in its function call; empty when the same command ran,
-   * or the model called no function.
-   */
+  /** Tells the model that another command ran in place of its call's; else empty. */
   #inPlace (command: string): string {
     const says = nextCall(this.state.calls)?.says
     return says?.type !== 'CMD' || says.command === command ? '' : `The user ran another command in its place: ${command}\n`
   }
 }
 
-/** The place where a command runs: in the skill's terminal, if it has one, else in the folder in which the last command ended. */
 function placeOfCommand ({ setting: { inTerminal }, isWithoutTerminal, cwd }: SkillState): Pick<ExecEffect, 'terminal' | 'cwd'> {
   if (inTerminal !== undefined && isWithoutTerminal !== true) return { terminal: inTerminal }
   return cwd === '' ? {} : { cwd }
 }
 
-/** The remark that tells the model that the user has changed the terminal's folder since the last command; empty when the user has not. */
+/** Empty when the user has not changed the terminal's folder since. */
 function describeSkillMove ({ cwd }: SkillState, result: JsonObject): string {
   const begunIn = textOf(result['begunIn'])
   return begunIn !== '' && cwd !== '' && begunIn !== cwd ? `\n[The user had changed the folder to ${begunIn}]` : ''
@@ -241,13 +217,9 @@ function textOf (value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/**
- * The paths of the knowledge file: a text on a target (the machine where commands run) that tells models about it. The first path that
- * exists counts. The spelling comes from existing clients and stays.
- */
+/** The first that exists counts. The spelling comes from existing clients and stays. */
 const KNOWLEDGE_PATHS = ['./.kosmos-panel/ai_system_promt.md', '~/.config/kosmos-panel/ai_system_promt.md'] as const
 
-/** The text of the target's knowledge file, from the result of reading it; empty when the target has none. */
 function knowledgeOf (result: Json): string {
   const files = isJsonObject(result) && Array.isArray(result['files']) ? (result['files'] as readonly Json[]).filter(isJsonObject) : []
   for (const path of KNOWLEDGE_PATHS) {
@@ -257,26 +229,19 @@ function knowledgeOf (result: Json): string {
   return ''
 }
 
-/** The largest length of a command's output in a message to the model, in UTF-16 units; a longer one loses its middle. */
+/** UTF-16 units; longer output loses its middle. */
 const MAX_OUTPUT = 16_000
 
-/** The result of a command, cleaned for the model. */
 interface CommandResult {
-  /** The command that ran. It differs from the model's command when a person has edited it. */
+  /** A person may have edited the model's. */
   readonly command: string
   readonly exitCode: Json
   readonly outcome: Json
-  /** The output, without escape sequences. */
   readonly output: string
-  /** Whether the command ended by itself with the exit code 0. */
   readonly isGood: boolean
 }
 
-/**
- * Reads the result of a command.
- * @param proposed the command that the model asked for
- * @param isReported whether a client reports it, perhaps copied from a shell with its prompts, and not the service's executor
- */
+/** @param isReported by a client, perhaps copied from a shell with its prompts */
 function readCommandResult (result: JsonObject, proposed: string, isReported: boolean): CommandResult {
   const command = textOf(result['command']) === '' ? proposed : textOf(result['command'])
   const { exitCode = 0, outcome = 'exited' } = result
@@ -285,25 +250,21 @@ function readCommandResult (result: JsonObject, proposed: string, isReported: bo
   return { command, exitCode, outcome, output, isGood: outcome === 'exited' && exitCode === 0 }
 }
 
-/** The message that tells the model the result of a command. @param timeout of the command, in seconds */
+/** @param timeout in seconds */
 function describeSkillResult ({ exitCode, outcome, output }: CommandResult, timeout: number): string {
   const failure = exitCode === 0 ? '' : `[Exit code: ${String(exitCode)}]`
   const late = `[Command timed out after ${timeout}s]`
   return describeSkillOutput(output, outcome === 'cancelled' ? '[Command was interrupted]' : outcome === 'timeout' ? late : failure)
 }
 
-/** The message that tells the model the output of a command. @param remark how the command ended; empty when it ended with the exit code 0 */
+/** @param remark empty when it ended with the exit code 0 */
 function describeSkillOutput (output: string, remark: string): string {
   return `Command output:\n${cutMiddle(output, MAX_OUTPUT)}${remark === '' ? '' : `\n${remark}`}`
 }
 
-/** The number of lines of the last command's output that clients are shown. */
 const SHOWN_LINES = 7
 
-/**
- * The engine of skills. A skill is a file SKILL.md with instructions, carried out step by step: the model replies with commands, questions or messages, and
- * people decide about its commands.
- */
+/** Carries out a SKILL.md step by step: the model replies with commands, questions or messages, and people decide. */
 export const skillEngine: Engine<SkillStart, SkillState, SkillResult> = {
   ...SKILL,
   begin: ({ setting: { skill } }, moment) => new SkillReducer({
@@ -363,7 +324,6 @@ function lastLines (output: string): string {
   return output.split('\n').slice(-SHOWN_LINES).join('\n')
 }
 
-/** The actions that a user can send to a skill: for each, when it is allowed, and the message that refuses it at another time. */
 const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolean, readonly otherwise: (word: string) => string }> = new Map([
   ['command_result', { fits: ({ kind }) => kind === 'command' || kind === 'verdict', otherwise: () => 'Skill is not waiting for command result' }],
   [
@@ -378,7 +338,7 @@ const ACTIONS: ReadonlyMap<string, { readonly fits: (awaited: Awaited) => boolea
   ['continue', { fits: ({ kind }) => kind === 'continue', otherwise: word => `Skill is in state '${word}', not 'idle'` }]
 ])
 
-/** The reason why a skill refuses a user's input now, in the words that existing clients know; `undefined` when it takes the input. */
+/** In the words that existing clients know. */
 function refuseInput ({ awaited, word }: SkillState, text: string, action: Action | undefined): Refused | undefined {
   if (action === undefined) return refuseWords(awaited, text)
   const known = ACTIONS.get(action.name)

@@ -9,13 +9,13 @@ import { nextCall, notRun, parseSkillCalls, problemIn, resultsOf, SKILL_TOOLS, w
 import { beginsWithTag, parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
 import type { Awaited, SkillState } from './skill-state.ts'
 
-/** The largest answer of the model, in bytes of its JSON. It is limited because the log keeps all answers, and each step sends them again. */
+/** Bytes of JSON: the log keeps all answers, and each step sends them again. */
 const MAX_REPLY = 1024 * 1024
 
-/** The largest length of an answer of the model, in tokens. An answer with function calls may have several commands, so it may be longer. */
+/** An answer with function calls may have several commands, so it may be longer. */
 const MAX_TOKENS = { text: 512, tools: 2048 } as const
 
-/** How many times as long the second answer may be, after one that was cut: the thoughts of a model count among its tokens. */
+/** How many times as long the second answer may be after a cut one: a model's thoughts count among its tokens. */
 const MORE_TOKENS = 4
 
 const REPAIR = 'Your response did not start with a format tag. Answer again, and start with exactly one of [CMD], [ASK], [ASK:optional], [MESSAGE] or [DONE].'
@@ -27,7 +27,7 @@ const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls 
 
 const REPAIR_CUT = 'Answer again. What is wrong with your answer: '
 
-/** The part of a skill's rules that talks to the model: it asks for the next step, and reads the answer, which has function calls or a tag such as `[CMD]`. */
+/** Asks the model for the next step, and reads the answer: function calls or a tag such as `[CMD]`. */
 export abstract class SkillTurn {
   protected readonly outbox: Outbox
   protected state: SkillState
@@ -37,10 +37,8 @@ export abstract class SkillTurn {
     this.outbox = new Outbox(moment)
   }
 
-  /** Carries out a reply of the model: runs the command, asks the question, shows the message, or ends. */
   protected abstract follow (reply: ReadableReply): Next<SkillState>
 
-  /** The state, the effects (model calls, commands) and the notices that follow from the session's new log entry. */
   next (): Next<SkillState> {
     return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
   }
@@ -56,21 +54,17 @@ export abstract class SkillTurn {
     this.state = { ...this.state, system: buildSkillSystemPrompt({ base: protocol === 'tools' ? baseOfCalls : base, knowledge, name, body }) }
   }
 
-  /** Changes the session from function calls to tagged texts, for a model or a provider that does not take functions. */
+  /** For a model or a provider that does not take functions. */
   protected goOnByTexts (): void {
     this.state = { ...this.state, protocol: 'text', messages: pastAsTexts(this.state.messages) }
     this.#writeSystem()
   }
 
-  /** Begins the next step, in which the model gets a message in the role of the user. */
   #say (text: string): Next<SkillState> {
     return this.#nextStep(marked => [{ role: 'user', content: marked(text) }])
   }
 
-  /**
-   * Begins the next step: asks the model, or ends the skill when it has no step left.
-   * @param make gives the new messages; `marked` appends the number of the step to the last of them
-   */
+  /** @param make `marked` appends the number of the step to the last message */
   #nextStep (make: (marked: (text: string) => string) => readonly JsonObject[]): Next<SkillState> {
     const step = this.state.step + 1
     const { maxSteps } = this.state.setting
@@ -81,11 +75,7 @@ export abstract class SkillTurn {
     return this.ask('model')
   }
 
-  /**
-   * Tells the model what its reply led to, such as the output of a command. For an answer with several function calls, the results are told
-   * together, once each call has one.
-   * @param goesOn whether the remaining function calls of the answer are carried out; otherwise the model is told that they were not run
-   */
+  /** Results of several calls are told together, once each has one. @param goesOn otherwise the remaining calls are told as not run */
   protected tell (text: string, goesOn = false): Next<SkillState> {
     const { calls } = this.state
     if (calls.length === 0) return this.#say(text)
@@ -93,7 +83,6 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** Begins the next function call of the model's answer; when none is left, tells the model the results. */
   #workOff (): Next<SkillState> {
     const { calls } = this.state
     const says = nextCall(calls)?.says
@@ -106,11 +95,7 @@ export abstract class SkillTurn {
     return this.follow(says)
   }
 
-  /**
-   * Asks the model.
-   * @param corrections messages at the end of this one request, which the state does not keep
-   * @param times how many times as long as other answers this one may be
-   */
+  /** @param corrections are sent once, and not kept @param times as long as other answers this may be */
   protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = [], times = 1): Next<SkillState> {
     const { setting: { model }, protocol } = this.state
     const offered = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
@@ -124,7 +109,7 @@ export abstract class SkillTurn {
     return this.goTo('idle', { kind, effect })
   }
 
-  /** Handles an answer of the model. @param isRepaired whether the model was asked to correct its first answer, which happens only once */
+  /** @param isRepaired the model is asked to correct an answer only once */
   protected answered (answer: Answer, isRepaired: boolean): Next<SkillState> {
     const { text, refusal, cut, finishReason } = answer
     if (refusal !== '') return this.fail('MODEL_REFUSED', refusedText(this.state.setting.language, refusal))
@@ -146,14 +131,13 @@ export abstract class SkillTurn {
     return this.#workOff()
   }
 
-  /** Asks once more after an answer that was cut: a half command is another command. */
+  /** A half command is another command. */
   #answerCut (answer: Answer, problem: string, isRepaired: boolean): Next<SkillState> {
     if (isRepaired) return this.fail('ANSWER_CUT', `The answer was unusable: ${problem}`)
     const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
     return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CUT}${problem}` }], MORE_TOKENS)
   }
 
-  /** Shows the user a text that cannot be read as a question, after the model was asked to answer in another way and has not. */
   #answeredInWords (question: string): Next<SkillState> {
     if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
     const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }
@@ -202,7 +186,6 @@ export abstract class SkillTurn {
     return this.next()
   }
 
-  /** Reports an event of the skill, such as `skill_start`, as a log line to the clients that follow the session. */
   protected log (event: string, data: JsonObject): void {
     const { step, setting: { name, target } } = this.state
     const of = {
@@ -219,10 +202,7 @@ export abstract class SkillTurn {
   }
 }
 
-/**
- * The messages of a skill's request to the model: the system prompt, then all messages of the dialogue or the last ones, as the skill
- * says. When the model calls functions, the first message, which has the task, is always included, and each result has its call.
- */
+/** With functions, the first message, which has the task, is always included, and each result has its call. */
 function sentMessages ({ system, messages, protocol, setting }: Pick<SkillState, 'system' | 'messages' | 'setting' | 'protocol'>): JsonObject[] {
   const { history, historyMax } = setting
   const most = history === 'full' ? messages.length : history === 'last_n' ? historyMax : 1
@@ -231,59 +211,48 @@ function sentMessages ({ system, messages, protocol, setting }: Pick<SkillState,
   return [{ role: 'system', content: system }, ...sent.map(message => ({ ...message }))]
 }
 
-/** The messages from the first message of the user at or after an index, since APIs want the user's message after the system prompt. */
+/** APIs want the user's message after the system prompt. */
 function fromUser (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
   return messages.slice(messages.findIndex(({ role }, index) => index >= start && role === 'user'))
 }
 
-/** The first message, and the last messages from an answer of the model on, so that no result stands without its call. */
+/** No result may stand without its call. */
 function withWholeCalls (messages: readonly JsonObject[], start: number): readonly JsonObject[] {
   const answer = messages.findLastIndex(({ role }, index) => index <= start && role === 'assistant')
   return answer < 0 ? messages : [...messages.slice(0, 1), ...messages.slice(answer)]
 }
 
-/** The parts of the system prompt of a skill. */
 interface SystemPromptParts {
-  /** The service's instructions to the model: how it has to write its replies. */
   readonly base: string
-  /** The text of the target's knowledge file; empty when the target (the machine where commands run) has none. */
   readonly knowledge: string
   readonly name: string
   readonly body: string
 }
 
-/** Builds the system prompt of a skill: the service's instructions, the target's knowledge file and the skill's own text, with blank lines between them. */
 function buildSkillSystemPrompt ({ base, knowledge, name, body }: SystemPromptParts): string {
   const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
   return [base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n')
 }
 
-/** The parts of a skill's first message to the model. */
 interface FirstMessageParts {
   readonly name: string
-  /** The text that the caller added when starting the skill; empty without one. */
   readonly prompt: string
   readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
 }
 
-/** Builds a skill's first message to the model, without the remark about the step. */
 function buildInitialUserPrompt ({ name, prompt, parameters }: FirstMessageParts): string {
   const wish = prompt === '' ? `Execute skill: ${name}` : prompt
   return parameters.length === 0 ? wish : `${wish}\n\nParameters:\n${parameters.map(({ name, value }) => `- ${name}: ${value}`).join('\n')}`
 }
 
-/** Appends to a message the remark which step of how many this is, so that the model can plan ahead. */
+/** So that the model can plan ahead. */
 function withStep (text: string, step: number, most: number): string {
   return `${text}\n\n[Step ${step} of ${most}]`
 }
 
-/** The message, in the role of the user, that the model gets after its text with the tag `[MESSAGE]` was shown: the model is to reply with the next step. */
 const MESSAGE_SEEN = '[Continue after informational message]'
 
-/**
- * Rewrites a dialogue for a model that cannot call functions: each function call becomes a text with a tag such as `[CMD]`, and each result
- * becomes a message of the user. Each call must have its result.
- */
+/** Each call must have its result. */
 function pastAsTexts (messages: readonly JsonObject[]): JsonObject[] {
   const texts: JsonObject[] = []
   let asked: readonly string[] = []

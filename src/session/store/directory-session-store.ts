@@ -6,24 +6,19 @@ import { SessionFileChanged } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 
 export interface DirectorySessionStoreOptions {
-  /** The path of the folder, which is created with the first session. */
   readonly path: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   readonly log: Log
-  /** The clock, in ms since 1970. @default Date.now */
+  /** In ms since 1970. @default Date.now */
   readonly now?: () => number
 }
 
-/**
- * A session store in a folder that belongs to this process. Each log entry is on the disk before the caller is told so. When another process has
- * written to the folder, for example because this machine slept and the lock expired, the store works no more until the service restarts.
- */
+/** Each entry is on the disk before the caller is told. After a foreign write, as when the lock expired in sleep, the store stops until a restart. */
 export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: DirectorySessionStoreOptions): SessionStore {
   const listeners = new SessionListeners()
   let folder: SessionFolder | undefined
   let opening: Promise<SessionFolder> | undefined
-  /** The reason why the store has stopped; undefined while it works. */
   let end: string | undefined
   let problem: string | undefined
 
@@ -50,11 +45,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     }
   }
 
-  /**
-   * Runs an action on the folder, which the first call opens.
-   * @returns what the action returns; while the folder does not exist, `absent`, where the caller passes it
-   * @throws SessionStoreError; RangeError of the action
-   */
+  /** @returns `absent` while the folder does not exist @throws SessionStoreError; RangeError of the action */
   async function use<T> (action: (folder: SessionFolder) => T | Promise<T>, absent?: T): Promise<T> {
     try {
       if (end === undefined && folder === undefined && absent !== undefined && !await isThere(path)) return absent
@@ -70,7 +61,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     if (error instanceof RangeError) return error
     if (error instanceof SessionFileChanged) stop(error.message)
     const reason = error instanceof SessionStoreError ? error.message : `the sessions in ${path} cannot be used: ${(error as Error).message}`
-    // A damaged file of one session does not make the whole store count as failed.
+    // One damaged file does not make the whole store fail.
     if (folder === undefined || !(error instanceof SessionStoreError)) problem = reason
     return new SessionStoreError(end ?? reason, { cause: error })
   }

@@ -5,22 +5,22 @@ import { cursorOf, indexed, parseCursor, SessionIndex } from './session-index.ts
 export interface MemorySessionStoreOptions {
   /** How long an ended session is kept, in ms. */
   readonly keep: number
-  /** The clock, in ms since 1970. @default Date.now */
+  /** In ms since 1970. @default Date.now */
   readonly now?: () => number
 }
 
 interface HeldEntry { readonly entry: StoredLogEntry, readonly token: string }
 
-/** A session store in the memory of this process, for tests and for trying things out. The sessions are lost when the process ends. */
+/** For tests and for trying things out: sessions are lost with the process. */
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
   const logs = new Map<string, HeldEntry[]>()
   const index = new SessionIndex()
-  /** The time at which the store forgets each ended session, in ms since 1970, by the session's id. The earliest time is first. */
+  /** In ms since 1970, the earliest first. */
   const ends = new Map<string, number>()
   const listeners = new SessionListeners()
   let closed = false
 
-  /** Every method but `publish` calls this first. Forgets the ended sessions that were kept long enough. @throws SessionStoreError after `close` */
+  /** Every method but `publish` calls this first. @throws SessionStoreError after `close` */
   function enter (): void {
     if (closed) throw new SessionStoreError('the store is closed')
     for (const [id, end] of ends) {
@@ -46,7 +46,7 @@ export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessio
       index.put(entry)
       ends.delete(id)
       if (ENDED.has(entry.head.status)) ends.set(id, now() + keep)
-      // Listeners are called later, so that an error of a listener does not fail the append.
+      // Later, so that a listener's error does not fail the append.
       queueMicrotask(() => listeners.appended(id, seq))
       return 'ok'
     },

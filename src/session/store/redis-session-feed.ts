@@ -3,24 +3,21 @@ import { parseOwnJson, type JsonObject } from '../../base/json.ts'
 import { type RedisConnection } from '../../store/redis/redis-connection.ts'
 import { type SessionListener, SessionListeners, SessionStoreError } from './session-store.ts'
 
-/** The delay before a lost connection for messages is opened again, in ms. */
+/** In ms, before a lost connection is opened again. */
 const RETRY_MS = 500
 
-/** The interval at which the connection for messages is checked with a ping, in ms: a broken connection is as silent as an idle one. */
+/** In ms between pings: a broken connection is as silent as an idle one. */
 const HEARTBEAT_MS = 1000
 
 export interface RedisSessionFeedOptions {
-  /** Gives a working connection to the cluster node that stores the sessions of this feed. Other nodes forward this node's messages, but can lose some. */
+  /** The node that stores the sessions: others forward its messages, but can lose some. */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string
 }
 
 interface Subscriber { readonly own: Redis, readonly connection: RedisConnection }
 
-/**
- * A feed receives the Pub/Sub messages about sessions from one Redis node, over one connection for all followed sessions. Commands go over another
- * connection, which finds the new master after a failover: when that connection closes, the feed's connection is closed too.
- */
+/** Commands go over another connection, which finds the new master after a failover: when it closes, so does this one. */
 export class RedisSessionFeed {
   readonly #options: RedisSessionFeedOptions
   readonly #listeners = new SessionListeners()
@@ -28,7 +25,7 @@ export class RedisSessionFeed {
   #connecting: Promise<Subscriber> | undefined
   #retry: NodeJS.Timeout | undefined
   #heartbeat: NodeJS.Timeout | undefined
-  /** Whether the connection for messages was lost, and perhaps messages with it. When it is open again, the listeners are told of the gap. */
+  /** Messages are perhaps lost; listeners are told when the connection is open again. */
   #hasGap = false
   #closed = false
 
@@ -36,7 +33,7 @@ export class RedisSessionFeed {
     this.#options = options
   }
 
-  /** Adds a listener to a session's messages. @see SessionStore.watch @throws what `node` throws */
+  /** @see SessionStore.watch @throws what `node` throws */
   async watch (id: string, listener: SessionListener): Promise<() => void> {
     const channel = this.#options.channelOf(id)
     const remove = this.#listeners.add(id, listener)
@@ -77,7 +74,6 @@ export class RedisSessionFeed {
     })
     own.on('message', (channel: string, text: string) => this.#hear(channel.slice(-32), text))
     try {
-      // `own` is the connection that only receives messages. Its errors are reported like those of `connection`, over which commands go.
       await connection.ask(async () => {
         await own.connect()
         const channels = this.#listeners.ids().map(this.#options.channelOf)
@@ -117,7 +113,7 @@ export class RedisSessionFeed {
     try {
       this.#listeners.live(id, parseOwnJson(text) as JsonObject)
     } catch {
-      // The message was not sent by this service: somebody else has published on the channel.
+      // Somebody else has published on the channel.
     }
   }
 }

@@ -98,11 +98,7 @@ end
 local first = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
 return { ids, isMore and 0 or first[2] and first[2] - now or -1, unknown }`
 
-/**
- * The Lua script that renews the leases (rights to drive sessions) of a replica.
- * `KEYS`: due. `ARGV`: the replica's id, the lease in ms, the shard's prefix, the ids of the sessions.
- * Returns for each session that exists its id, the number of its last transition, and 1 if the replica still drives the session, else 0.
- */
+/** `KEYS`: due. `ARGV`: replica, lease in ms, prefix, ids. Returns for each session that exists its id, last number, and 1 if the replica still drives it. */
 export const RENEW = `
 ${NOW}
 local renewed = {}
@@ -117,11 +113,7 @@ for index = 4, #ARGV do
 end
 return renewed`
 
-/**
- * The Lua script that lists the sessions of a sorted set, the newest first, after a session that the caller names.
- * `KEYS`: the set. `ARGV`: when the named session began ('' for the first page), its id, the least number of sessions to return, the shard's prefix.
- * Returns id, time of beginning, head and driver of each session; a session that Redis has deleted has no head.
- */
+/** Lists a sorted set, the newest first. A session that Redis has deleted has no head. `ARGV`: begin ('' for the first page), id, least number, prefix. */
 export const LIST = `
 local count, offset, found = tonumber(ARGV[3]), 0, {}
 if ARGV[1] ~= '' then offset = redis.call('ZCOUNT', KEYS[1], '(' .. ARGV[1], '+inf') end

@@ -15,13 +15,10 @@ import { compareNewest, cursorOf, matchesQuery, parseCursor, type ListPosition }
 import { RedisSessionFeed } from './redis-session-feed.ts'
 import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
 
-/** The values of `maxmemory-policy` under which Redis never drops a key that has no expiry, such as those of a session that has not ended. */
+/** Policies under which Redis never drops a key without expiry, such as those of open sessions. */
 const SAFE = /^(noeviction|volatile-\w+)$/
 
-/**
- * Wraps a Redis connection, so that it refuses a server whose eviction policy allows it to drop sessions when memory is full. Each connection
- * checks the policy with its first command, and after a refusal again with the next command.
- */
+/** Refuses a server whose eviction policy may drop sessions. Checked with each connection's first command. */
 export function withSafeEviction (connection: RedisConnection, log: Log): RedisConnection {
   const { client, target: { address }, ask } = connection
   let isSafe = false
@@ -42,7 +39,7 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
       const wrong = `its maxmemory-policy is ${policy}, and has to be noeviction or volatile-*`
       throw new StoreError(`Redis at ${address} may drop sessions when its memory is full: ${wrong}`)
     }
-    // While Redis loads its data, it reports its append-only file as off, even if that is on. So this check is left to a later command.
+    // While Redis loads its data, it reports its append-only file as off, so a later command checks.
     if (/^loading:1/m.test(info ?? '')) return
     if (/^aof_enabled:0/m.test(info ?? '')) warn('Redis keeps no append-only file: after a crash of it, sessions are as its last snapshot has them')
     isSafe = true
@@ -57,7 +54,7 @@ export function withSafeEviction (connection: RedisConnection, log: Log): RedisC
   }
 }
 
-/** Waits for the answer to a command; `undefined` where Redis does not permit the command to this user. */
+/** `undefined` where Redis does not permit the command to this user. */
 async function permitted<T> (answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer
@@ -67,46 +64,41 @@ async function permitted<T> (answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The names of the 16 shards (parts) of the sessions. The first digit of a session's id names its shard. All keys of a shard are on one node of a cluster. */
+/** 16 shards, by the first digit of the id. All keys of a shard are on one node of a cluster. */
 const SHARDS = [...'0123456789abcdef']
 
-/** The Redis keys of one shard (a sixteenth of all sessions). */
 interface ShardKeys {
-  /** The common prefix of the shard's keys. Lua scripts build the keys of single sessions from it. */
+  /** Lua scripts build the keys of single sessions from it. */
   readonly prefix: string
-  /** The sorted set of session ids by due time: the time from which on any replica can take the session over. */
+  /** Sorted by when any replica can take the session over. */
   readonly due: string
-  /** The sorted set of the ids of all sessions but child sessions, by the time at which each session began. */
+  /** Without child sessions, sorted by beginning. */
   readonly all: string
-  /** The sorted set of the ids and owners of ended sessions, by the time at which Redis deletes each session. */
+  /** Sorted by when Redis deletes the session. */
   readonly ended: string
-  /** The sorted set of the ids of one owner's sessions, without child sessions, by the time at which each session began. */
+  /** Without child sessions, sorted by beginning. */
   of (owner: string): string
-  /** The sorted set of the ids of an owner's sessions that have not ended, without child sessions, by the time at which each began. */
+  /** Not ended, without child sessions. */
   open (owner: string): string
-  /** The sorted set of the ids of all descendants of a root session, by the time at which each began. */
+  /** All descendants of a root session. */
   below (root: string): string
-  /** The sorted set of the ids of an owner's child sessions that have not ended, by the time at which each began. */
+  /** Child sessions that have not ended. */
   openBelow (owner: string): string
-  /** The Redis stream with the log entries of a session. */
   log (id: string): string
-  /** The Redis hash of a session with the fields `head` (the summary that lists show), `driver` and `seq`. */
   head (id: string): string
-  /** The Pub/Sub channel for a session's live messages, and for the number of each new entry of its log. */
+  /** Carries live messages, and the number of each new entry. */
   channel (id: string): string
 }
 
-/** The name of the shard that a session's keys are in: the first digit of its id. */
 function shardOf (id: Head['id']): string {
   return id.charAt(0)
 }
 
-/** The name that stands, instead of an owner, in the Redis key of the list of a root session's descendants. */
 function belowName (root: string): string {
   return `>${root}`
 }
 
-/** Makes the Redis keys of a shard, such as `shenma:sessions:{7}:due`. The hash tag in braces keeps them on one node of a cluster. */
+/** Such as `shenma:sessions:{7}:due`: the hash tag keeps a shard's keys on one node. */
 function shardKeys (keyPrefix: string, shard: string): ShardKeys {
   const prefix = `${keyPrefix}sessions:{${shard}}:`
   return {
@@ -116,7 +108,7 @@ function shardKeys (keyPrefix: string, shard: string): ShardKeys {
     ended: `${prefix}ended`,
     of: owner => `${prefix}of:${owner}`,
     open: owner => `${prefix}open:${owner}`,
-    // This key cannot be that of an owner: an owner is the name of an access token, and no such name has a `>`.
+    // Cannot be an owner's key: no name of an access token has a `>`.
     below: root => `${prefix}of:${belowName(root)}`,
     openBelow: owner => `${prefix}open:>${owner}`,
     log: id => `${prefix}${id}:log`,
@@ -125,15 +117,14 @@ function shardKeys (keyPrefix: string, shard: string): ShardKeys {
   }
 }
 
-/** The most sessions that are read for one page of a list, even if too few of them match the query to fill the page. */
+/** Sessions read for one page, even if too few match to fill it. */
 const LOOKED_AT = 2000
 
-/** A session in the list of a shard (a sixteenth of all sessions). The head (summary) is missing when Redis has deleted the session. */
+/** No head when Redis has deleted the session. */
 interface ShardSession extends ListPosition {
   readonly head: Head | undefined
 }
 
-/** Merges the session lists of all shards into one page. Each list has the newest session first, and so has the page. */
 async function mergePage (shards: ReadonlyArray<AsyncIterator<ShardSession>>, query: ListQuery): Promise<HeadPage> {
   const next = async (shard: AsyncIterator<ShardSession>) => {
     const { value, done } = await shard.next()
@@ -152,31 +143,26 @@ async function mergePage (shards: ReadonlyArray<AsyncIterator<ShardSession>>, qu
 }
 
 export interface RedisSessionStoreOptions {
-  /** The URL of one Redis server, of Sentinels that name the server, or of a cluster. @see parseRedisUrl */
+  /** @see parseRedisUrl */
   readonly url: string
-  /** The password of the Sentinels, if they need one. */
   readonly sentinelPassword?: string
-  /** The prefix of every key. @default 'shenma:' */
+  /** @default 'shenma:' */
   readonly keyPrefix?: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   readonly log: Log
-  /** The longest wait for an answer of Redis, in ms. @default 2000 */
+  /** In ms. @default 2000 */
   readonly commandTimeout?: number
 }
 
-/** How many transitions of a session's log a reader asks Redis for with its first request. */
+/** Transitions in a reader's first request. */
 const FIRST_PAGE = 4
 
-/** How many sessions of one shard (a sixteenth of all) a list reads with its first request, and the most that a later request reads. */
+/** Of one shard: the first request, and the most of a later one. */
 const LIST_FROM = 10
 const LIST_TO = 200
 
-/**
- * A session store in Redis, for all replicas (service processes), in 16 shards (parts). All keys of a shard are on one node of a cluster, so that
- * one script can change them together. The store connects with its first use, over connections that nothing else uses.
- * @throws SessionStoreError when the URL is not one for Redis
- */
+/** One script can change all keys of a shard, since they are on one node. Connects with its first use. @throws SessionStoreError for a bad URL */
 export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
   return new RedisSessionStore(options)
 }
@@ -185,11 +171,10 @@ class RedisSessionStore implements SessionStore {
   readonly #options: RedisSessionStoreOptions
   readonly #place: RedisPlace
   readonly #shards: ReadonlyMap<string, ShardKeys>
-  /** The feeds (receivers of Pub/Sub messages), by the address of their Redis node. */
   readonly #feeds = new Map<string, RedisSessionFeed>()
   #nodes: RedisNodes | undefined
   #closed = false
-  /** How often `take` was called. Each call begins with the next shard (a sixteenth of all sessions), so that no shard is preferred. */
+  /** Each `take` begins with the next shard, so that none is preferred. */
   #first = 0
 
   constructor (options: RedisSessionStoreOptions) {
@@ -204,7 +189,7 @@ class RedisSessionStore implements SessionStore {
     const keys = this.#keys(id)
     const kept = ENDED.has(head.status) ? this.#options.keep : ''
     const { owner, root } = head
-    // Lists mostly leave child sessions out. So children are not in the sets that such lists read, but in sets of their own.
+    // Lists mostly leave children out, so these are in sets of their own.
     const sets = root === undefined
       ? { all: keys.all, of: keys.of(owner), open: keys.open(owner), name: owner }
       : { all: keys.below(root), of: keys.below(root), open: keys.openBelow(owner), name: belowName(root) }
@@ -221,7 +206,7 @@ class RedisSessionStore implements SessionStore {
     this.#opened()
     if (!isSessionId(id)) return
     const log = this.#keys(id).log(id)
-    // Redis limits a reply by a number of entries, but memory is limited in bytes. So the size of the last page decides how many entries the next has.
+    // Redis limits by entries, but memory by bytes: the last page's size decides the next count.
     for (let [from, count] = [after + 1, FIRST_PAGE]; ;) {
       const start = `${from}-0`
       const asked = count
@@ -261,7 +246,6 @@ class RedisSessionStore implements SessionStore {
     return await mergePage(lists, query)
   }
 
-  /** Yields the sessions in one sorted set of a shard, the newest first. @param after the session after which to begin */
   async * #listed (keys: ShardKeys, set: string, after: ListPosition | undefined): AsyncGenerator<ShardSession> {
     for (let count = LIST_FROM; ; count = Math.min(2 * count, LIST_TO)) {
       const rows = await this.#run(keys, LIST, [set], [
@@ -286,7 +270,7 @@ class RedisSessionStore implements SessionStore {
     }
     const taken = await Promise.all(shards.map((keys, index) => takeOf(keys, Math.floor((limit + SHARDS.length - 1 - index) / SHARDS.length))))
     const ids = taken.flatMap(one => one.ids)
-    // The due sessions are not spread evenly over the shards. What other shards left of the limit is filled up from shards with more due sessions.
+    // Due sessions are spread unevenly: what is left of the limit is filled from fuller shards.
     for (const [index, { next }] of taken.entries()) {
       if (next > 0 || ids.length === limit) continue
       const more = await takeOf(shards[index] as ShardKeys, limit - ids.length)
@@ -315,7 +299,7 @@ class RedisSessionStore implements SessionStore {
     if (this.#closed || !isSessionId(id)) return
     const channel = this.#keys(id).channel(id)
     const text = stringifyJson(live)
-    // The message goes to the Redis node that announces new entries of the session's log, so that messages and announcements arrive in order.
+    // To the node that announces new entries, so that messages and announcements arrive in order.
     this.#ask(this.#keys(id).log(id), node => node.publish(channel, text)).catch(() => {})
   }
 
@@ -325,15 +309,12 @@ class RedisSessionStore implements SessionStore {
     return await translating(this.#feedOf(id).then(feed => feed.watch(id, listener)))
   }
 
-  /**
-   * The feed (receiver of Pub/Sub messages) of the Redis node that stores a session. A cluster forwards messages between its nodes, but silently
-   * loses some when a link breaks. So listeners connect to the node that stores the session.
-   */
+  /** A cluster silently loses forwarded messages when a link breaks, so listeners connect to the session's own node. */
   async #feedOf (id: string): Promise<RedisSessionFeed> {
     const { target: { address } } = await this.#opened().holder(this.#keys(id).log(id))
     const known = this.#feeds.get(address)
     if (known !== undefined) return known
-    // When this node fails, another node takes over this session and all others of the failed node, so the feed asks for the node of this session.
+    // After a failover all sessions of the node have moved together, so any one finds the new node.
     const feed = new RedisSessionFeed({ node: () => this.#opened().holder(this.#keys(id).log(id)), channelOf: other => this.#keys(other).channel(other) })
     this.#feeds.set(address, feed)
     return feed
@@ -349,7 +330,7 @@ class RedisSessionStore implements SessionStore {
     await this.#nodes?.close()
   }
 
-  /** The connections to Redis; the first call of this method opens them. @throws SessionStoreError after `close` */
+  /** @throws SessionStoreError after `close` */
   #opened (): RedisNodes {
     if (this.#closed) throw new SessionStoreError('the store is closed')
     const { commandTimeout = 2000, log } = this.#options
@@ -369,20 +350,14 @@ class RedisSessionStore implements SessionStore {
   }
 }
 
-/**
- * Converts an entry of a Redis stream to a log entry. The seal (signature) of the entry is not checked here.
- * @throws SessionStoreError when the entry's id does not have the form that this service gives
- */
+/** The seal is not checked here. @throws SessionStoreError for an id of another form */
 function entryOf ([name, fields]: [name: string, fields: string[]]): StoredLogEntry {
   const seq = Number(name.split('-', 1)[0])
   if (!Number.isSafeInteger(seq)) throw new SessionStoreError(`entry ${name} of a session's log is not one of this service`)
   return { seq, text: fields[3] ?? '', seal: fields[5] ?? '' }
 }
 
-/**
- * The keys of the sorted sets that a list has to read for a query: the smallest sets that hold all matching sessions. Only sessions that have not
- * ended can wait for an approval.
- */
+/** The smallest sets that hold all matches. Only open sessions can wait for an approval. */
 function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQuery): string[] {
   if (root !== undefined) return [keys.below(root)]
   if (owner === undefined) return [keys.all]

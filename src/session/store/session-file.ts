@@ -7,26 +7,21 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import type { Head, LogEntry } from '../model.ts'
 import { type StoredLogEntry, PAGE_BYTES, PAGE_SIZE } from './session-store.ts'
 
-/** The error that a session's file is not as this process left it: another process has written to it, or somebody has edited it. */
+/** The file is not as this process left it. */
 export class SessionFileChanged extends Error {
   override readonly name = 'ForeignChange'
 }
 
-/** The end of a session's file. It is all that is needed to list the session and to append to its file. */
+/** All that listing and appending need. */
 export interface SessionTail {
   readonly last: SessionLine
-  /** The length of the file up to the end of its last whole line, in bytes. */
+  /** Bytes up to the end of the last whole line. */
   readonly length: number
-  /** The number of bytes of a torn (half-written) line that were cut off after a crash. */
+  /** Bytes of a half-written line, cut off after a crash. */
   readonly cut: number
 }
 
-/**
- * Reads the end of a session's file. If a crash has left a half-written last line, the line is cut off: no caller was told that it is written. Only
- * the last line can be half-written, since each line is on the disk before the next line is begun.
- * @returns undefined when the file has no whole line
- * @throws Error when the file is damaged, or the disk fails
- */
+/** Only the last line can be half-written: each is on the disk before the next begins. No caller was told of it. @throws Error when the file is damaged */
 export function readTail (path: string): SessionTail | undefined {
   const file = openSync(path, 'r+')
   try {
@@ -45,7 +40,7 @@ export function readTail (path: string): SessionTail | undefined {
 
 function findLast (file: number, size: number): { readonly last: SessionLine, readonly length: number } | undefined {
   let torn = 0
-  // The first item is the text after the file's last line end. It is empty when no line is torn (half-written).
+  // The first item is the text after the last line end, empty when no line is torn.
   for (const { start, bytes } of linesBackwards(file, size)) {
     const end = start + bytes.length
     if (end === size) {
@@ -61,11 +56,7 @@ function findLast (file: number, size: number): { readonly last: SessionLine, re
   return undefined
 }
 
-/**
- * Appends a line to a session's file, and flushes it to the disk.
- * @param length the expected length of the file, in bytes; undefined for a new file
- * @throws ForeignChange when the length differs; other errors of the file system, after which nothing was added
- */
+/** Flushes to the disk. @throws ForeignChange when the length differs; after other errors nothing was added */
 export async function appendLine (path: string, line: string, length: number | undefined): Promise<void> {
   const mode = length === undefined ? constants.O_CREAT | constants.O_EXCL : 0
   const file = await open(path, constants.O_WRONLY | constants.O_APPEND | mode, PRIVATE_FILE).catch(error => {
@@ -97,7 +88,7 @@ async function writeWhole (file: FileHandle, line: string, size: number): Promis
   }
 }
 
-/** Reads the log entries of a session's file with numbers above `after`, page by page. @param length where the last page ends in the file, in bytes */
+/** @param length where the last page ends, in bytes */
 export async function * readPages (file: FileHandle, after: number, length: number): AsyncGenerator<readonly StoredLogEntry[]> {
   let page: StoredLogEntry[] = []
   let size = 0
@@ -112,10 +103,7 @@ export async function * readPages (file: FileHandle, after: number, length: numb
   if (page.length > 0) yield page
 }
 
-/**
- * Finds the line that holds the transition (log entry) with the number `seq`. The search goes backwards, since followers mostly ask for the last
- * entries. @returns offset of the line in the file, in bytes
- */
+/** Searches backwards, since followers mostly ask for the last entries. */
 async function startOf (file: FileHandle, seq: number, length: number): Promise<number> {
   if (seq === 1) return 0
   const slices = createSlices()
@@ -128,14 +116,11 @@ async function startOf (file: FileHandle, seq: number, length: number): Promise<
 
 const LINE_END = 0x0a
 
-/** The size of the first block of a file that is read, and the largest size of a block, in bytes. The first is small, since most lines are short. */
+/** Bytes of the first and of the largest block: most lines are short. */
 const FIRST_BLOCK = 4 * 1024
 const LARGEST_BLOCK = 256 * 1024
 
-/**
- * Yields the lines of a file before an offset, from the last line backwards, each without its line end. Reading is synchronous: for the ends of
- * thousands of files, that takes a quarter of the time of asynchronous reading. A caller that reads many lines has to pause between them.
- */
+/** Synchronous: a quarter of the time of async reading for thousands of files. Callers with many lines have to pause. */
 export function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
   let start = end
   let bytes: Buffer = Buffer.alloc(0)
@@ -152,7 +137,6 @@ export function * linesBackwards (file: number, end: number): Generator<{ readon
   if (end > 0) yield { start, bytes }
 }
 
-/** Yields the lines of a file between two offsets, each without its line end. */
 export async function * linesForwards (file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
   let begun: Buffer[] = []
   for (let at = start; at < end; at += LARGEST_BLOCK) {
@@ -180,43 +164,38 @@ async function readExactly (file: FileHandle, position: number, length: number):
   return buffer
 }
 
-/** Checks that the last call of `read` gave at least one byte. @throws Error when the file ended early */
 function more (bytesRead: number): number {
   if (bytesRead === 0) throw new Error('has become shorter while it was read')
   return bytesRead
 }
 
-/** The text before the last field of a line, which is the transition. Left of that field the text never occurs: quotes in JSON strings are escaped. */
+/** Never occurs left of the last field: quotes in JSON strings are escaped. */
 const LOG_ENTRY_FIELD = ',"transition":'
 
-/** The byte of the closing brace at the end of a line. */
 const CLOSING = 0x7d
 
-/** The fields of a line in a session's file, without the transition. When the file is opened, the last line gives the session's head (summary) and due time. */
+/** The last line gives a session's head and due time when the file is opened. */
 interface SessionLine {
   readonly head: Head
-  /** From when on a replica can take the session over, in ms since 1970; undefined for never. */
+  /** In ms since 1970; `undefined` for never. */
   readonly due: number | undefined
-  /** When the line was written, by the store's clock, in ms since 1970. */
+  /** In ms since 1970. */
   readonly written: number
 }
 
-/**
- * Formats a line of a session's file, with its line end. The entry's number and seal come first and its transition last, so that a reader can cut
- * out each of them without parsing the line.
- */
+/** Number and seal come first and the transition last, so that each can be cut out without parsing. */
 export function formatLine ({ seq, text, seal }: StoredLogEntry, { head, due, written }: SessionLine): string {
   return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${LOG_ENTRY_FIELD}${text}}\n`
 }
 
-/** Parses a line of a session's file. @throws Error when the text is not such a line */
+/** @throws Error when the text is not such a line */
 function parseLine (bytes: Buffer): SessionLine {
   const { transition, head, due, written } = parseOwnJson(bytes.toString()) as unknown as SessionLine & { readonly transition: LogEntry }
   if (!Number.isInteger(transition.seq) || head.seq !== transition.seq || !Number.isFinite(written)) throw new Error('it is no line of a session')
   return { head: { ...head, driver: head.driver }, due, written }
 }
 
-/** Reads the stored log entry in a line without parsing its transition. @throws Error when the text is not a line of a session's file */
+/** Does not parse the transition. @throws Error when the text is not such a line */
 function entryOfLine (bytes: Buffer): StoredLogEntry {
   const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(bytes.toString('latin1', 0, 128)) ?? []
   const start = bytes.indexOf(LOG_ENTRY_FIELD)
@@ -224,7 +203,6 @@ function entryOfLine (bytes: Buffer): StoredLogEntry {
   return { seq: Number(seq), seal, text: bytes.toString('utf8', start + LOG_ENTRY_FIELD.length, bytes.length - 1) }
 }
 
-/** The number of the transition in a line of a session's file. */
 function seqOfLine (bytes: Buffer): number {
   return Number(/^\{"seq":(\d+),/.exec(bytes.toString('latin1', 0, 32))?.[1])
 }

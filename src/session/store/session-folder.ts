@@ -14,19 +14,16 @@ import {
 import { compareNewest, cursorOf, indexed, type IndexEntry, matchesQuery, type ListPosition, SessionIndex } from './session-index.ts'
 import { appendLine, formatLine, readPages, readTail, type SessionTail } from './session-file.ts'
 
-/** How long the heads (summaries) of a month's ended sessions stay in the cache after a list last used them, in ms. */
+/** In ms since a list last used the month's heads. */
 const LISTED_MS = 10 * 60_000
 
-/** The shortest time between two searches for files of ended sessions that were kept long enough, in ms. */
+/** In ms between two searches for files to remove. */
 const SWEEP_MS = 60 * 60_000
 
 interface EndedHead { readonly head: Head, readonly written: number }
 interface Month { readonly heads: Map<string, EndedHead>, listed: number }
 
-/**
- * The files of ended sessions, in one folder for each month in which sessions began, so that a list reads only the months that it needs. The heads
- * (summaries) of a month's sessions are in memory only after a list has read them.
- */
+/** One folder per month in which sessions began, so that a list reads only the months that it needs. */
 class EndedSessions {
   readonly #folder: string
   readonly #keep: number
@@ -35,23 +32,17 @@ class EndedSessions {
   #swept = -Infinity
   #sweeping: Promise<void> | undefined
 
-  /**
-   * Creates the object that manages a folder of ended sessions.
-   * @param keep how long an ended session is kept, in ms
-   * @param now the clock, in ms since 1970
-   */
+  /** @param keep in ms @param now in ms since 1970 */
   constructor (folder: string, keep: number, now: () => number) {
     this.#folder = folder
     this.#keep = keep
     this.#now = now
   }
 
-  /** The path of an ended session's file. */
   path ({ createdAt, id }: Pick<Head, 'createdAt' | 'id'>): string {
     return join(this.#folder, monthOf(createdAt), `${id}.jsonl`)
   }
 
-  /** Moves the file of a session that has just ended into the folder of its month. */
   async take (path: string, head: Head): Promise<void> {
     const target = this.path(head)
     await mkdir(join(target, '..'), { recursive: true, mode: PRIVATE_FOLDER })
@@ -60,12 +51,10 @@ class EndedSessions {
     this.sweep()
   }
 
-  /** Puts the head (summary) of an ended session into the cache, if the heads of its month are cached. */
   note (head: Head): void {
     this.#months.get(monthOf(head.createdAt))?.heads.set(head.id, { head, written: this.#now() })
   }
 
-  /** Removes a session's head (summary) from the cache, because the session's file was moved to another folder. */
   forget ({ createdAt, id }: Head): void {
     this.#months.get(monthOf(createdAt))?.heads.delete(id)
   }
@@ -78,13 +67,11 @@ class EndedSessions {
     return undefined
   }
 
-  /** The months that have a folder, the latest first. */
   async months (): Promise<string[]> {
     const names = await readdir(this.#folder).catch(orAbsent) ?? []
     return names.filter(name => /^-?\d{4,6}-\d\d$/.test(name)).sort().reverse()
   }
 
-  /** Reads the heads (summaries) of the ended sessions of a month, in no order. */
   async heads (month: string): Promise<Head[]> {
     let known = this.#months.get(month)
     if (known === undefined) {
@@ -95,16 +82,15 @@ class EndedSessions {
     return [...known.heads.values()].filter(({ written }) => this.#isKept(written)).map(({ head }) => head)
   }
 
-  /** Starts to remove files that were kept long enough, at most once an hour, and drops the cached heads (summaries) of months that nobody lists. */
+  /** Removes old files at most once an hour. */
   sweep (): void {
     if (this.#now() - this.#swept <= SWEEP_MS) return
     this.#swept = this.#now()
     for (const [month, { listed }] of this.#months) if (this.#now() - listed > LISTED_MS) this.#months.delete(month)
-    // The removal of a file that cannot be removed now is tried again in an hour. Until then, lists leave its session out.
+    // A file that cannot be removed is tried again in an hour; lists leave it out.
     this.#sweeping = this.#sweep().catch(() => {})
   }
 
-  /** Resolves when no removal of files is running. */
   async idle (): Promise<void> {
     await this.#sweeping
   }
@@ -134,7 +120,6 @@ class EndedSessions {
   }
 }
 
-/** Calls `action` for each session's file in a folder, with pauses for other work. Files with other names are skipped. */
 async function forEachSession (folder: string, action: (id: string, path: string) => void | Promise<void>): Promise<void> {
   const slices = createSlices()
   for (const name of await readdir(folder).catch(orAbsent) ?? []) {
@@ -146,10 +131,7 @@ async function forEachSession (folder: string, action: (id: string, path: string
   }
 }
 
-/**
- * Reads the end of a session's file; undefined where there is no file.
- * @param onError handles errors of reading. @default throws every error except that of a missing file
- */
+/** @param onError @default throws all but that of a missing file */
 function readKnownTail (path: string, onError: (error: unknown) => undefined = orAbsent): SessionTail | undefined {
   try {
     return readTail(path)
@@ -158,7 +140,7 @@ function readKnownTail (path: string, onError: (error: unknown) => undefined = o
   }
 }
 
-/** The name of the month of a time, such as `2026-11`. @param time in ms since 1970 */
+/** Such as `2026-11`. */
 function monthOf (time: number): string {
   return new Date(time).toISOString().slice(0, -'-00T00:00:00.000Z'.length)
 }
@@ -167,13 +149,12 @@ function orAbsent (error: unknown): undefined {
   if (!isAbsent(error)) throw error
 }
 
-/** The interval at which this process looks whether the folder's lock is given up, in ms. */
+/** In ms, to see whether the lock is given up. */
 const LOOK_MS = 200
 
-/** A session in the folder's index: its head (summary), its due time (from when on a replica can take it over), and the path and length of its file. */
 interface IndexedSession extends IndexEntry {
   readonly path: string
-  /** The length of the file as this process left it, in bytes. */
+  /** In bytes, as this process left the file. */
   readonly length: number
 }
 
@@ -183,9 +164,9 @@ export interface SessionFolderOptions {
   readonly keep: number
   readonly now: () => number
   readonly log: Log
-  /** Called when this process has lost the lock of the folder, because another process has taken the folder over. */
+  /** Another process has taken the folder over. */
   readonly onLost: () => void
-  /** Called with words, again and again, while this process waits for the lock of a process that has perhaps ended. */
+  /** Called again and again while the lock's holder has perhaps ended. */
   readonly onWait: (reason: string) => void
 }
 
@@ -199,9 +180,8 @@ export class SessionFolder {
   readonly #lock: ProcessLock
   readonly #index = new SessionIndex<IndexedSession>()
   readonly #ended: EndedSessions
-  /** The newest write to each session's file that has not ended, by the session's id. The next write to the same file waits for this one. */
+  /** The next write to the same file waits for this one. */
   readonly #turns = new Map<string, Promise<unknown>>()
-  /** The reason why a session's file is damaged, by the session's id. */
   readonly #damaged = new Map<string, string>()
 
   private constructor (options: SessionFolderOptions, lock: ProcessLock) {
@@ -210,10 +190,7 @@ export class SessionFolder {
     this.#ended = new EndedSessions(join(options.path, 'ended'), options.keep, options.now)
   }
 
-  /**
-   * Opens a folder of sessions: creates it if it is missing, locks it for this process, and reads the last line of each open session.
-   * @throws SessionStoreError when another process holds the lock; errors of the file system
-   */
+  /** Creates, locks and reads the folder. @throws SessionStoreError when another process holds the lock */
   static async open (options: SessionFolderOptions): Promise<SessionFolder> {
     await makePrivateFolder(options.path)
     await makePrivateFolder(join(options.path, 'open'))
@@ -249,16 +226,12 @@ export class SessionFolder {
     if (tail.cut > 0) this.#options.log.warn({ session: id, bytes: tail.cut }, 'a line of a session was torn, and is cut off')
     if (ENDED.has(tail.last.head.status)) return this.#ended.take(path, tail.last.head)
     const kept = indexedSessionOf(path, tail)
-    // This process holds the folder's lock. So the process that drove the session has ended, and this process has to continue the session now.
+    // This process holds the lock, so the driver has ended and the session goes on here.
     this.#index.put(kept.head.driver === undefined ? kept : { ...kept, due: this.#options.now() })
     return undefined
   }
 
-  /**
-   * Appends a transition (log entry) to a session's file. Writes to one session's file run one after the other, so that each starts from the result
-   * of the previous write.
-   * @throws ForeignChange
-   */
+  /** Writes to one file run one after the other. @throws ForeignChange */
   async append (append: Append): Promise<Appended> {
     const { id } = append
     const before = this.#turns.get(id)
@@ -283,14 +256,13 @@ export class SessionFolder {
     const line = formatLine(kept, { head: entry.head, due: entry.due, written: now })
     const path = known?.path ?? this.#openPath(id)
     await appendLine(path, line, known?.length)
-    // Somebody can have taken the session over while the line was written. Only the index in memory knows that, so the entry is computed from the index
-    // again. The due time in the line is then too early, which is harmless.
+    // A takeover meanwhile is only in the index, so compute from it again. The line's earlier due time is harmless.
     const length = (known?.length ?? 0) + Buffer.byteLength(line)
     await this.#settle({ ...indexed(append, this.#index.get(id) ?? known, now), path, length })
     return 'ok'
   }
 
-  /** Moves a session's file to the folder `open` or `ended`, as the session's status says. A file that cannot be moved stays usable where it is. */
+  /** A file that cannot be moved stays usable where it is. */
   async #settle (kept: IndexedSession): Promise<void> {
     const { path, head } = kept
     const open = this.#openPath(head.id)
@@ -333,13 +305,12 @@ export class SessionFolder {
     return this.#index.countOpen(owner)
   }
 
-  /** Gives one page of the list of sessions. @param after the session after which the page begins */
   async list (query: ListQuery, after: ListPosition | undefined): Promise<HeadPage> {
     let found = this.#index.list(query, after)
     const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
     for (const month of months) {
       if (after !== undefined && month > monthOf(after.createdAt)) continue
-      // All sessions of an earlier month are older than those of a later one, so no earlier month can add to this page.
+      // All sessions of earlier months are older, so none can add to this page.
       const last = found[query.limit]
       if (last !== undefined && month < monthOf(last.createdAt)) break
       const ended = (await this.#ended.heads(month)).filter(head => matchesQuery(head, query) && (after === undefined || compareNewest(after, head) < 0))
@@ -364,7 +335,6 @@ export class SessionFolder {
     return renewed.filter(one => one !== undefined)
   }
 
-  /** Waits until the running writes and removals of files have ended, then releases the folder's lock. */
   async close (): Promise<void> {
     await Promise.allSettled([...this.#turns.values(), this.#ended.idle()])
     await this.#lock.release().catch(() => {})
@@ -392,7 +362,7 @@ export class SessionFolder {
     }
   }
 
-  /** Opens a session's file. When the session has ended meanwhile, or was opened again, its file is in the other of the folders `open` and `ended`. */
+  /** The file may have moved between `open` and `ended` meanwhile. */
   async #openFile ({ path, head }: IndexedSession): Promise<FileHandle> {
     try {
       return await open(path)
@@ -407,7 +377,7 @@ export class SessionFolder {
   }
 }
 
-/** Locks a folder for this process. @throws SessionStoreError when a living process holds the lock */
+/** @throws SessionStoreError when a living process holds the lock */
 async function lockFolder ({ path, onLost, onWait }: SessionFolderOptions): Promise<ProcessLock> {
   const wait = new LockWait(path)
   try {

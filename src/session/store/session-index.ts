@@ -1,17 +1,13 @@
 import { ENDED, type Head } from '../model.ts'
 import { type Append, type ListQuery, MAX_UNKNOWN, type Renewed, type Taken } from './session-store.ts'
 
-/** The data that a store keeps beside a session's log: its head (the summary that lists show) and its due time. */
 export interface IndexEntry {
   readonly head: Head
-  /** From when on any replica can take the session over, in ms since 1970; undefined for never. */
+  /** In ms since 1970; `undefined` for never. */
   readonly due: number | undefined
 }
 
-/**
- * Computes what an index keeps of a session after an append (the write of a log entry): the session's head (summary), and its due time, from when
- * on any replica can take the session over. @param now in ms since 1970
- */
+/** @param now in ms since 1970 */
 export function indexed ({ head, due }: Append, before: IndexEntry | undefined, now: number): IndexEntry {
   switch (due) {
     case 'keep': return { head: { ...head, driver: before?.head.driver }, due: before?.due }
@@ -20,7 +16,6 @@ export function indexed ({ head, due }: Append, before: IndexEntry | undefined, 
   }
 }
 
-/** An index, in memory, of the heads (summaries) and due times (from when on a replica can take them over) of sessions, for stores of one process. */
 export class SessionIndex<E extends IndexEntry = IndexEntry> {
   readonly #entries = new Map<string, E>()
 
@@ -36,7 +31,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     this.#entries.delete(id)
   }
 
-  /** Lets replica `by` take over sessions whose due time is over; the replica drives them from now on. @see SessionStore.take */
+  /** @see SessionStore.take */
   take (by: string, limit: number, lease: number, now: number, engines?: ReadonlySet<string>): Taken {
     const isKnown = ({ head }: E): boolean => engines?.has(head.engine) ?? true
     const due = [...this.#entries.values()].filter(entry => entry.due !== undefined && entry.due <= now).sort((a, b) => (a.due ?? 0) - (b.due ?? 0))
@@ -50,7 +45,7 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return unknown.length === 0 ? told : { ...told, unknown }
   }
 
-  /** Renews the lease (right to drive) that replica `by` has of a session, if it still has one; `undefined` for an unknown session. @see SessionStore.renew */
+  /** `undefined` for an unknown session. @see SessionStore.renew */
   renew (by: string, id: string, lease: number, now: number): Renewed | undefined {
     const entry = this.#entries.get(id)
     if (entry === undefined) return undefined
@@ -59,20 +54,19 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return { id, seq: entry.head.seq, isYours }
   }
 
-  /** Whether any session has not ended. @see SessionStore.hasOpen */
+  /** @see SessionStore.hasOpen */
   hasOpen (): boolean {
     for (const { due } of this.#entries.values()) if (due !== undefined) return true
     return false
   }
 
-  /** The number of an owner's sessions that have not ended, without child sessions. @see SessionStore.countOpen */
+  /** @see SessionStore.countOpen */
   countOpen (owner: string): number {
     let count = 0
     for (const { head } of this.#entries.values()) if (head.owner === owner && head.parent === undefined && !ENDED.has(head.status)) count++
     return count
   }
 
-  /** The heads (summaries of sessions) that match a query, the newest first. @param after the session after which the list begins */
   list (query: ListQuery, after: ListPosition | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {
@@ -82,23 +76,19 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
   }
 }
 
-/** A session's place in a list of sessions. Lists are sorted by the time at which sessions began, and then by id. */
+/** Sorted by beginning, then by id. */
 export type ListPosition = Pick<Head, 'createdAt' | 'id'>
 
-/** Compares two sessions for sorting: the newest first, and within one millisecond the greater id first. */
+/** The newest first; within one millisecond the greater id. */
 export function compareNewest (a: ListPosition, b: ListPosition): number {
   return b.createdAt - a.createdAt || (a.id < b.id ? 1 : a.id > b.id ? -1 : 0)
 }
 
-/** Makes the cursor (a text that a client sends to get the next page) for the page that begins after this session. */
 export function cursorOf ({ createdAt, id }: ListPosition): string {
   return `${createdAt}-${id}`
 }
 
-/**
- * Gives the place of the session that a cursor (from the page before) names; `undefined` for no cursor.
- * @throws RangeError when no page can have given this cursor
- */
+/** @throws RangeError for a foreign cursor */
 export function parseCursor (cursor: string | undefined): ListPosition | undefined {
   if (cursor === undefined) return undefined
   const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{32})$/.exec(cursor) ?? []
@@ -106,7 +96,6 @@ export function parseCursor (cursor: string | undefined): ListPosition | undefin
   return { createdAt: Number(createdAt), id }
 }
 
-/** Whether a session matches the query of a list. */
 export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, root, parent, withChildren }: ListQuery): boolean {
   return (root === undefined ? head.root === undefined || withChildren === true : head.root === root) &&
     (parent === undefined || head.parent === parent) &&

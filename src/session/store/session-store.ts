@@ -2,18 +2,17 @@ import pRetry from 'p-retry'
 import type { JsonObject } from '../../base/json.ts'
 import type { Head, LogPosition, Status, LogEntry } from '../model.ts'
 
-/** The most entries of a session's log that the store gives in one page. */
+/** Entries in one page. */
 export const PAGE_SIZE = 500
 
-/** The size at which a page of a session's log is full, in bytes, though it has fewer than `PAGE_SIZE` entries. */
+/** Bytes at which a page is full. */
 export const PAGE_BYTES = 256 * 1024
 
-/** The stored form of a transition (one item of a session's log). Of its JSON, a store itself uses no more than the number and the token. */
+/** Of the JSON, a store itself uses only the number and the token. */
 export interface StoredLogEntry {
   readonly seq: number
-  /** The JSON of the transition. */
   readonly text: string
-  /** The seal: a signature (HMAC) which proves that this service wrote the transition; empty where no secret is configured. */
+  /** HMAC; empty where no secret is configured. */
   readonly seal: string
 }
 
@@ -24,23 +23,15 @@ export interface StoredLogEntry {
  * with the same token, to find out. The store forgets an ended session after a time that is set when the store is created.
  */
 export interface SessionStore {
-  /**
-   * Adds one transition to a session's log. In the same step, updates the session's head (its summary) and its due time (see `Append`).
-   * @throws RangeError when id, number, token and head do not fit together: the fault is the caller's
-   */
+  /** Updates log, head and due time in one step. @throws RangeError when id, number, token and head do not fit together */
   append (append: Append): Promise<Appended>
-  /** Reads the transitions after number `after` in a session's log, in pages as `PAGE_SIZE` and `PAGE_BYTES` say. An unknown session has no page. */
+  /** An unknown session has no page. */
   read (id: string, after: number): AsyncIterable<readonly StoredLogEntry[]>
   head (id: string): Promise<Head | undefined>
-  /** Whether there is any session, of any owner, that has not ended. */
   hasOpen (): Promise<boolean>
-  /** The number of an owner's sessions that have not ended. Child sessions are not counted. */
+  /** Without child sessions. */
   countOpen (owner: string): Promise<number>
-  /**
-   * Lists sessions by `createdAt`, the newest first. For each page the store looks at a limited number of sessions, so a page that has a `next`
-   * (the cursor of the following page) perhaps has fewer sessions than `limit`, or none.
-   * @throws RangeError when the cursor is not one that a page has given
-   */
+  /** The newest first. A page with `next` may have fewer sessions than `limit`, or none. @throws RangeError for a foreign cursor */
   list (query: ListQuery): Promise<HeadPage>
   /**
    * Lets the replica (service process) `by` take over sessions that are due: nobody drives them (performs their effects) any more, or they have
@@ -49,63 +40,45 @@ export interface SessionStore {
    * @returns their ids, and in how many ms the next session is due: 0 when more are due than the limit, undefined when no session has a due time
    */
   take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Promise<Taken>
-  /**
-   * Renews the leases of these sessions, as far as replica `by` still drives them: for `lease` ms from now, no replica can take them over.
-   * @returns for each session that exists: the number of its last transition, and whether `by` still drives it
-   */
+  /** For `lease` ms nobody can take over the sessions that `by` still drives. */
   renew (by: string, ids: readonly string[], lease: number): Promise<readonly Renewed[]>
-  /** Sends the followers of a session a live message that is not stored, such as a part of a model's answer. It never throws. */
+  /** Live messages are not stored. Never throws. */
   publish (id: string, live: JsonObject): void
-  /**
-   * Follows a session: the listener hears of each entry that any replica adds to the log from now on, and of each published message. When the
-   * connection breaks, messages can get lost; `onGap` then says that the log has to be read again.
-   * @returns a function that ends the following
-   */
+  /** A broken connection can lose messages: `onGap` then says to read the log again. @returns ends the following */
   watch (id: string, listener: SessionListener): Promise<() => void>
-  /** The reason why the store cannot keep sessions now; undefined while it can. */
+  /** Why the store cannot keep sessions now. */
   problem (): string | undefined
   close (): Promise<void>
 }
 
 export interface Append {
   readonly id: string
-  /** The position of the last transition in the log, as far as the writer knows; undefined creates the session. */
+  /** As far as the writer knows; `undefined` creates the session. */
   readonly after: LogPosition | undefined
   readonly transition: LogEntry
-  /** The stored form of the transition. */
   readonly entry: StoredLogEntry
-  /** The session's head (the summary that lists show) after this transition. Owner, `createdAt`, parent and root never change after the first one. */
+  /** Owner, `createdAt`, parent and root never change after the first transition. */
   readonly head: Head
-  /**
-   * How many ms after the append, by the store's clock, the session is due: any replica can then take it over. 'never' is for a session that has
-   * ended, and removes its driver. 'keep' leaves due time and driver as they are. The store takes the driver from `head` only when `due` is a
-   * number.
-   */
+  /** In ms after the append, by the store's clock. 'never' also removes the driver; 'keep' leaves both. Only a number sets the driver from `head`. */
   readonly due: number | 'never' | 'keep'
 }
 
-/**
- * The outcome of an append. 'ok': the transition was added. 'again': the log has it already, with the same token. An object: the append
- * was refused, and `top` is the position of the log's last entry.
- */
+/** 'again': the log has it already, with the same token. An object: refused; `top` is the log's last entry. */
 export type Appended = 'ok' | 'again' | { readonly top: LogPosition | undefined }
 
 export interface ListQuery {
-  /** Lists only the sessions of this owner. @default those of all owners */
   readonly owner?: string
   readonly statuses?: readonly Status[]
-  /** Lists only sessions in which an effect waits for a person's approval. */
   readonly isAsking?: true
-  /** Lists only sessions of this definition, such as `agents/helper`. */
   readonly definition?: string
-  /** Lists only the descendants of this root session. Where neither `root` nor `withChildren` is given, child sessions are left out. */
+  /** Only descendants. Without `root` and `withChildren`, child sessions are left out. */
   readonly root?: string
-  /** Lists only the children of the session with this id. Used only together with `root` or `withChildren`, without which no child is listed. */
+  /** Only with `root` or `withChildren`. */
   readonly parent?: string
-  /** Lists the owner's child sessions too. Used only together with `isAsking` and `owner`. */
+  /** Only with `isAsking` and `owner`. */
   readonly withChildren?: true
   readonly limit: number
-  /** The field `next` of the page before this one; absent for the first page. */
+  /** `next` of the page before. */
   readonly cursor?: string
 }
 
@@ -114,21 +87,19 @@ export interface HeadPage {
   readonly next: string | undefined
 }
 
-/** How many due sessions of other engines `take` steps over in one look, and how many of them it names. */
+/** How many due sessions of other engines `take` steps over, and names. */
 export const MAX_UNKNOWN = 1000
 
 export interface Taken {
   readonly ids: readonly string[]
   readonly next: number | undefined
-  /** Due sessions whose engine the replica does not have; left out when there are none. */
   readonly unknown?: readonly UnknownSession[]
 }
 
-/** A session whose engine a replica does not have. */
 export interface UnknownSession {
   readonly id: string
   readonly engine: string
-  /** How long it has been due, in ms by the store's clock. */
+  /** In ms by the store's clock. */
   readonly overdue: number
 }
 
@@ -144,18 +115,16 @@ export interface SessionListener {
   onGap (): void
 }
 
-/** The error that the store cannot be reached, or refuses to keep sessions. The message says what happened, and why. */
 export class SessionStoreError extends Error {
   override readonly name = 'SessionStoreError'
 }
 
-/** The listeners of this process, by the id of the session that they follow. They hear of new log entries and of live messages. */
 export class SessionListeners {
   readonly #listeners = new Map<string, Set<SessionListener>>()
 
-  /** Adds a listener. @returns a function that removes the listener; a second call does nothing */
+  /** @returns removes the listener; a second call does nothing */
   add (id: string, listener: SessionListener): () => void {
-    // Each call adds a new object, so a listener that is added twice hears everything twice, and each of the two removals removes only one.
+    // A listener added twice hears everything twice, and each removal removes one.
     const own = bound(listener)
     const all = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, all.add(own))
@@ -181,7 +150,6 @@ export class SessionListeners {
     for (const listener of this.#listeners.get(id) ?? []) listener.onLive(live)
   }
 
-  /** Tells all listeners of all sessions that messages have perhaps been lost. */
   gap (): void {
     for (const all of this.#listeners.values()) for (const listener of all) listener.onGap()
   }
@@ -199,19 +167,14 @@ function bound (listener: SessionListener): SessionListener {
   }
 }
 
-/** The form of a session's id. The id becomes a part of file names and Redis keys. */
+/** Becomes a part of file names and Redis keys. */
 const ID = /^[0-9a-f]{32}$/
 
-/** Whether a text is a session's id: 32 hexadecimal digits. */
 export function isSessionId (text: string): boolean {
   return ID.test(text)
 }
 
-/**
- * Checks that the parts of an append (the write of one entry to a session's log) name the same session and number, so that no writer can leave a
- * gap in the numbers.
- * @throws RangeError which says what is wrong; the caller made a mistake
- */
+/** No writer can leave a gap in the numbers. @throws RangeError */
 export function checkAppend ({ id, after, transition: { seq, token }, entry, head }: Append): void {
   if (!isSessionId(id)) throw new RangeError(`expected an id of 32 hexadecimal digits, not ${JSON.stringify(id.slice(0, 40))}`)
   if (seq !== (after?.seq ?? 0) + 1) throw new RangeError(`expected transition ${(after?.seq ?? 0) + 1} of session ${id}, not ${seq}`)
@@ -220,25 +183,17 @@ export function checkAppend ({ id, after, transition: { seq, token }, entry, hea
   }
 }
 
-/** Whether an append follows the last entry of the log, by number and token. Of two concurrent writers, the second one fails here. */
+/** Of two concurrent writers, the second fails here. */
 export function isNext ({ after }: Append, top: LogPosition | undefined): boolean {
   return top?.seq === after?.seq && top?.token === after?.token
 }
 
-/**
- * Makes the answer to an append that does not follow the log's last entry: 'again' when the log has this very transition already (a retry), else
- * the position of the log's last entry.
- * @param token token of the stored entry with the same number, if any
- */
+/** 'again' for a retry of this very transition. @param token of the stored entry with the same number */
 export function refusal ({ transition }: Append, top: LogPosition | undefined, token: string | undefined): Appended {
   return token === transition.token ? 'again' : { top: top && { seq: top.seq, token: top.token } }
 }
 
-/**
- * Runs `work`, and runs it again while it fails because the session store cannot be reached.
- * @param signal ends the retries when it aborts
- * @throws any other error of `work`
- */
+/** Repeats `work` while the session store cannot be reached. @throws any other error of `work` */
 export async function retryUntilClosed<T> (signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const shouldRetry = ({ error }: { readonly error: Error }): boolean => error instanceof SessionStoreError && !signal.aborted
   return await pRetry(work, { retries: Infinity, minTimeout: 100, maxTimeout: 2000, shouldRetry })

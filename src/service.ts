@@ -311,19 +311,14 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   return { publisher, releases, close: () => parser.close() }
 }
 
-/** The place of the store that the operator has configured: a folder or a Redis. The store holds the entries (prompts, tools …) that programs register. */
 type StorePlace =
-  /** `inTurn` keeps the processes of one service from writing into the folder at the same time. Redis needs no such help. */
+  /** Keeps the processes of one service from writing at the same time; Redis needs no such help. */
   | { readonly directory: string, readonly inTurn?: InTurn | undefined }
-  /** The URL of a Redis store, in a form that `parseRedisUrl` describes, and the password for its Sentinels. */
   | { readonly redisUrl: string, readonly sentinelPassword: string }
 
-/**
- * Opens the configured store. A store over Redis opens even while Redis is away.
- * @throws StoreError when the URL is not in a form that `parseRedisUrl` describes, or when there is no such folder
- */
+/** Opens Redis even while it is away. @throws StoreError for a wrong URL, or when there is no such folder */
 export async function openStore (place: StorePlace, keys: StoreKeys, log: Log): Promise<Store> {
-  // Each kind of store brings packages of its own, and a start should load only one of them.
+  // A start should load the packages of only one kind of store.
   if ('directory' in place) {
     const { createDirectoryStore } = await import('./store/directory-store.ts')
     return await createDirectoryStore({ directory: place.directory, keys, log, inTurn: place.inTurn })

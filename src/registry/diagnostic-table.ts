@@ -1,17 +1,12 @@
 import { type Diagnostic } from './diagnostic.ts'
 
-/** The explanation of a diagnostic's code, for the person who has to mend the entry. */
 export interface DiagnosticMeaning {
-  /** The severity of diagnostics with this code; `error or warning` when it depends on the single case. */
   readonly severity: Diagnostic['severity'] | 'error or warning'
   readonly meaning: string
-  /** The advice for diagnostics of this code that have no more exact hint of their own. */
   readonly hint: string
 }
 
-/** The explanation of every code that a diagnostic can have, when an entry is registered or checked. */
 export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(Object.entries({
-  // Values and keys
   VALUE_INVALID: { severity: 'error', meaning: 'The value is broken JSON or YAML, of a wrong type in the store, too large, or not UTF-8.', hint: 'store valid JSON, or in a file JSON or YAML, as UTF-8 text without a byte order mark' },
   VALUE_NOT_JSON: { severity: 'warning', meaning: 'A shared variable that is no JSON, or a prompt that looks like YAML, is taken as text.', hint: 'write a JSON string, with quotes' },
   KEY_INVALID: { severity: 'error', meaning: 'A key or id has an empty segment or too many, a dot inside one, a control character, or no id.', hint: 'rename the key: segments are parted by ":" and hold no "."' },
@@ -25,7 +20,6 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
 
   FRONT_MATTER: { severity: 'error', meaning: 'A SKILL.md has no readable front matter, and so no description.', hint: 'begin with ---, name: and description: in YAML, and --- again' },
 
-  // Templates
   SYNTAX: { severity: 'error', meaning: 'The template breaks the rules of its language, or is too large or too deep.', hint: 'correct the template at that place' },
   SYNTAX_MIXED: { severity: 'error', meaning: 'The texts have forms of both languages, and the prompt does not say which it is in.', hint: 'write all of it in one of them; where the other is only text, add "syntax": "go" or "syntax": "handlebars" to the prompt' },
   SYNTAX_FOREIGN: { severity: 'warning', meaning: 'A prompt declared as Handlebars has a form of Go, which is taken for a path or name.', hint: 'write it in Handlebars, or say "syntax": "go"' },
@@ -39,7 +33,6 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   UNREACHABLE: { severity: 'warning', meaning: 'A part of the template never runs: a constant condition, or after break or continue.', hint: 'remove the part, or make the condition depend on a value' },
   ALWAYS_FAILS: { severity: 'warning', meaning: 'An expression in Go syntax always fails: a function has too few or many arguments, or a value has any.', hint: 'correct the expression' },
 
-  // Names in templates
   BARE_VARIABLE: { severity: 'hint', meaning: 'A variable is read without "variables."; a shared variable of that name would hide it.', hint: 'write "variables." in front of the name, unless a partial is given it' },
   VARIABLE_UNSATISFIABLE: { severity: 'warning', meaning: 'No shared variable and no declared parameter can give the value.', hint: 'correct the name, publish the shared variable, or declare the parameter' },
   PARAMETER_UNDECLARED: { severity: 'warning', meaning: 'The prompt reads a variable that is not among its declared parameters.', hint: 'add it to the parameters, or correct the name' },
@@ -48,7 +41,6 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   PARAMETERS_INVALID: { severity: 'error', meaning: 'The declared parameters are no list, no usable JSON Schema and no map of properties.', hint: 'declare them as a list of { name, type }, or as a JSON Schema' },
   RETURNS_INVALID: { severity: 'error', meaning: 'The prompt asks for structured answers, and "returns" is no usable JSON Schema.', hint: 'describe the answer in "returns", or remove "structured"' },
 
-  // Extensions, and prompts in relation to other entries
   VERSION_MISSING: { severity: 'error', meaning: 'A label means a version that is not there; what it meant before is served, if this process has had it.', hint: 'move the label to a version that is there, or store the version again' },
   VERSION_INVALID: { severity: 'warning', meaning: 'The version of an extension is no semantic version.', hint: 'write x.y.z' },
   ENGINE_INCOMPATIBLE: { severity: 'error', meaning: 'The extension asks for another engine or version of it.', hint: 'correct "engines", or publish for this engine' },
@@ -58,7 +50,6 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
 
   PROMPT_UNKNOWN: { severity: 'warning', meaning: 'The prompt of registered tests is not there.', hint: 'give the tests the id of their prompt, or register it' },
 
-  // Tools
   PARAMETER_UNKNOWN: { severity: 'error or warning', meaning: 'An agent gives a tool an undeclared parameter; a warning when it is published.', hint: 'correct the name, or what the tool declares' },
   TOOL_UNKNOWN: { severity: 'error or warning', meaning: 'A prompt or an agent offers its model a tool that is not registered; a warning when an agent is published.', hint: 'register the tool, or correct the name' },
   FUNCTION_RESERVED: { severity: 'error', meaning: 'The key of a tool makes the name of a builtin function.', hint: 'give it another key' },
@@ -71,10 +62,9 @@ export const DIAGNOSTIC_TABLE: ReadonlyMap<string, DiagnosticMeaning> = new Map(
   TOOL_BASE_URL_MISSING: { severity: 'warning', meaning: 'The url of a tool is relative, and its module has no base URL.', hint: 'set TOOL_BASE_URLS or TOOL_BASE_URL, or publish the environ modules:{module}' }
 } satisfies Record<string, DiagnosticMeaning>))
 
-/** A diagnostic with a hint and a place. A diagnostic about the whole entry is placed at the entry's beginning, as linters do. */
+/** A diagnostic about the whole entry stands at its beginning, as with linters. */
 export type PlacedDiagnostic = Omit<Diagnostic, 'field'> & { readonly line: number, readonly column: number, readonly hint: string }
 
-/** Fills in the hint and the place that a diagnostic lacks. */
 export function placed (diagnostic: Diagnostic): PlacedDiagnostic {
   const { line = 1, column = 1, hint = DIAGNOSTIC_TABLE.get(diagnostic.code)?.hint ?? '', field: _, ...rest } = diagnostic
   return { ...rest, line, column, hint }

@@ -9,11 +9,8 @@ import { releaseKind, TESTS, VERSIONS } from './kinds/release-kind.ts'
 import { skillKind } from './kinds/skill-kind.ts'
 import { toolKind } from './kinds/tool-kind.ts'
 
-/** All kinds of registered entries. Only the code that puts the service together reads this table; other code is given the kinds that it needs. */
+/** Only the code that puts the service together reads this table; other code is given the kinds that it needs. */
 export const KINDS: readonly Kind[] = [extensionKind, promptKind, environKind, toolKind, agentKind, skillKind, planKind, releaseKind]
 
-/**
- * The kinds of keys that a listing of the whole store leaves out: old versions of prompts and tests of prompts. Such a value is read when a request
- * names it, and a version also when a label or another prompt names it.
- */
+/** Left out of a listing of the whole store, and read when a request, a label or a prompt names them. */
 export const ON_DEMAND: readonly KeyKind[] = [{ key: VERSIONS, onDemand: true }, { key: TESTS, onDemand: true }]

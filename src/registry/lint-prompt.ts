@@ -10,21 +10,14 @@ import { usageOf } from './needs/usage-index.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf, ownPaths } from './needs/variable-paths.ts'
 import { advise, diagnosticsOf, type KnownNames, Suggestions, type Unanswered } from './unknown-names.ts'
 
-/** The prompts, shared variables and names that the checks of a prompt look up. */
 export interface LintContext {
-  /** All prompts, among which partials are looked up. */
   readonly prompts: PromptLookup
-  /** Gives the prompts whose templates include the prompt with an id, or would include it if it were registered. */
   readonly callersOf: CallersOf
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }
-  /** The registered names of which the caller is allowed to know, for suggestions. */
   readonly visible: Pick<Generation, 'findRejected'> & Omit<KnownNames, 'environs' | 'parameters'>
 }
 
-/**
- * All diagnostics of a prompt: those from its parse and its links, and warnings about what its publisher has perhaps overlooked. The warnings depend on
- * other entries, which change, so they are found when somebody asks for them.
- */
+/** The warnings depend on other entries, which change, so they are found when somebody asks. */
 export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] {
   const { environs, visible } = context
   const near = new Suggestions(prompt.id, { ...visible, environs: environs.index, parameters: prompt.entry.parameters?.names ?? [] })
@@ -38,10 +31,7 @@ export function lintPrompt (prompt: Prompt, context: LintContext): Diagnostic[] 
   ]
 }
 
-/**
- * Turns the error of a missing partial into a hint when a prompt that includes this one defines the partial inline: the partial is missing only where
- * this prompt is rendered alone.
- */
+/** An including prompt defines the partial inline: it is missing only where this prompt is rendered alone. */
 function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<Prompt, 'diagnostics' | 'unfound'> {
   const unfound = new Map(prompt.unfound)
   const diagnostics = prompt.diagnostics.map((diagnostic): Diagnostic => {
@@ -54,13 +44,9 @@ function withHints (prompt: Prompt, { prompts, callersOf }: LintContext): Pick<P
   return { diagnostics, unfound }
 }
 
-/**
- * Warns of names for which neither a caller nor the registry gives a value, of undeclared parameters, and of names that are written without
- * `variables.`; each name once, at its first place.
- */
 function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): Diagnostic[] {
   const declared = prompt.entry.parameters?.bareNames
-  // Dotprompt templates always name their variables without `variables.`.
+  // Dotprompt names its variables without `variables.`.
   const isDotprompt = Object.hasOwn(prompt.entry.definition.source, 'x-dotprompt')
   const found = new Map<string, Diagnostic>()
   const read = [...ownPaths(prompt)].filter(({ need }) => need.path !== '').map(each => ({ ...each, owned: ownerOf(each.need.path, declared, environs) }))
@@ -96,7 +82,7 @@ function lintPaths (prompt: Prompt, environs: EnvironNames, near: Suggestions): 
   return [...found.values()]
 }
 
-/** Keeps a diagnostic if it is the first of its code about a name. @param unanswered the name, with each kind of entry under which it was looked up */
+/** Keeps the first of a code about a name; `unanswered` has the kinds that were looked up. */
 type Note = (diagnostic: Diagnostic, about: string, unanswered?: readonly Unanswered[]) => void
 
 function noteUnpublished (path: string, environs: EnvironNames, note: Note): void {
@@ -110,10 +96,7 @@ function noteUnpublished (path: string, environs: EnvironNames, note: Note): voi
   note({ severity: 'warning', code: 'VARIABLE_UNSATISFIABLE', ...about }, path, [{ kind: 'parameters', name: path }, { kind: 'environs', name: path }])
 }
 
-/**
- * Whether the template tests a path, or a value above it, that is not published. The template then uses the path only where the test succeeds, so the
- * path needs no warning.
- */
+/** The template uses the path only where its own test succeeds, so it needs no warning. */
 function isGuarded (path: string, tested: ReadonlySet<string>, environs: EnvironNames): boolean {
   for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
     const holder = path.slice(0, end)
@@ -127,7 +110,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   if (parameters === undefined || !isSound(prompt.entry)) return []
   const { variables, partials, complete } = collectNeeds(prompt, prompts, environs)
   const read = new Set(variables.flatMap(({ path, line }) => line === undefined ? [] : [topOf(path)]))
-  // `{{json variables}}` reads all variables, and a name that is computed in a render can be that of any variable.
+  // `{{json variables}}` reads all variables, and a name computed in a render can be any.
   if (!complete || read.has('') || read.has('*')) return []
   const unread = [...parameters.names].filter(name => !read.has(name))
   if (unread.length === 0) return []
@@ -140,7 +123,7 @@ function lintUnusedParameters (prompt: Prompt, { prompts, environs }: LintContex
   }))
 }
 
-/** Warns of defaults that break the schema of their parameter: a render that uses such a default is refused, although the caller has sent nothing wrong. */
+/** A render with a wrong default is refused, although the caller has sent nothing wrong. */
 function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   return (entry.parameters?.wrongDefaults ?? []).map(({ path, message }) => ({
     severity: 'warning',
@@ -149,10 +132,7 @@ function lintDefaults ({ entry }: Prompt): Diagnostic[] {
   }))
 }
 
-/**
- * Every word in a prompt's tags that could be a name. A parameter that occurs among these words does not count as unused, because only a render shows
- * in which context a Handlebars block looks a name up.
- */
+/** A parameter among these does not count as unused: only a render shows where a Handlebars block looks a name up. */
 function wordsInTags ({ entry }: Prompt): string[] {
   const { definition, compiled: { syntax = 'either' } } = entry
   if (syntax === 'go') return []
@@ -182,16 +162,13 @@ function lintFailing (prompt: Prompt): Diagnostic[] {
   })))
 }
 
-/** The greatest number of prompts that are looked at in one search for the prompts that include a prompt, directly or through others. */
+/** Prompts looked at in one search for those that include a prompt. */
 const MAX_CALLERS = 1000
 
-/** Gives the ids of the prompts whose templates include a prompt, or would include it if it were registered. @param id the included prompt's id */
+/** Prompts count, too, that would include it if it were registered. */
 export type CallersOf = (id: string) => Iterable<string>
 
-/**
- * Makes the function that tells which prompts include a prompt, over a generation (an immutable snapshot of all entries). The index that it needs is
- * made only when one of the given prompts names a missing partial, since nothing else asks for it.
- */
+/** The index is made only when a prompt names a missing partial, since nothing else asks for it. */
 export async function callersIn (generation: Generation, prompts: Iterable<Prompt>): Promise<CallersOf> {
   for (const { unfound } of prompts) {
     for (const wanted of unfound.values()) {
@@ -203,9 +180,9 @@ export async function callersIn (generation: Generation, prompts: Iterable<Promp
   return () => []
 }
 
-/** The id of a prompt that defines a missing partial inline, and includes the given prompt, directly or through others; `undefined` if none does. */
+/** It includes the given prompt, directly or not; `undefined` if none does. */
 function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'entry'>, prompts: PromptLookup, callersOf: CallersOf): string | undefined {
-  // A prompt in Go's template language cannot use inline partials of the prompts that include it.
+  // A prompt in Go cannot use inline partials of the prompts that include it.
   if (entry.compiled.syntax !== 'handlebars') return undefined
   const below = new Set([id])
   for (const called of below) {
@@ -220,7 +197,6 @@ function giverOf (partial: string, { id, entry }: Pick<Prompt, 'id' | 'entry'>, 
   return undefined
 }
 
-/** The calls by which a prompt includes another one, or would include it if that one were registered. */
 function callsOf ({ id: from, entry, texts }: Prompt, id: string): PartialCall[] {
   return entry.compiled.texts.flatMap(({ references }, text) => references.flatMap(({ name, calls = [] }, index) => {
     const link = texts[text]?.links[index]

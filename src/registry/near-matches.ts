@@ -1,14 +1,10 @@
 import { distance } from 'fastest-levenshtein'
 
-/** The greatest number of names that one search for similar names compares, so that a wrong id stays cheap in a large registry. */
+/** Names per search, so that a wrong id stays cheap in a large registry. */
 const MAX_COMPARED = 20_000
-/**
- * The budget of one search for similar names, in steps of some nanoseconds. Comparing two names takes about a step for each character; long names
- * take many times that.
- */
+/** For one search, in steps of some nanoseconds: about one for each character, many more for long names. */
 const MAX_STEPS = 400_000
 
-/** The budget that is left for a search for similar names. It keeps the search within one turn of the event loop, however many and long the names are. */
 export class Effort {
   left = MAX_STEPS
   #names = MAX_COMPARED
@@ -17,7 +13,6 @@ export class Effort {
     this.left -= steps
   }
 
-  /** Yields the given names one by one until this budget is used up. */
   * affordable (names: Iterable<string>): Generator<string> {
     for (const name of names) {
       if (this.left <= 0 || this.#names-- <= 0) return
@@ -26,10 +21,7 @@ export class Effort {
   }
 }
 
-/**
- * Whether a name looks like a misspelling of another one. A short name can differ in one letter, a long one in two, and names of up to two letters in
- * none; or two neighbouring letters have changed places. Capitals do not count.
- */
+/** Up to two letters: no edit; short names one, long ones two, or two neighbours swapped. Capitals do not count. */
 export function isNearly (name: string, meant: string, effort = new Effort()): boolean {
   const edits = Math.max(name.length, meant.length) < 3 ? 0 : meant.length < 6 ? 1 : 2
   if (Math.abs(name.length - meant.length) > edits) return false
@@ -38,10 +30,7 @@ export function isNearly (name: string, meant: string, effort = new Effort()): b
   return editsBetween(one, other, effort) <= edits || hasSwapped(one, other)
 }
 
-/**
- * The edit distance of two names (how many letters must be added, removed or replaced). Equal beginnings and ends are cut off first: ids of one
- * registry mostly differ in a few letters, so this keeps long ones fast. Infinity when the comparison would cost more than the budget has left.
- */
+/** Cuts equal ends off first, as ids mostly differ in a few letters. Infinity beyond the budget. */
 function editsBetween (one: string, other: string, effort: Effort): number {
   const most = Math.min(one.length, other.length)
   let start = 0
@@ -56,7 +45,7 @@ function editsBetween (one: string, other: string, effort: Effort): number {
   return isAffordable ? distance(rest, otherRest) : Infinity
 }
 
-/** The cost of comparing two texts. The algorithm is bit-parallel: it compares 32 characters of one text at a time with each character of the other. */
+/** The algorithm is bit-parallel: 32 characters of one text at a time. */
 function stepsOf (length: number, otherLength: number): number {
   return Math.ceil(Math.min(length, otherLength) / 32) * Math.max(length, otherLength)
 }
@@ -67,7 +56,7 @@ function hasSwapped (one: string, other: string): boolean {
   return one[at] === other[at + 1] && one[at + 1] === other[at] && one.slice(at + 2) === other.slice(at + 2)
 }
 
-/** Up to three names that a caller perhaps meant, the nearest first: names that are few edits away, or that have the same last segment. */
+/** Up to three, the nearest first: few edits away, or with the same last segment. */
 export function nearMatches (wanted: string, names: Iterable<string>, effort = new Effort()): string[] {
   const limit = Math.max(2, Math.floor(wanted.length / 3))
   const lastSegment = wanted.slice(wanted.lastIndexOf('.') + 1)
@@ -83,10 +72,7 @@ export function nearMatches (wanted: string, names: Iterable<string>, effort = n
 
 interface NearMatch { readonly name: string, readonly edits: number }
 
-/**
- * The three nearest of the candidates so far and a new one, in order. Every name can be a candidate, and sorting all of them would take longer than
- * comparing them.
- */
+/** Every name can be a candidate, and sorting all would take longer than comparing them. */
 function withNext (nearest: readonly NearMatch[], next: NearMatch): readonly NearMatch[] {
   const last = nearest[2]
   return last !== undefined && byNearness(last, next) < 0 ? nearest : [...nearest, next].sort(byNearness).slice(0, 3)
@@ -96,11 +82,7 @@ function byNearness (one: NearMatch, other: NearMatch): number {
   return one.edits - other.edits || (one.name < other.name ? -1 : 1)
 }
 
-/**
- * Picks the names that the author of a misspelt name most likely meant: names that are nearly equal, and those that end with the whole name
- * (`git.status` for `status`). The search is strict, because its result is shown as a hint that nobody has asked for.
- * @param effort the budget, which several searches can share
- */
+/** Strict, because nobody has asked for this hint: nearly equal names, and those that end with the whole name. */
 export function likelyMatches (wanted: string, names: Iterable<string>, effort: Effort): string[] {
   const likely: string[] = []
   for (const name of effort.affordable(names)) if (isNearly(wanted, name, effort) || name.endsWith(`.${wanted}`)) likely.push(name)

@@ -5,16 +5,12 @@ import type { Extension, Generation, Prompt, Tool } from './generation.ts'
 
 const NONE: ReadonlyMap<string, never> = new Map<string, never>()
 
-/** The definitions of one kind (agents, skills or plan profiles) in a generation, by id. */
 export function definitionsOf<D extends Definition> ({ definitions }: Pick<Generation, 'definitions'>, kind: DefinitionKind<D>): ReadonlyMap<string, D> {
-  // The cast is safe: these definitions were made by the parser of this kind.
+  // These were made by the parser of this kind.
   return (definitions.get(kind.key) ?? NONE) as ReadonlyMap<string, D>
 }
 
-/**
- * The prompts that are offered for use: those that can be rendered now, sorted by id. A prompt that another one includes is only a part of that one,
- * unless its author has described it.
- */
+/** Sorted by id. A prompt that another one includes is left out, unless its author has described it. */
 export function runnablePrompts ({ prompts }: Pick<Generation, 'prompts'>): Prompt[] {
   const parts = new Set<string>()
   for (const { id, texts } of prompts.values()) {
@@ -27,20 +23,18 @@ export function runnablePrompts ({ prompts }: Pick<Generation, 'prompts'>): Prom
     .sort((a, b) => a.id < b.id ? -1 : 1)
 }
 
-/** The entries of one kind in a generation, by id. The kind must be one whose values are read at start. */
+/** The kind must be one whose values are read at start. */
 export function offeredOf ({ extensions, prompts, tools, releases, definitions }: Generation, kind: Kind): ReadonlyMap<string, unknown> {
   const linked = new Map<string, ReadonlyMap<string, unknown>>([['extensions', extensions], ['templates', prompts], ['tools', tools], ['releases', releases]])
   return linked.get(kind.key) ?? definitions.get(kind.key) ?? NONE
 }
 
-/** One difference between two generations (immutable snapshots of all entries): an entry that was added, removed or changed. */
 export interface RegistryChange {
   readonly kind: Kind
-  /** The entry's id in its dotted form: `team.greet`. */
   readonly id: string
 }
 
-/** Lists the entries that were added, removed or changed between two generations. It works in slices, so that requests are served meanwhile. */
+/** In slices, so that requests are served meanwhile. */
 export async function changesBetween (before: Generation, after: Generation, kinds: readonly Kind[], slices: Slices): Promise<readonly RegistryChange[]> {
   const changes: RegistryChange[] = []
   for (const kind of before === after ? [] : kinds.filter(isEntryKind)) {
@@ -54,10 +48,7 @@ export async function changesBetween (before: Generation, after: Generation, kin
   return changes
 }
 
-/**
- * Whether an entry is equal in two generations. An unchanged entry is the same object in both, except that tools and extensions are sometimes made anew.
- * So tools and extensions are compared by content.
- */
+/** Unchanged entries are the same object, except tools and extensions, which are compared by content. */
 function isSame ({ key }: Kind, old: unknown, now: unknown): boolean {
   if (old === now) return true
   if (old === undefined || now === undefined) return false

@@ -8,27 +8,21 @@ import type { DefinitionKind, KindAccess, ToolUse } from './kinds/entry-kind.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import { uncachedTemplates } from './entries/template-cache.ts'
 
-/** The most paths and references of a candidate that are looked up in the registry. With more, none is looked up; no honest candidate has so many. */
+/** Paths and references looked up; with more, none is. No honest candidate has so many. */
 const MAX_NAMES = 20_000
 
-/** A candidate: an entry that is checked before it is stored. */
 export interface Candidate {
-  /** The key of the entry's kind: `templates`. */
   readonly kind: KindAccess['key']
-  /** The id that the entry would have. */
   readonly id: string
-  /** The text that would be stored. */
   readonly text: string
 }
 
-/** The outcome of parsing a candidate (an entry that is not stored yet), as plain data that one process can send to another. */
+/** Plain data that one process can send to another. */
 export interface ParsedCandidate {
   readonly diagnostics: readonly Diagnostic[]
   readonly extension?: ExtensionDefinition
   readonly prompts: readonly PlainPrompt[]
-  /** The tools, agents, skills and plans that the candidate calls, when it is an agent, a skill or a plan profile. */
   readonly toolUses?: readonly ToolUse[]
-  /** When the candidate is an extension: for each agent, skill and plan profile that it brings, what that one calls. */
   readonly broughtUses?: ReadonlyArray<{
     readonly kind: { readonly name: string, readonly noun: string },
     readonly id: string,
@@ -36,20 +30,19 @@ export interface ParsedCandidate {
   }>
 }
 
-/** A parsed prompt without its functions, as plain data that one process can send to another. Fields that are not listed here are dropped. */
+/** Plain data for another process; fields that are not listed here are dropped. */
 export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom' | 'bareNames'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
-/** The template languages and kinds by which candidates are parsed. */
 export interface CandidateContext {
   readonly languages: readonly Language[]
   readonly definitionKinds: readonly DefinitionKind[]
 }
 
-/** Parses a candidate by the same code that parses stored entries, and stores nothing. */
+/** By the code that parses stored entries; stores nothing. */
 export async function parseCandidate ({ kind, id, text }: Candidate, { languages, definitionKinds }: CandidateContext): Promise<ParsedCandidate> {
   const slices = createSlices()
   const compiler = uncachedTemplates(languages)
@@ -74,12 +67,11 @@ export async function parseCandidate ({ kind, id, text }: Candidate, { languages
   }
 }
 
-/** The diagnostic of a candidate that is too large or too deep to be checked. */
 export function tooComplex (message: string, severity: Diagnostic['severity'] = 'error'): Diagnostic {
   return { severity, code: 'TOO_COMPLEX', message }
 }
 
-/** Turns the plain data of a parsed prompt back into an entry for the linker and the checks. The entry can neither be rendered nor sent to a model. */
+/** The entry can neither be rendered nor sent to a model. */
 export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPrompt): PromptEntry {
   const template = () => { throw new Error('a candidate is not rendered') }
   return {

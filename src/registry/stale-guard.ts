@@ -4,26 +4,22 @@ import { kindPrefix, type Store } from '../store/store.ts'
 import { type Kind } from './kinds/entry-kind.ts'
 import { type StoreListing } from './store-reads.ts'
 
-/** How long nothing must come back to a scope that comes back bit by bit, before what is still missing counts as deleted, in ms. */
+/** In ms: after so long without a return, what is still missing counts as deleted. */
 const QUIET_MILLISECONDS = 60_000
 
 export interface StaleGuardOptions {
   readonly kinds: readonly Kind[]
   readonly keyPrefix: string
   readonly nodes: Store['nodes']
-  /** How long loaded entries are held while nothing comes back, in ms. */
+  /** In ms, while nothing comes back. */
   readonly emptyHold: number
   readonly log: Log
-  /** The loaded keys of a kind. */
   keysOf (kind: Kind): Iterable<string>
-  /** Whether the store has reported a change of a key, and the key was not read after that. */
   isAnnounced (key: string): boolean
 }
 
 interface Hold {
-  /** When the hold began, or something last came back, on the guard's clock. */
   since: number
-  /** How many keys the store listed then. */
   listed: number
 }
 
@@ -38,7 +34,6 @@ export class StaleGuard {
   readonly #holds = new Map<string, Hold>()
   #isReleased = false
 
-  /** @param now a clock in ms */
   constructor (options: StaleGuardOptions, now: () => number = () => performance.now()) {
     this.#options = options
     this.#now = now
@@ -48,17 +43,15 @@ export class StaleGuard {
     return this.#holds.size > 0
   }
 
-  /** The kinds whose entries are held. */
   kinds (): Kind[] {
     return this.#options.kinds.filter(({ key }) => this.#holds.has(key))
   }
 
-  /** The nodes of the store whose entries are held. */
   nodes (): string[] {
     return [...this.#holds.keys()].filter(scope => !this.#options.kinds.some(({ key }) => key === scope))
   }
 
-  /** From now until `settle` is called, every listing of the store is believed. A reload of the registry calls this. */
+  /** Until `settle`, every listing is believed; a reload calls this. */
   release (): void {
     this.#holds.clear()
     this.#isReleased = true
@@ -68,10 +61,7 @@ export class StaleGuard {
     this.#isReleased = false
   }
 
-  /**
-   * Decides, after a listing of the whole store, what is held.
-   * @returns whether the entry of a key stays served although the store does not list it; `undefined` when nothing is held
-   */
+  /** Returns whether an unlisted key's entry stays served; `undefined` when nothing is held. */
   async judge (listed: StoreListing): Promise<((key: string) => boolean) | undefined> {
     const { kinds, keyPrefix, nodes, keysOf } = this.#options
     for (const kind of kinds) await this.#judge({ kind: kind.key }, kind.key, keysOf(kind), listed)
@@ -84,7 +74,6 @@ export class StaleGuard {
     return key => prefixes.some(prefix => key.startsWith(prefix)) || (held.size > 0 && held.has(nodes?.of(key) as string))
   }
 
-  /** Ends the hold of kinds that have no loaded key left, because the store has reported the deletion of the last one. */
   endEmpty (): void {
     for (const kind of this.kinds()) {
       const [first] = this.#options.keysOf(kind)

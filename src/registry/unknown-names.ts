@@ -7,37 +7,30 @@ import { promptKind } from './kinds/prompt-kind.ts'
 import { toolKind } from './kinds/tool-kind.ts'
 import { Effort, likelyMatches, nearMatches } from './near-matches.ts'
 
-/** The names that exist in the registry, as far as the caller who reads the hints is allowed to know of them. */
+/** The caller who reads the hints must be allowed to know these names. */
 export interface KnownNames extends Pick<Generation, 'tools'> {
   readonly prompts: { keys (): Iterable<string> }
-  /** The names of shared variables. */
   readonly environs: Iterable<string>
-  /** The parameters that the prompt declares. */
   readonly parameters: Iterable<string>
 }
 
-/** A name that was looked up and is not registered, with the kind of entry that was looked for. */
 export type Unanswered = RequestedName | { readonly kind: 'environs' | 'parameters', readonly name: string }
 
-/** Finds similar names for the misspelt names in a prompt. */
 export class Suggestions {
   readonly #id: string
   readonly #known: KnownNames
-  /** The budget for all names of the prompt together, so that the check stays cheap in a large registry. */
+  /** For all names of the prompt together, so that the check stays cheap in a large registry. */
   readonly #effort = new Effort()
 
-  /** @param id the id of the prompt, which is never suggested as its own partial */
   constructor (id: string, known: KnownNames) {
     this.#id = id
     this.#known = known
   }
 
-  /** The names that the author of a misspelt name perhaps meant, the nearest first. @param unanswered the name, with each kind that was looked for */
   of (unanswered: readonly Unanswered[]): readonly string[] {
     return [...new Set(unanswered.flatMap(({ kind, name }) => likelyMatches(name, this.#others(kind), this.#effort)))]
   }
 
-  /** The names of a kind, without the id of the prompt itself. */
   * #others (kind: Unanswered['kind']): Generator<string> {
     for (const name of this.#allOf(kind)) if (kind !== 'templates' || name !== this.#id) yield name
   }
@@ -57,19 +50,14 @@ function * functionsOf (tools: KnownNames['tools']): Generator<string> {
   for (const { callable } of tools.values()) if (callable !== undefined) yield callable.name
 }
 
-/** A diagnostic whose hint begins with the similar names, if there are any. @param otherwise the rest of the hint */
 export function advise (diagnostic: Diagnostic, near: readonly string[], otherwise = diagnostic.hint): Diagnostic {
   return near.length === 0 ? diagnostic : { ...diagnostic, hint: `write ${near.join(' or ')}, if that is what you mean; else ${otherwise}` }
 }
 
-/** The most segments of a name whose beginnings are looked up, since a template can use a very long name. */
+/** A template can use a very long name. */
 const MAX_SEGMENTS = 32
 
-/**
- * The diagnostics of a prompt, with better advice about names that are not registered: such a name is perhaps that of a rejected entry. The rejected
- * entries are looked up at each call, because callers are allowed to see different ones, and because a rejection does not make prompts be linked again.
- * @param near finds similar names; left out when nobody wants suggestions
- */
+/** Looked up at each call: callers may see different rejected entries, and a rejection makes no prompt be linked again. */
 export function diagnosticsOf (
   { diagnostics, unfound }: Pick<Prompt, 'diagnostics' | 'unfound'>,
   findRejected: FindRejected,
@@ -85,16 +73,12 @@ export function diagnosticsOf (
   })
 }
 
-/**
- * The problem of the rejected entry that should give a prompt: the prompt itself, or the extension with whose name the prompt's id begins.
- * `undefined` when neither was rejected.
- * @param id dotted
- */
+/** The prompt itself, or the extension with whose name the dotted id begins. */
 export function rejectedPrompt (id: string, findRejected: FindRejected): EntryProblem | undefined {
   return [findRejected(promptKind, id), ...namesAbove(id).map(name => findRejected(extensionKind, name))].find(problem => problem !== undefined)
 }
 
-/** The dotted beginnings of a name, the longest first: `a.b` and `a` for `a.b.c`; none for a name with more segments than any key has. */
+/** Longest first: `a.b` and `a` for `a.b.c`; none for a name deeper than any key. */
 export function namesAbove (name: string): readonly string[] {
   const segments = name.split('.', MAX_SEGMENTS + 1)
   if (segments.length > MAX_SEGMENTS) return []
@@ -103,12 +87,11 @@ export function namesAbove (name: string): readonly string[] {
 
 type ToolNames = Pick<Generation, 'tools' | 'definitions'>
 
-/** The agents, skills and plan profiles that exist although nobody has registered them, as `kind/id`. */
+/** Nobody has registered them; `kind/id`. */
 const BUILT_IN: ReadonlySet<string> = new Set(['plans/default'])
 
-/** The problems of the tools, agents, skills and plans that an entry names, each an error: one is not registered, or a tool lacks a given parameter. */
 export function findToolProblems (uses: readonly ToolUse[], { tools, definitions }: ToolNames): Diagnostic[] {
-  // One budget serves the search for similar names of all names together, so that the check stays cheap in a large registry.
+  // One for all names together, so that the check stays cheap in a large registry.
   const effort = new Effort()
   const seen = new Set<string>()
   const found: Diagnostic[] = []
@@ -146,7 +129,7 @@ function unknownParameters (
   { parameters }: { readonly parameters: { readonly names: readonly string[], readonly schema: Readonly<Record<string, unknown>> } | undefined },
   effort: Effort
 ): Diagnostic[] {
-  // A tool that declares no parameters accepts any, and so does one whose schema allows additional ones.
+  // A tool without declared parameters accepts any, as does a schema that allows more.
   if (parameters === undefined || (parameters.schema['additionalProperties'] ?? false) !== false) return []
   const { names } = parameters
   return given.filter(name => !names.includes(name)).map(name => advise({

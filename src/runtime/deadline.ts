@@ -1,4 +1,4 @@
-/** Gives a promise that settles as `work` does, but rejects with the signal's reason as soon as the signal aborts, even if the work goes on. */
+/** Rejects with the signal's reason as soon as it aborts, even if the work goes on. */
 export function untilAborted<T> (signal: CallerSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => {
@@ -24,7 +24,6 @@ export interface CallerSignal {
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/** Turns a caller's signal into an AbortSignal, for code that accepts nothing else. */
 export function toAbortSignal (signal: CallerSignal): AbortSignal {
   if (signal instanceof AbortSignal) return signal
   if (signal.aborted) return AbortSignal.abort(signal.reason)
@@ -33,10 +32,7 @@ export function toAbortSignal (signal: CallerSignal): AbortSignal {
   return controller.signal
 }
 
-/**
- * A controller and its signal in one object. Every request needs such a signal, although it hardly ever aborts. To make an AbortController with a
- * listener instead would take many times as long.
- */
+/** Controller and signal in one: every request needs one, and an AbortController with a listener takes many times as long. */
 export class LightSignal implements CallerSignal {
   #aborted = false
   #reason: unknown
@@ -63,7 +59,6 @@ export class LightSignal implements CallerSignal {
     this.#listeners?.delete(listener)
   }
 
-  /** Calls every listener. Further calls do nothing. */
   abort (reason: unknown): void {
     if (this.#aborted) return
     this.#aborted = true
@@ -74,24 +69,20 @@ export class LightSignal implements CallerSignal {
   }
 }
 
-/** Makes the reasons with which the signal of a deadline aborts. All deadlines of a kind share one such object, because every render makes a deadline. */
+/** One object for all deadlines of a kind, because every render makes a deadline. */
 export interface DeadlineReasons {
-  /** The reason when the time is over. @param milliseconds the whole time, rounded up */
   expired (milliseconds: number): Error
-  /** The reason when the caller leaves, made from the reason of the caller's own signal. */
   left (caller: CallerSignal): unknown
 }
 
-/** The default reasons, which are those of `AbortSignal.timeout` and `AbortSignal.any`. */
 const PLAIN: DeadlineReasons = {
   expired: milliseconds => new DOMException(`not done within ${milliseconds} ms`, 'TimeoutError'),
   left: caller => caller.reason
 }
 
-// This reason is made once. An abort without a reason would make an error with a stack each time, which costs as much as a short render.
+// Made once: an abort without a reason makes an error with a stack, which costs as much as a short render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
-/** Makes a signal that aborts when `signal` does, or when the time is over. @param milliseconds the time from now on */
 export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
   const limit = new AbortController()
   // The timer keeps the controller in memory. An AbortSignal.timeout inside of AbortSignal.any is kept by nothing: the garbage collector of Node 20 and
@@ -100,14 +91,11 @@ export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSign
   return AbortSignal.any([signal, limit.signal])
 }
 
-/**
- * Ends work early: when its time is over, or when its caller leaves. The timer and the listener are made only when `signal` is first read, since most
- * renders never wait. Whoever makes a deadline must call `end`, so that timer and listener do not outlive the work.
- */
+/** Makes timer and listener only when `signal` is first read, since most renders never wait. Whoever makes a deadline must call `end`. */
 export class Deadline {
-  /** The time at which the work must end, on the clock of `performance.now()`, in ms. */
+  /** On the clock of `performance.now()`, in ms. */
   readonly at: number
-  /** The longest time for the work from its beginning, in ms. */
+  /** In ms. */
   readonly timeout: number
   readonly #caller: CallerSignal | undefined
   readonly #reasons: DeadlineReasons
@@ -115,11 +103,7 @@ export class Deadline {
   #timer: NodeJS.Timeout | undefined
   #leave: (() => void) | undefined
 
-  /**
-   * @param timeout in ms; `Infinity` for as long as the caller waits
-   * @param since when the timeout begins, on the clock of `performance.now()`
-   * @param caller the signal that aborts when the caller leaves
-   */
+  /** `timeout` in ms, `Infinity` for none; `since` on the clock of `performance.now()`. */
   constructor (timeout: number, since = performance.now(), caller?: CallerSignal, reasons = PLAIN) {
     this.timeout = timeout
     this.at = since + timeout
@@ -127,28 +111,25 @@ export class Deadline {
     this.#reasons = reasons
   }
 
-  /** The signal that aborts when the time is over or the caller has left. */
   get signal (): CallerSignal {
     return this.#signal ?? this.#start()
   }
 
-  /** The signal of the deadline as an AbortSignal, for code that accepts nothing else. Every call makes a new one. */
   toAbortSignal (): AbortSignal {
     return toAbortSignal(this.signal)
   }
 
-  /** The time from now until the work must end, in ms; negative after that. */
+  /** In ms; negative after the end. */
   remaining (): number {
     return this.at - performance.now()
   }
 
-  /** Removes the timer and the listener, because the work is done. */
   end (): void {
     clearTimeout(this.#timer)
     if (this.#leave !== undefined) this.#caller?.removeEventListener('abort', this.#leave)
   }
 
-  /** Removes the timer and the listener, and aborts the signal for whatever still listens to it, because nobody waits for the work any more. */
+  /** As `end`, and aborts the signal for whatever still listens to it. */
   abandon (): void {
     this.end()
     this.#signal?.abort(OVER)
@@ -157,7 +138,7 @@ export class Deadline {
   #start (): LightSignal {
     const signal = this.#signal = new LightSignal()
     const caller = this.#caller
-    // The delay is a whole number, because Node keeps timers in lists by their duration, and a fraction would make a list of its own.
+    // A whole number, because Node keeps a list of timers for each duration.
     if (this.timeout !== Infinity) {
       this.#timer = setTimeout(
         () => {

@@ -3,38 +3,32 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pLimit from 'p-limit'
 
-/** After this time without a question, the child process is ended, in ms. */
+/** A child without a question for this time is ended, in ms. */
 const IDLE_MILLISECONDS = 60_000
 
-/** The greatest size of the process's heap, in MiB. */
+/** Of the process's heap, in MiB. */
 const MAX_MEGABYTES = 256
 
-/** Idle children of services of this process that are closed, by the module that they run: the next service that asks goes on with one of them. */
+/** Idle children of closed services, by module: the next service that asks takes one over. */
 const spares = new Map<string, ChildProcess>()
 
-/** A child process that parses texts from strangers, one at a time. */
 export interface ParserProcess<Question, Answer> {
-  /** Asks a question and gives the answer of the process; `undefined` when the process takes too long, crashes or is closed. */
+  /** `undefined` when the process takes too long, crashes or is closed. */
   ask (question: Question): Promise<Answer | undefined>
-  /** The number of questions that wait until an earlier one is answered. */
   waiting (): number
   close (): Promise<void>
 }
 
 export interface ParserProcessOptions {
-  /** The name, without its ending, of the module that the process runs and that calls `answerQuestions`. It lies in the folder of the module that asks. */
+  /** A module without its ending, in the folder of the one that asks; it calls `answerQuestions`. */
   readonly entry: string
-  /** The `import.meta.url` of the module that asks. Its ending (.ts or .js) is that of the entry, too. */
+  /** The `import.meta.url` of the module that asks; the entry has the same ending (.ts or .js). */
   readonly beside: string
-  /** The longest time for one answer, in ms. A child process that takes longer is killed. */
+  /** For one answer, in ms; a child that takes longer is killed. */
   readonly timeout: number
 }
 
-/**
- * Makes a child process that parses texts from strangers. A parser is synchronous, so no timer can stop it, and even a text within all bounds can
- * take seconds; a process can be killed. The process starts with the first question, gets none of the service's environment variables, and is killed
- * when an answer takes too long. Questions and answers are plain data.
- */
+/** No timer can stop a synchronous parser of a hostile text, but a process can be killed. It gets none of the service's environment. */
 export function createParserProcess<Question extends object, Answer> ({ entry, beside, timeout }: ParserProcessOptions): ParserProcess<Question, Answer> {
   const file = fileURLToPath(new URL(`./${entry}${beside.endsWith('.ts') ? '.ts' : '.js'}`, beside))
   const oneAtATime = pLimit(1)
@@ -93,7 +87,7 @@ async function start (file: string): Promise<ChildProcess> {
     child.once('error', reject)
     child.once('exit', code => { reject(new Error(`the process that parses what strangers send ended with ${code}`)) })
   })
-  // If a message cannot be sent because the process is dead, the callback of `send` reports it. The event `error` without a listener would end the service.
+  // The callback of `send` reports a dead process; without this listener, `error` would end the service.
   child.on('error', () => {})
   // An idle process must not keep the service from ending.
   child.unref()

@@ -14,39 +14,33 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../base/durable-files.ts'
 const HEARTBEAT_MS = 1000
 const STALE_MS = 5000
 
-/** How long a wait for a lock lasts until `longWaits` names it, in ms. */
+/** `longWaits` names a wait that lasts longer, in ms. */
 const LONG_MS = 1000
 
-/** The content of the file of a lock that was released. */
 const RELEASED = 'released\n'
 
-/** The process that has a lock, as its file says. */
 interface Owner {
   readonly pid: number
   /** The boot of the machine and the namespace of its process ids: only where both are equal, `pid` means anything. Empty where they cannot be told. */
   readonly machine: string
-  /** The time at which the process started, as the kernel counts it: a later process can have the same id. */
+  /** As the kernel counts it: a later process can have the same id. */
   readonly start: string
 }
 
-/** Another process that has the lock. */
 export interface Holder {
-  /** Whether it is known to live: by its id, or since it has refreshed the lock while this process looked. */
+  /** By its id, or because it refreshed the lock while this process looked. */
   readonly isAlive: boolean
   readonly description: string
 }
 
 const thisProcess: Owner = { pid: process.pid, machine: machineId(), start: startOf(process.pid) ?? '' }
 
-/** The waits for locks in this process: what is waited for, and since when, in ms of `performance.now()`. */
 const waits = new Map<LockWait, { readonly text: string, readonly since: number }>()
 
-/** The locks that this process has been waiting for, in words. */
 export function longWaits (): readonly string[] {
   return [...waits.values()].filter(({ since }) => performance.now() - since >= LONG_MS).map(({ text }) => text)
 }
 
-/** A lock that this process has. */
 export class ProcessLock {
   readonly #path: string
   readonly #number: number
@@ -66,7 +60,7 @@ export class ProcessLock {
     this.#timer.unref()
   }
 
-  /** Whether no other process has taken the lock over, as after a long sleep of this process. */
+  /** False when another process took the lock over, as after a long sleep of this one. */
   isHeld (): boolean {
     try {
       return numbersIn(this.#path).at(-1) === this.#number
@@ -86,7 +80,7 @@ export class ProcessLock {
   }
 }
 
-/** A wait for the lock of a folder: it remembers what it has seen of the lock, to tell whether anybody refreshes it. */
+/** Remembers what it has seen of the lock, to tell whether anybody refreshes it. */
 export class LockWait {
   readonly #folder: string
   readonly #path: string
@@ -99,7 +93,7 @@ export class LockWait {
     this.#path = join(folder, 'lock')
   }
 
-  /** Tries to take the lock. @param onLost called when another process has taken it over @returns the lock, or the process that has it */
+  /** `onLost` is called when another process has taken the lock over. */
   async attempt (onLost: () => void = () => {}): Promise<ProcessLock | Holder> {
     await mkdir(this.#path, { recursive: true, mode: PRIVATE_FOLDER })
     const newest = numbersIn(this.#path).at(-1) ?? 0
@@ -113,7 +107,6 @@ export class LockWait {
     return { isAlive, description }
   }
 
-  /** Ends the wait without the lock. */
   end (): void {
     waits.delete(this)
   }
@@ -134,7 +127,6 @@ export class LockWait {
     return isMine
   }
 
-  /** The process that has the lock with this number; `undefined` when nobody has it any more. */
   async #holder (number: number): Promise<Holder | undefined> {
     const file = join(this.#path, String(number))
     const [text, mtime] = await Promise.all([readFile(file, 'utf8'), stat(file).then(({ mtimeMs }) => mtimeMs)]).catch(() => ['', 0] as const)
@@ -173,7 +165,7 @@ function machineId (): string {
   }
 }
 
-/** When a process of this machine started; `undefined` for none, and for one that has ended and is not waited for yet. */
+/** `undefined` for no process, and for one that has ended and is not waited for yet. */
 function startOf (pid: number): string | undefined {
   try {
     // The name of the program, in brackets, can contain anything: https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html

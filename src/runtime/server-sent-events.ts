@@ -1,16 +1,12 @@
-/** One server-sent event, with the bytes in which it came. */
 export interface ServerSentEvent {
-  /** The bytes from the end of the previous event to the end of the blank line that ends this one. */
   readonly bytes: Buffer
-  /** The value of the field `event`; `''` when there is none. */
   readonly name: string
-  /** The values of the fields `data`, joined; `undefined` for an event with only a comment, a `retry` or an `id`. */
+  /** `undefined` for an event with only a comment, a `retry` or an `id`. */
   readonly data: string | undefined
-  /** The value of the field `id`; `undefined` when there is none. */
   readonly id: string | undefined
-  /** The time of the field `retry`, in ms, after which a client is to connect again; `undefined` when there is none. */
+  /** In ms. */
   readonly retry: number | undefined
-  /** A line that is no field of the format, cut to 100 characters; `undefined` when there is none. */
+  /** A line that is no field, cut to 100 characters. */
   readonly strangeLine: string | undefined
 }
 
@@ -19,39 +15,30 @@ const CR = 0x0d
 const COLON = 0x3a
 const BYTE_ORDER_MARK = '\uFEFF'
 
-/**
- * Cuts a stream of bytes into server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) without changing a byte. Lines end
- * in LF, CR or CRLF, wherever the pieces of the stream are cut. The package eventsource-parser, with which the tests compare, gives only texts; a
- * proxy has to pass on the original bytes.
- */
+/** Cuts a stream into events without changing a byte, as a proxy must: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export class EventScanner<T> {
   readonly #limit: number
   readonly #read: (event: ServerSentEvent) => T
   readonly #tooLarge: (message: string) => Error
-  // The beginning of an event that is not complete. The buffer grows by doubling, so that many single bytes cost no more than one large piece.
+  // Grows by doubling, so that many single bytes cost no more than one large piece.
   #held = Buffer.alloc(0)
   #heldLength = 0
   #lineIsEmpty = true
   #afterReturn = false
   #isFirst = true
 
-  /**
-   * @param limit the greatest size of one event, in bytes
-   * @param read turns an event into what the scanner gives
-   * @param tooLarge makes the error for an event beyond the limit
-   */
+  /** `limit`: the greatest size of one event, in bytes. */
   constructor (limit: number, read: (event: ServerSentEvent) => T, tooLarge = (message: string) => new Error(message)) {
     this.#limit = limit
     this.#read = read
     this.#tooLarge = tooLarge
   }
 
-  /** Whether the event that has arrived in part is more than a comment. */
   get isInEvent (): boolean {
     return this.#heldLength > 0 && this.#held[0] !== COLON
   }
 
-  /** Gives the events that a piece of the stream completes. @throws the error of `tooLarge` */
+  /** @throws the error of `tooLarge` */
   * feed (chunk: Buffer): Generator<T, void> {
     let start = 0
     for (let end = this.#endOfEvent(chunk, 0); end !== -1; end = this.#endOfEvent(chunk, end)) {
@@ -61,12 +48,11 @@ export class EventScanner<T> {
     if (start < chunk.length) this.#hold(chunk.subarray(start))
   }
 
-  /** Called at the end of the stream. If the last event is not complete, it is completed with a blank line, and yielded. */
   * finish (): Generator<T, void> {
     if (this.#heldLength > 0) yield this.#event(this.#take(Buffer.from('\n\n')))
   }
 
-  /** The index after the blank line that ends the event which continues at `start`; -1 when that line is not in this piece. */
+  /** -1 when the blank line is not in this piece. */
   #endOfEvent (chunk: Buffer, start: number): number {
     let lineIsEmpty = this.#lineIsEmpty
     let afterReturn = this.#afterReturn
@@ -122,7 +108,6 @@ export class EventScanner<T> {
   }
 }
 
-/** Reads the fields of one event from its lines. */
 function readFields (bytes: Buffer, text: string): ServerSentEvent {
   let name = ''
   let data: string | undefined

@@ -5,22 +5,21 @@ import { MAX_DIGITS, MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../ba
 import { beginningOf, utf8In } from '../base/text.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
-/** The greatest size of a YAML text, in bytes. Parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. JSON has no such limit. */
+/** In bytes; parsing takes up to 3 microseconds a byte, and nothing else runs meanwhile. */
 const MAX_YAML_BYTES = 128 * 1024
 
-/** The most parts (names, values, signs, blanks) in one YAML text. The library takes some 10 microseconds for each. */
+/** Parts (names, values, signs, blanks); the library takes some 10 microseconds for each. */
 const MAX_PARTS = 40_000
 
-/** The most aliases in one YAML text: for each alias, the library walks the document from its beginning. */
+/** For each alias, the library walks the document from its beginning. */
 const MAX_ALIASES = 100
 
-/** The longest part of a text that a message repeats, in UTF-16 units. */
+/** Repeated in a message, in UTF-16 units. */
 const MAX_SHOWN = 40
 
-/** The advice about a mistake in YAML at a known place. Most of these mistakes are templates without quotes: YAML takes their braces for its own syntax. */
+/** Most of these mistakes are templates without quotes: YAML takes their braces for its own syntax. */
 const HINT = 'correct the YAML there; a text with braces, ": " or " #" wants quotes, or lines of its own below "|"'
 
-/** A mistake in a YAML text, with its place. */
 class YamlError extends Error {
   override readonly name = 'YamlError'
   readonly place: TextPlace | undefined
@@ -33,19 +32,15 @@ class YamlError extends Error {
 
 let library: typeof Yaml | undefined
 
-/** The YAML library. It is loaded with the first YAML text, so that a start without YAML does not pay for it. */
+/** Loaded with the first YAML text, so that a start without YAML does not pay for it. */
 function yamlLibrary (): typeof Yaml {
   library ??= createRequire(import.meta.url)('yaml') as typeof Yaml
   return library
 }
 
-/** Gives the line and column for an offset in the text. */
 type Locate = (offset: number) => TextPlace
 
-/**
- * Turns a YAML 1.2 text into a JSON text. Integers keep every digit, `<<` merges maps, and aliases are followed within bounds. What JSON cannot
- * express (`.inf`, tags such as `!include`, several documents) is refused, and so is a repeated key.
- */
+/** YAML 1.2; integers keep every digit. What JSON cannot express (`.inf`, `!include`, several documents) is refused, as is a repeated key. */
 export function yamlToJson (text: string): StoredValue {
   const bytes = Buffer.byteLength(text)
   if (bytes > MAX_YAML_BYTES) return { kind: 'bad', reason: `is ${bytes} bytes of YAML; at most ${MAX_YAML_BYTES} are allowed, use JSON for more` }
@@ -66,9 +61,9 @@ function parse (text: string): unknown {
     const { line, col } = lines.linePos(offset)
     return { line, column: col }
   }
-  // Repeated keys are found below. The library would compare each key with all keys before it, which takes 5 s for 20,000.
+  // The library would compare each key with all before it: 5 s for 20,000. `checkKeys` finds them.
   const composer = new Composer({ intAsBigInt: true, merge: true, resolveKnownTags: false, uniqueKeys: false })
-  // The first mistake ends it: to note all of them, as the library does, takes 5 s for 100,000 brackets. The library catches the error, and reports it again.
+  // Noting all of them, as the library does, takes 5 s for 100,000 brackets.
   let mistake: YamlError | undefined
   Object.assign(composer, {
     onError (source: number | { readonly offset: number } | readonly [number, number], _code: string, message: string) {
@@ -85,14 +80,11 @@ function parse (text: string): unknown {
   const { contents } = document
   if (contents === null || (isScalar(contents) && contents.source === '' && contents.type === 'PLAIN')) throw new YamlError('the text is empty')
   checkKeys(document, at)
-  // The library counts an anchor as one of its own aliases (hence `+ 1`). For nested aliases it multiplies the counts, so the bound stops endless expansion.
+  // The library counts an anchor as its own alias (`+ 1`), and multiplies nested counts, so that no expansion is endless.
   return document.toJS({ maxAliasCount: MAX_ALIASES + 1 })
 }
 
-/**
- * Splits a YAML text into tokens, and refuses too many parts or aliases and too deep nesting on the way. Otherwise 100,000 times `[` would overflow the stack
- * in the library's recursive composer, and no `catch` helps against that. The library's parser, which runs here, does not recurse.
- */
+/** Bounds parts, aliases and nesting first: 100,000 times `[` would overflow the recursive composer's stack, which no `catch` helps. */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
   const { CST, Lexer, Parser } = yamlLibrary()
   lines.addNewLine(0)
@@ -102,7 +94,7 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
   let parts = 0
   let last = ''
   for (const lexeme of new Lexer().lex(text)) {
-    // `CST.SCALAR` announces that the next lexeme is plain text, also if it begins with `*` as an alias does.
+    // `CST.SCALAR` announces plain text, also if it begins with `*` as an alias does.
     if (last !== CST.SCALAR && CST.tokenType(lexeme) === 'alias' && ++aliases > MAX_ALIASES) {
       throw new YamlError(`there are more than ${MAX_ALIASES} aliases`, at(parser.offset))
     }
@@ -119,7 +111,7 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
   return tokens
 }
 
-/** Refuses repeated keys, and keys that are no text, which the library would turn into text, with a warning to stderr. */
+/** The library would turn keys that are no text into text, with a warning to stderr. */
 function checkKeys (document: Document.Parsed, at: Locate): void {
   const { isNode, isScalar, visit } = yamlLibrary()
   visit(document, {
@@ -144,7 +136,7 @@ function describe (message: string): string {
 
 const TOO_MANY_DIGITS = 10n ** BigInt(MAX_DIGITS)
 
-/** Checks that a value can be written as JSON. Integers that a double holds exactly become numbers. */
+/** Integers that a double holds exactly become numbers. */
 function toPlain (value: unknown, depth = 0): unknown {
   if (typeof value === 'bigint') {
     if (value >= TOO_MANY_DIGITS || value <= -TOO_MANY_DIGITS) throw new YamlError(`an integer has more than ${MAX_DIGITS} digits`)
@@ -152,22 +144,17 @@ function toPlain (value: unknown, depth = 0): unknown {
   }
   if (typeof value === 'number' && !Number.isFinite(value)) throw new YamlError(`JSON has no number ${value}`)
   if (typeof value !== 'object' || value === null) return value
-  // Aliases can nest more deeply than the text does, and an alias to its own parent never ends.
+  // Aliases can nest more deeply than the text, and one to its own parent never ends.
   if (depth >= MAX_JSON_DEPTH) throw new YamlError(`nested deeper than ${MAX_JSON_DEPTH}`)
   if (Array.isArray(value)) return value.map(item => toPlain(item, depth + 1))
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toPlain(item, depth + 1)]))
 }
 
-/** The result for a value that is too large to be read. @param bytes the value's size */
 export function tooLarge (bytes: number): StoredValue {
   return { kind: 'bad', reason: `is ${bytes} bytes long; at most ${MAX_VALUE_BYTES} are allowed` }
 }
 
-/**
- * Decodes a stored value as UTF-8 text. Decoding is strict: a value in another encoding is reported as such, and never becomes a prompt full of
- * replacement characters.
- * @param expiresAt when the store will drop the value, Unix time in ms
- */
+/** Strict: a value in another encoding never becomes a prompt full of replacement characters. `expiresAt` is Unix time in ms. */
 export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue {
   if (bytes.length > MAX_VALUE_BYTES) return tooLarge(bytes.length)
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
@@ -178,7 +165,6 @@ export function decodeBytes (bytes: Uint8Array, expiresAt?: number): StoredValue
   return expiresAt === undefined ? { kind: 'text', text } : { kind: 'text', text, expiresAt }
 }
 
-/** The offset, from 0, of the first byte that is not valid UTF-8. */
 function firstWrongByte (bytes: Uint8Array): number {
   const lenient = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   for (let index = lenient.indexOf('\uFFFD'), offset = 0, from = 0; index !== -1; index = lenient.indexOf('\uFFFD', from)) {

@@ -1,34 +1,31 @@
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
 import type { KeyKind, StoreKeys } from './store.ts'
 
-/** The extensions of files that hold a value. Where two files stand for one key, the earlier extension in this list wins. */
+/** Where two files stand for one key, the earlier extension wins. */
 export const EXTENSIONS = ['.json', '.yaml', '.yml'] as const
 
-/** The extension of Dotprompt files, for kinds that have them. Any other file of the same key wins over it. */
+/** Any other file of the same key wins over it. */
 export const DOTPROMPT = '.prompt'
 
-/** Whether the store looks at folders and files of this name. It ignores hidden ones (`.git`, `.#lock`, `..data`) and `node_modules`. */
+/** Hidden names (`.git`, `.#lock`, `..data`) and `node_modules` are ignored. */
 export function isVisible (name: string): boolean {
   return !name.startsWith('.') && name !== 'node_modules'
 }
 
-/** Whether a file's name says that it holds a value. Temporary files of editors (`a.json~`, `4913`, `a.json.swp`) have other endings. */
+/** Temporary files of editors (`a.json~`, `4913`, `a.json.swp`) have other endings. */
 export function isValueFile (name: string): boolean {
   return isVisible(name) && EXTENSIONS.some(extension => extension === extname(name))
 }
 
-/** Whether the store reads a file: its extension says that it holds a value, or it is a file such as `SKILL.md`. @param path relative to the store's folder */
 export function isRead (path: string, keys: StoreKeys): boolean {
   const segments = path.split(sep)
   return isValueFile(basename(path)) || isOwnFile(segments, keys) || isDotprompt(segments, keys)
 }
 
-/** Whether a file is a Dotprompt file. */
 export function isDotpromptFile (path: string): boolean {
   return extname(path) === DOTPROMPT
 }
 
-/** Whether a file is YAML that stands for a JSON value. */
 export function isYamlFile (path: string): boolean {
   return ['.yaml', '.yml'].includes(extname(path))
 }
@@ -51,10 +48,7 @@ export function fileToKey (path: string, keys: StoreKeys): string | undefined {
   return segments.every(isSegment) ? keys.prefix + segments.join(':') : undefined
 }
 
-/**
- * The files that can hold a key's value, as paths relative to the store's folder. If several exist, the first of them is read. The list is empty for a
- * key that no file can have.
- */
+/** Relative to the store's folder; the first that exists is read. Empty for a key that no file can have. */
 export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   if (!key.startsWith(keys.prefix)) return []
   const segments = key.slice(keys.prefix.length).split(':')
@@ -68,7 +62,6 @@ export function keyToFiles (key: string, keys: StoreKeys): readonly string[] {
   ]
 }
 
-/** Whether a file has the special name that its kind defines, such as `SKILL.md` for skills. Its key ends in the name of the folder around it. */
 function isOwnFile (segments: readonly string[], keys: StoreKeys): boolean {
   return segments.length > 2 && kindOf(segments, keys)?.file === segments.at(-1)
 }
@@ -82,7 +75,7 @@ function kindOf ([first]: readonly string[], { kinds }: StoreKeys): KeyKind | un
   return kinds.find(({ key }) => key === first)
 }
 
-/** Whether `path` is `folder` itself or lies below it. Both must be absolute and without symbolic links. */
+/** Both must be absolute and without symbolic links. */
 export function isInside (folder: string, path: string): boolean {
   const way = relative(folder, path)
   return !isAbsolute(way) && way !== '..' && !way.startsWith(`..${sep}`)
@@ -92,28 +85,24 @@ function isSegment (segment: string): boolean {
   return segment !== '' && isVisible(segment) && !/[:/\\\0]/.test(segment)
 }
 
-/** Whether an error of the file system says that no file or folder of that name exists. */
 export function isAbsent (error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(codeOf(error))
 }
 
-/** Whether an error of the file system says that a file or folder of that name exists already. */
 export function isPresent (error: unknown): boolean {
   return codeOf(error) === 'EEXIST'
 }
 
-/** Whether an error of the file system says that a symbolic link leads to itself. */
 export function isEndlessLink (error: unknown): boolean {
   return codeOf(error) === 'ELOOP'
 }
 
-/** Why one file cannot be read, in words, for an error that concerns that file only; `undefined` for an error of the disk itself. */
+/** In words, for an error of that file only; `undefined` for an error of the disk itself. */
 export function fileProblem (error: unknown): string | undefined {
   if (isEndlessLink(error)) return 'is a link that leads to itself'
   return ['EACCES', 'EPERM'].includes(codeOf(error)) ? 'may not be read by this process' : undefined
 }
 
-/** Why a file cannot be written, for an error that concerns that file only; `undefined` for an error of the disk itself. */
 export function writeProblem (error: unknown): 'read-only' | 'impossible' | undefined {
   if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) return 'read-only'
   return ['ENAMETOOLONG', 'ENOTDIR', 'EISDIR', 'ELOOP'].includes(codeOf(error)) ? 'impossible' : undefined

@@ -13,9 +13,7 @@ import {
 import { fileToKey, isAbsent, isDotpromptFile, isInside, isPresent, isValueFile, isYamlFile, keyToFiles, writeProblem } from './directory-paths.ts'
 import { createTrueFolders, listDirectory, MAX_DEPTH, readKey } from './directory-read.ts'
 
-/** A key to write, with the folder of the store. */
 interface DirectoryKey {
-  /** The store's folder, as a path without symbolic links. */
   readonly root: string
   readonly key: string
   readonly keys: StoreKeys
@@ -23,12 +21,7 @@ interface DirectoryKey {
 
 const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
 
-/**
- * Writes a text as the file of a key. The file that the key has already is replaced; YAML stays YAML where that is possible. A new file is JSON. A text
- * that is no JSON becomes a file such as `SKILL.md`, if the key's kind has one. A reader sees the old file or the new one, also after a power cut. Calls for
- * one folder must not overlap. What another program writes between the check and the change is lost, as always when two programs write one file.
- * @throws StoreError when the disk is in trouble
- */
+/** Readers see the old file or the new one, also after a power cut. Calls for one folder must not overlap. @throws StoreError */
 function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return changing(place, expected, async (files, known): Promise<WriteOutcome> => {
     const present = await firstPresent(files)
@@ -42,10 +35,7 @@ function writeKey (place: DirectoryKey, text: string, expected: Expected | undef
   })
 }
 
-/**
- * Gives the path and content of the file for a text. A text that is no JSON goes into the own file of the key's kind, such as `SKILL.md`, if the kind
- * has one. A YAML file stays YAML, unless the YAML would not be read back as the same value.
- */
+/** YAML stays YAML unless it would be read back as another value; a text that is no JSON becomes a file such as `SKILL.md`. */
 async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
   const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
   if (own !== undefined && !isJson(text)) return { path: own, content: text }
@@ -63,28 +53,24 @@ function isJson (text: string): boolean {
   }
 }
 
-/**
- * Removes every file of a key (it can have a `.json` and a `.yaml` file, of which one is read). If that one alone were removed, the other would be read.
- * @throws StoreError when the disk is in trouble
- */
+/** Removes every file of the key, or the next one would be read. @throws StoreError when the disk is in trouble */
 function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
   return changing(place, expected, async (files, known) => {
     if (known.kind === 'missing') return 'missing'
-    // The preferred file is removed last, because it is the one that is read until then.
+    // The preferred file goes last: it is the one that is read until then.
     for (const file of files.toReversed()) await removeFile(file)
     for (const folder of foldersOf(files)) await syncFolder(folder)
     return 'removed'
   })
 }
 
-/** Calls a function that changes the files of a key, if the key's value is the expected one. Returns a refusal of the file system instead of throwing it. */
 async function changing<T> (
   { root, key, keys }: DirectoryKey,
   expected: Expected | undefined,
   change: (files: readonly string[], known: StoredValue) => Promise<T>
 ): Promise<T | WriteRefusal> {
   const files = keyToFiles(key, keys).map(file => join(root, file))
-  // A folder that nests deeper than `MAX_DEPTH` would make every listing of the store fail.
+  // A deeper folder would make every listing of the store fail.
   if (files.length === 0 || key.slice(keys.prefix.length).split(':').length > MAX_DEPTH) return 'impossible'
   try {
     const known = await readKey(createTrueFolders(root), key, keys)
@@ -103,7 +89,6 @@ function isAs (expected: Expected | undefined, known: StoredValue): boolean {
   return expected.kind === 'missing' ? known.kind === 'missing' : known.kind === 'text' && known.text === expected.text
 }
 
-/** Whether a folder of a key's files lies outside of the store, because of symbolic links. */
 async function leadsOutside (root: string, files: readonly string[]): Promise<boolean> {
   for (const folder of foldersOf(files)) {
     const path = await truePathOf(folder)
@@ -116,7 +101,7 @@ function foldersOf (files: readonly string[]): ReadonlySet<string> {
   return new Set(files.map(file => dirname(file)))
 }
 
-/** Removes a file. A missing file, or a missing folder above it, is no error. */
+/** A missing file or folder is no error. */
 async function removeFile (file: string): Promise<void> {
   await unlink(file).catch((error: unknown) => { if (!isAbsent(error)) throw error })
 }
@@ -133,17 +118,14 @@ async function firstPresent (files: readonly string[]): Promise<string | undefin
   return undefined
 }
 
-/**
- * Makes a folder and the folders above it, one by one, so that no folder is made behind a symbolic link that leads outside of the store.
- * @returns the folder's true path; `undefined` when that is outside
- */
+/** One by one, so that no folder is made behind a link that leads outside; `undefined` when one does. */
 async function makeFolder (root: string, folder: string): Promise<string | undefined> {
   const present = await truePathOf(folder)
   if (present !== undefined) return isInside(root, present) ? present : undefined
   const above = await makeFolder(root, dirname(folder))
   if (above === undefined) return undefined
   const made = join(above, basename(folder))
-  // `mkdir` fails if another program has just made the folder, or if the name is a symbolic link that leads nowhere.
+  // Fails if another program has just made it, or if the name is a dangling link.
   await mkdir(made).catch((error: unknown) => { if (!isPresent(error)) throw error })
   return await truePathOf(made) === made ? made : undefined
 }
@@ -162,7 +144,7 @@ async function toYaml (json: string): Promise<string | undefined> {
   return jsonToYaml(json)
 }
 
-/** Replaces a file in one step: the content is written to a hidden file beside it, which listings and watches ignore, and which is then renamed. */
+/** Writes a hidden file, which listings and watches ignore, and renames it, so that the change is one step. */
 async function replaceFile (folder: string, name: string, content: string): Promise<void> {
   const temporary = join(folder, `.${randomUUID()}`)
   try {
@@ -181,10 +163,7 @@ async function replaceFile (folder: string, name: string, content: string): Prom
   await syncFolder(folder)
 }
 
-/**
- * Flushes a folder to the disk, since a new file name is safe from a power cut only when its folder is on the disk. Windows can neither do this nor
- * needs it.
- */
+/** A new name is safe from a power cut only when its folder is on the disk; Windows can neither do this nor needs it. */
 async function syncFolder (folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => undefined)
   try {
@@ -196,28 +175,20 @@ async function syncFolder (folder: string): Promise<void> {
   }
 }
 
-/** The listener that a watch of folders calls. */
 interface FolderWatchListener {
-  /** Called with a path at which something has changed. */
   onPath (path: string): void
-  /** Called when a folder or a symbolic link was added or removed, with everything in it. */
   onFolder (): void
-  /** Called with a reason when changes cannot be seen, and with `undefined` when they can be seen again. */
+  /** `reason` is `undefined` when changes can be seen again. */
   onProblem (reason: string | undefined): void
 }
 
-/** The watch on one folder, with the folder's identity: another folder that takes the same path has another identity. */
+/** Another folder that takes the same path has another identity. */
 interface OpenWatch { readonly watcher: FSWatcher, readonly identity: string }
 
-/**
- * Watches a folder and all folders below it. Each folder is watched before it is listed, so that no change in between is missed, and a folder that
- * another one of the same name has replaced is watched anew. The package chokidar does neither. It also needs a watch for every single file, and a system
- * allows only few watches, although a watched folder reports changes of its files by itself.
- */
+/** Watches folders before listing them, so that no change is missed, and anew when replaced. chokidar does neither, and watches each file. */
 export class FolderWatch {
   readonly #listener: FolderWatchListener
   readonly #watched = new Map<string, OpenWatch>()
-  /** The folders that could not be watched, each with the reason. */
   readonly #failed = new Map<string, string>()
   #reported: string | undefined
   #closed = false
@@ -226,7 +197,7 @@ export class FolderWatch {
     this.#listener = listener
   }
 
-  /** Watches a folder and those below it. Resolves when every later change will be seen. Symbolic links are not followed. */
+  /** Resolves when every later change will be seen. Symbolic links are not followed. */
   async add (folder: string): Promise<void> {
     try {
       const identity = await identify(folder)
@@ -239,7 +210,7 @@ export class FolderWatch {
       })
       this.#watched.set(folder, { watcher, identity })
       const entries = await readdir(folder, { withFileTypes: true })
-      // If another folder has taken this name since `identify` was called, the watch is perhaps on the old folder, so the watch begins again.
+      // The watch is perhaps on the old folder if another one has taken its name since `identify`.
       if (await identify(folder) !== identity) return await this.add(folder)
       await Promise.all(entries.filter(entry => entry.isDirectory() && takesPart(entry.name)).map(entry => this.add(join(folder, entry.name))))
     } catch (error) {
@@ -248,7 +219,6 @@ export class FolderWatch {
     this.#report()
   }
 
-  /** Tries again to watch the folders that could not be watched, up to the first one that still cannot. */
   async retry (): Promise<void> {
     for (const folder of [...this.#failed.keys()]) {
       await this.add(folder)
@@ -263,10 +233,7 @@ export class FolderWatch {
     this.#watched.clear()
   }
 
-  /**
-   * Notes that a name in a folder has changed. The system reports a change of the folder itself under the folder's own name, which a file in it can
-   * have as well: so both are noted.
-   */
+  /** The system reports a change of the folder itself under its own name, which a file in it can have too: both are noted. */
   #note (folder: string, name: string): void {
     if (!takesPart(name)) return
     for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
@@ -275,7 +242,6 @@ export class FolderWatch {
     }
   }
 
-  /** Begins to watch a folder that was added at a path, or ends the watch of one that was removed. */
   async #follow (path: string): Promise<void> {
     const stats = await lstat(path).catch(() => undefined)
     const isFolder = stats?.isDirectory() === true
@@ -308,25 +274,22 @@ export class FolderWatch {
   }
 }
 
-/**
- * Whether a file or folder of that name is watched: hidden ones are not. `..data` counts as not hidden, because Kubernetes swaps it to publish a new
- * version of a mounted ConfigMap.
- */
+/** Hidden names are not, but `..data` is: Kubernetes swaps it to publish a new version of a ConfigMap. */
 function takesPart (name: string): boolean {
   return name !== 'node_modules' && !/^\.[^.]/.test(name)
 }
 
-/** The most files that the store opens at the same time. */
+/** Files that are open at the same time. */
 const OPEN_FILES = 32
 
-/** The most different warnings that the store remembers, so that each is logged only once. */
+/** Warnings that are remembered, so that each is logged only once. */
 const MAX_WARNINGS = 1000
 
-/** Runs a piece of work at a time when no other process of the service writes into the folder. Calls must not overlap. */
+/** Keeps other processes of the service from writing into the folder meanwhile. Calls must not overlap. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
 export interface DirectoryStoreOptions {
-  /** The folder of the store. It has one folder for each kind (`templates/`, …); a missing one counts as empty. */
+  /** One folder for each kind (`templates/`, …); a missing one counts as empty. */
   readonly directory: string
   readonly keys: StoreKeys
   readonly log?: Log
@@ -334,11 +297,7 @@ export interface DirectoryStoreOptions {
   readonly inTurn?: InTurn | undefined
 }
 
-/**
- * Creates a store over a folder of `.json`, `.yaml` and `.yml` files; the path of a file gives its key. YAML is turned into JSON text, JSON is given
- * unchanged. Where two files stand for one key, `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning.
- * @throws StoreError when there is no such folder
- */
+/** `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning. @throws StoreError when there is no such folder */
 export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
   const path = resolve(directory)
   const limit = pLimit(OPEN_FILES)
@@ -357,7 +316,6 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     log?.warn({ directory: path }, message)
   }
 
-  /** Finds the true path of the store's folder. The configured folder can be a symbolic link, which a deployment swaps for another one. */
   async function findRoot (): Promise<string> {
     if (closed) throw new StoreError('the store is closed')
     const root = await realpath(path)
@@ -365,10 +323,7 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     return root
   }
 
-  /**
-   * Calls a function that reads or writes in the store's folder, and fails when the folder was replaced during the call. Otherwise a folder that
-   * vanishes half-way would look like one whose files were all deleted.
-   */
+  /** Fails when the folder was replaced meanwhile: one that vanishes half-way would look as if all its files were deleted. */
   async function ask<T> (question: (root: string) => Promise<T>): Promise<T> {
     try {
       const root = await findRoot()
@@ -420,7 +375,6 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keys }, text, expected)))),
     remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keys }, expected)))),
     async watch (listener) {
-      // Lists everything once, because the watch must know whether there are symbolic links.
       await scan(keys.prefix).next()
       const stop = await watchDirectory({ keys, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
       watches.add(stop)
@@ -445,23 +399,18 @@ function explain (error: unknown, path: string): string {
   return `the store's folder ${path} cannot be read: ${(error as Error).message}`
 }
 
-/** The time between two checks of the identity of the store's folder, in ms, since the system reports no event when another folder takes its name. */
+/** In ms; the system reports no event when another folder takes the store's name. */
 const ROOT_CHECK_MS = 500
 
 interface DirectoryWatchOptions {
   readonly keys: StoreKeys
-  /** Gives the true path of the store's folder at present. Throws while there is none. */
   readonly findRoot: () => Promise<string>
-  /** Whether one changed file can mean several changed keys, because symbolic links lead to it. */
   readonly hasLinks: () => boolean
-  /** Called with a reason when changes cannot be seen, and with `undefined` when they can be seen again. */
+  /** `reason` is `undefined` when changes can be seen again. */
   readonly onProblem: (reason: string | undefined) => void
 }
 
-/**
- * Watches the store's folder for changes of files. The watch goes on when the folder is removed and made again, or replaced.
- * @returns a function that ends the watch
- */
+/** Goes on when the folder is removed and made again, or replaced. */
 async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeListener): Promise<() => Promise<void>> {
   const gatherer = createGatherer(listener)
   let watcher: FolderWatch | undefined
@@ -478,7 +427,7 @@ async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeL
     await watcher.add(root)
   }
 
-  /** Reports that the watch has a problem or, with `undefined`, that the problem is over. During a problem, files can change without being noticed. */
+  /** During a problem, files can change unnoticed; `undefined`: it is over. */
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason
@@ -501,7 +450,7 @@ async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeL
     watcher?.close()
     if (now !== '') await start().catch(() => { identity = '' })
     if (stopped) watcher?.close()
-    // Files that changed before the watch began were not noticed, so any key can have changed.
+    // Any key can have changed unnoticed before the watch began.
     else gatherer.addUnknown()
   }
 
@@ -519,10 +468,7 @@ async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeL
   }
 }
 
-/**
- * The identity of the folder at a path. Another folder that takes the same name has another identity. It includes the time when the folder was made,
- * because the file system often gives the inode number of a removed folder to the next one.
- */
+/** Includes the time of creation: file systems often give the inode of a removed folder to the next one. */
 async function identify (folder: string): Promise<string> {
   const { dev, ino, birthtimeMs } = await stat(folder)
   return `${dev}:${ino}:${birthtimeMs}:${folder}`

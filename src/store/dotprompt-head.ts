@@ -4,19 +4,13 @@ import { DotpromptError } from './dotprompt-error.ts'
 
 const SCALARS: ReadonlySet<string> = new Set(['any', 'boolean', 'integer', 'null', 'number', 'string'])
 
-/** The property of a Picoschema that stands for all properties that are not named. */
 const WILDCARD = '(*)'
 
-/** The error that a schema is no valid Picoschema; the message names the part that is wrong. */
 class PicoschemaError extends Error {
   override readonly name = 'PicoschemaError'
 }
 
-/**
- * Turns a schema in Picoschema (Dotprompt's short form, https://google.github.io/dotprompt/reference/picoschema/) into JSON Schema. A JSON Schema
- * stays as it is. Schemas that a program has registered under a name are not known. The package dotprompt can do the same, but is a megabyte large.
- * @throws PicoschemaError
- */
+/** The package dotprompt is a megabyte large: https://google.github.io/dotprompt/reference/picoschema/ @throws PicoschemaError */
 export function schemaFromPico (value: Json): JsonObject {
   if (typeof value === 'string') return scalar(value)
   if (!isJsonObject(value)) throw new PicoschemaError('it is neither a map nor a type')
@@ -34,7 +28,6 @@ function fromPico (value: Json): JsonObject {
   return objectOf(value)
 }
 
-/** The JSON Schema of a scalar type in Picoschema, such as `string, its path`. */
 function scalar (text: string): JsonObject {
   const { type, description } = described(text)
   if (!SCALARS.has(type)) throw new PicoschemaError(`"${type.slice(0, 40)}" is no type`)
@@ -63,7 +56,6 @@ function objectOf (map: JsonObject): JsonObject {
   }
 }
 
-/** The JSON Schema of a property whose name in Picoschema says its kind, such as `tags(array, all of them): string`. */
 function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
   const { type, description } = described(kind)
   switch (type) {
@@ -78,7 +70,6 @@ function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
   }
 }
 
-/** The schema of an optional property, which also allows null. */
 function orNull (schema: JsonObject, isOptional: boolean): JsonObject {
   return isOptional && typeof schema['type'] === 'string' ? { ...schema, type: [schema['type'], 'null'] } : schema
 }
@@ -88,18 +79,11 @@ function described (text: string): { readonly type: string, readonly description
   return comma === -1 ? { type: text, description: {} } : { type: text.slice(0, comma), description: { description: text.slice(comma + 1).trimStart() } }
 }
 
-/** The model settings of Dotprompt that have another name in OpenAI's API, each with that name. */
 const SETTINGS: ReadonlyMap<string, string> = new Map([['topP', 'top_p'], ['maxOutputTokens', 'max_tokens'], ['stopSequences', 'stop']])
 
-/** The fields of the head that become fields of the prompt. The head is the YAML at the top of a `.prompt` file. */
 const TAKEN: ReadonlySet<string> = new Set(['model', 'config', 'input', 'output', 'tools', 'description'])
 
-/**
- * Turns the head of a `.prompt` file (the YAML at its top) into fields of a prompt. Fields that a prompt does not have stay as they are under
- * `x-dotprompt`. That field is always present, since it shows where the prompt comes from.
- * @param at the place of the head in the file
- * @throws DotpromptError
- */
+/** Other fields stay under `x-dotprompt`, which is always present, since it shows the prompt's origin. @throws DotpromptError */
 export function readHead (head: string, at: TextPlace): JsonObject {
   if (head.trim() === '') return { 'x-dotprompt': {} }
   const read = yamlToJson(head)
@@ -120,7 +104,7 @@ export function readHead (head: string, at: TextPlace): JsonObject {
   }
 }
 
-/** Makes the error for a Dotprompt variant of a prompt, by its name (`greet.formal.prompt`) or by the field `variant`: this service has no such variants. */
+/** Variants (`greet.formal.prompt`, or the field `variant`) are not supported. */
 export function refuseVariant (at: TextPlace): DotpromptError {
   const hint = 'publish it as a version of the prompt and give that a label, with weights if some requests shall get it; or give it an id of its own'
   return new DotpromptError('is a variant, which prompts do not have here', at, { hint })
@@ -146,7 +130,7 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
   }
   const properties = isJsonObject(declared?.['properties']) ? declared['properties'] : {}
   const required = new Set(Array.isArray(declared?.['required']) ? declared['required'] as readonly Json[] : [])
-  // An optional variable that is not given is simply absent in Dotprompt. Here it would be a missing value, which is an error, so it gets the default null.
+  // Absent in Dotprompt, but a missing value is an error here: so it gets the default null.
   const optional = Object.entries(properties).filter(([name, property]) => !required.has(name) && isNullable(property))
   const given = [...optional.map(([name]): [string, Json] => [name, null]), ...Object.entries(isJsonObject(defaults) ? defaults : {})]
   const schemaOfName = (name: string) => Object.hasOwn(properties, name) ? properties[name] as JsonObject : {}
@@ -156,7 +140,6 @@ function parametersOf ({ schema, default: defaults }: JsonObject, at: TextPlace)
   return { type: 'object', additionalProperties: true, ...declared, properties: { ...properties, ...Object.fromEntries(filled) } }
 }
 
-/** Whether the schema of a property allows null, as Picoschema does for every optional property. */
 function isNullable (property: Json): boolean {
   if (!isJsonObject(property) || Object.hasOwn(property, 'default')) return false
   const { type, enum: values } = property
@@ -170,11 +153,7 @@ function returnsOf ({ format, schema }: JsonObject, at: TextPlace): JsonObject {
   return format === 'json' ? { returns, structured: true } : { returns }
 }
 
-/**
- * Turns a schema in a file's head, which is written as Picoschema or as JSON Schema, into JSON Schema.
- * @param of the field of the head that has the schema
- * @throws DotpromptError
- */
+/** `of` is the field of the head. @throws DotpromptError */
 function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   try {
     return schemaFromPico(schema)
@@ -184,7 +163,7 @@ function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   }
 }
 
-/** Converts a place within the head to a place in the whole file. @param at the beginning of the head, which is the result if `place` is not known */
+/** `at`, the beginning of the head, is the result if `place` is not known. */
 function below (at: TextPlace, place: TextPlace | undefined): TextPlace {
   return place === undefined ? at : { line: at.line + place.line - 1, column: place.column }
 }

@@ -7,11 +7,9 @@ import type { StoredValue } from './store.ts'
 import { DotpromptError } from './dotprompt-error.ts'
 import { readHead, refuseVariant } from './dotprompt-head.ts'
 
-/** Receives the nodes of a template's syntax tree, the outer ones before the inner ones. */
 interface TreeVisitor {
-  /** Called with a call or a value: `{{name …}}`, `{{#name …}}`, `(name …)`. @param depth how many blocks lie around it */
   onCall (call: CallNode & { readonly type: string }, depth: number): void
-  /** Called with an expression. @param isAtRoot whether names in it are names of variables, because no block around it has changed the context */
+  /** `isAtRoot`: names are variables, because no block around has changed the context. */
   onExpression (expression: Expression, isAtRoot: boolean): void
 }
 
@@ -21,7 +19,7 @@ interface WalkPlace {
   readonly isAtRoot: boolean
 }
 
-/** The blocks inside which a name means the same as outside. Other blocks, such as `each`, change what names refer to. */
+/** Other blocks, such as `each`, change what names refer to. */
 const SAME_CONTEXT: ReadonlySet<string> = new Set(['if', 'unless', 'ifEquals', 'unlessEquals'])
 
 /**
@@ -70,7 +68,6 @@ function insideBlock ({ path }: CallNode, { depth, isAtRoot }: WalkPlace): WalkP
   return { depth: depth + 1, isAtRoot: isAtRoot && path.type === 'PathExpression' && SAME_CONTEXT.has(path.original) }
 }
 
-/** Converts between offsets in a text and places (line and column). */
 class SourceLines {
   readonly #starts: readonly number[]
 
@@ -78,12 +75,10 @@ class SourceLines {
     this.#starts = [0, ...Array.from(text.matchAll(/\r\n?|\n/g), match => match.index + match[0].length)]
   }
 
-  /** The offset of a place in a syntax tree, where columns count from 0. */
   offsetOf ({ line, column }: SourcePosition): number {
     return (this.#starts[line - 1] ?? 0) + column
   }
 
-  /** The place of an offset; its line and column count from 1. */
   placeAt (offset: number): TextPlace {
     let [low, high] = [0, this.#starts.length - 1]
     while (low < high) {
@@ -95,19 +90,12 @@ class SourceLines {
   }
 }
 
-/**
- * The helpers of Dotprompt that cut a template into messages and parts. They are refused inside blocks, since the cuts must be known before a render.
- */
+/** These cut a template into messages; refused inside blocks, since the cuts must be known before a render. */
 const MARKERS: ReadonlySet<string> = new Set(['role', 'history', 'media'])
 
-/** The names that Handlebars itself defines after an `@`. */
 const DATA: ReadonlySet<string> = new Set(['index', 'key', 'first', 'last', 'root', 'partial-block', 'level'])
 
-/**
- * Refuses forms of Dotprompt (a file format for prompts) that this service does not have.
- * @param at gives the place in the file for an offset in the template
- * @throws DotpromptError
- */
+/** @throws DotpromptError for forms of Dotprompt that this service does not have */
 function checkTree (program: Program, lines: SourceLines, at: (offset: number) => TextPlace): void {
   const placeOf = ({ loc }: Pick<CallNode, 'loc'>) => at(lines.offsetOf(loc.start))
   walkTree(program, {
@@ -128,7 +116,6 @@ function checkTree (program: Program, lines: SourceLines, at: (offset: number) =
   })
 }
 
-/** The name of the helper that a call in a template names; `undefined` for a path such as `user.name`. */
 function helperOf ({ path }: CallNode): string | undefined {
   if (path.type !== 'PathExpression' || path.data || path.depth > 0) return undefined
   const [name, ...more] = path.parts
@@ -140,10 +127,7 @@ const ROLES: ReadonlyMap<string, string> = new Map([
   ...['system', 'developer', 'user', 'assistant', 'tool'].map(role => [role, role] as const)
 ])
 
-/**
- * An empty comment that takes the place of a marker (`{{role}}`, `{{history}}` or `{{media}}`) that was cut out. Without the comment, a tag beside the
- * marker would now be alone in its line, and Handlebars would remove the line's white space together with the tag.
- */
+/** Replaces a marker that was cut out: otherwise a tag beside it would be alone in its line, and Handlebars would remove the line's white space. */
 const KEEPER = '{{!}}'
 const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
 const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
@@ -153,30 +137,20 @@ type MessagePiece =
   | { readonly kind: 'text', readonly text: string, readonly at: number }
   | { readonly kind: 'image', readonly url: string, readonly at: number }
 
-/** A message that is being made from pieces of the template. */
 interface Cut { role: string, readonly pieces: MessagePiece[] }
 
-/** The place at which one of the prompt's texts begins. */
 interface TextStart {
   readonly message: number
   readonly part?: number
-  /** The offset of the text in the template. */
   readonly at: number
 }
 
-/** The messages into which a template was cut. */
 interface CutTemplate {
-  /** The fields of a stored prompt that hold the texts: a single text, or messages. */
   readonly fields: JsonObject
   readonly starts: readonly TextStart[]
 }
 
-/**
- * Cuts a template into messages at `{{role}}` and `{{history}}`, and messages into parts at `{{media}}`. The cuts are made in the syntax tree, so the
- * value of a variable can never begin a message. White space between messages is dropped, as Dotprompt does.
- * @param at gives the place in the file for an offset in the template
- * @throws DotpromptError
- */
+/** The cuts are made in the syntax tree, so the value of a variable can never begin a message. @throws DotpromptError */
 function cutMessages (source: string, program: Program, lines: SourceLines, at: (offset: number) => TextPlace): CutTemplate {
   const messages: Array<Cut | 'history'> = []
   let current: Cut = { role: 'user', pieces: [] }
@@ -266,24 +240,16 @@ function contentOf ({ pieces }: Cut): string | JsonObject[] {
   return pieces.map((piece): JsonObject => piece.kind === 'text' ? { type: 'text', text: piece.text } : { type: 'image_url', image_url: { url: piece.url } })
 }
 
-/** A part of the template, and the text that replaces it. */
 interface TemplateEdit { readonly from: number, readonly to: number, readonly text: string }
 
-/** A template after it was rewritten, with a function that finds offsets in the original. */
 interface Rewritten {
   readonly text: string
-  /** Gives the offset in the original template for an offset in the rewritten one. */
   readonly offsetBefore: (offset: number) => number
 }
 
-/** Dotprompt's comparing blocks, each with the block that replaces it; the comparison becomes a call of the function `eq`. */
 const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['unlessEquals', 'unless']])
 
-/**
- * Rewrites Dotprompt's helpers into the forms that this service has: `{{#ifEquals a b}}` into `{{#if (eq a b)}}`, `{{json x indent=2}}` into `{{json
- * 2 x}}`, and `{{this}}` outside of all loops into `{{variables}}`, because here `this` has more members than the variables. Lines keep their
- * numbers.
- */
+/** Lines keep their numbers. `{{this}}` outside of loops becomes `{{variables}}`, because here `this` has more members. */
 function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
   const edits: TemplateEdit[] = []
   walkTree(program, {
@@ -308,10 +274,7 @@ function rewriteHelpers (source: string, program: Program, lines: SourceLines): 
   return { text: text + source.slice(done), offsetBefore: offset => offsetBefore(ordered, offset) }
 }
 
-/**
- * The offset in the original template for an offset in the rewritten one. Every offset in an inserted text gives the beginning of the part that the
- * text replaces.
- */
+/** An offset in an inserted text gives the beginning of the part that it replaces. */
 function offsetBefore (edits: readonly TemplateEdit[], offset: number): number {
   let shift = 0
   for (const { from, to, text } of edits) {
@@ -329,7 +292,7 @@ function comparisonOf (call: CallNode, name: string, block: string, source: stri
   const from = lines.offsetOf(call.path.loc.start)
   const behind = lines.offsetOf(last.loc.end)
   const end = lines.offsetOf(call.loc.end)
-  // A block that begins with `else`, such as `{{else ifEquals a b}}`, has no closing tag of its own.
+  // A block `{{else ifEquals a b}}` has no closing tag of its own.
   const [closing] = new RegExp(`^\\{\\{~?/\\s*${name}\\s*~?\\}\\}$`).exec(source.slice(source.lastIndexOf('{{', end - 1), end)) ?? []
   return [
     { from, to: from + name.length, text: `${block} (eq` },
@@ -346,22 +309,15 @@ function indentOf ({ path, hash }: CallNode, source: string, lines: SourceLines)
   return [{ from: behind, to: behind, text: ` ${value}` }, { from: lines.offsetOf(hash.loc.start), to: lines.offsetOf(hash.loc.end), text: '' }]
 }
 
-/** The longest `.prompt` file that is parsed, in UTF-16 units. Its YAML can have up to 128 KiB, its template up to 64 KiB. */
+/** In UTF-16 units: YAML up to 128 KiB, the template up to 64 KiB. */
 const MAX_LENGTH = 256 * 1024
 
-/** A prompt that was read from a `.prompt` file of Dotprompt. */
 export interface Dotprompt {
-  /** The prompt in the form in which prompts are stored. */
   readonly prompt: JsonObject
-  /** The places in the file at which the prompt's texts begin. */
   readonly starts: ReadonlyArray<{ readonly message: number, readonly part?: number, readonly place: TextPlace }>
 }
 
-/**
- * Reads a `.prompt` file of Dotprompt (https://google.github.io/dotprompt/reference/frontmatter/) as a prompt of this service.
- * @param file the file's name
- * @throws DotpromptError
- */
+/** Format: https://google.github.io/dotprompt/reference/frontmatter/ @throws DotpromptError */
 export function readDotprompt (text: string, file: string): Dotprompt {
   if (text.length > MAX_LENGTH) throw new DotpromptError(`is longer than ${MAX_LENGTH / 1024} KiB`, { line: 1, column: 1 })
   const fileLines = new SourceLines(text)
@@ -389,7 +345,6 @@ export function readDotprompt (text: string, file: string): Dotprompt {
   }
 }
 
-/** Reads a `.prompt` file of Dotprompt as the JSON text of a prompt, or gives the reason why that is impossible. */
 export function dotpromptToJson (text: string, file: string): StoredValue {
   try {
     const { prompt } = readDotprompt(text, file)
@@ -401,24 +356,17 @@ export function dotpromptToJson (text: string, file: string): StoredValue {
   }
 }
 
-/** The two halves of a `.prompt` file (its YAML and its template), each with its offset in the file. */
 interface SplitFile {
-  /** The YAML between the lines of dashes; `''` where there are none. */
   readonly head: string
   readonly headAt: number
-  /** The template. White space around it is removed when there is YAML above it. */
+  /** White space around it is removed when there is YAML above it. */
   readonly body: string
   readonly bodyAt: number
 }
 
-/** A line of a text, without its end, and its offsets in the text. */
 interface Line { readonly text: string, readonly at: number, readonly end: number }
 
-/**
- * Splits a `.prompt` file into the YAML at its beginning and the template. Comments of a licence, and empty lines, can stand above the YAML; a file
- * without YAML is all template. The file is read line by line, because the regular expression that Dotprompt itself uses takes minutes for a hostile
- * file.
- */
+/** Read line by line: the regular expression of Dotprompt itself takes minutes for a hostile file. */
 function splitFile (text: string): SplitFile {
   const lines = linesOf(text)
   let opening: Line | undefined

@@ -1,10 +1,9 @@
-/** How many MB of Node's memory each of the two semi-spaces (the parts for new objects) gets: the default of Node before version 22. */
+/** MB for each of the two semi-spaces: Node's default before version 22. */
 const SEMI_SPACE = 16
 
 /** The first version of Node whose default for semi-spaces takes 80 MB more memory for each process under load, without saving CPU time. */
 const FIRST_WITH_MORE = 22
 
-/** The version, the arguments and the environment with which a process of Node was started. */
 export interface NodeSettings {
   readonly version: string
   readonly execArgv: readonly string[]
@@ -13,10 +12,7 @@ export interface NodeSettings {
 
 const HERE: NodeSettings = { version: process.versions.node, execArgv: process.execArgv, options: process.env['NODE_OPTIONS'] }
 
-/**
- * The flags of Node with which a process of the service must be started so that the process takes no more memory than it needs. No flags where
- * Node's default is small enough, or where the operator has set a size. Flags cannot be set later, as the heap is laid out before the first line of code runs.
- */
+/** None where Node's default is small enough or the operator has set a size; the heap is laid out before the first line of code. */
 export function memoryFlags ({ version, execArgv, options = '' }: NodeSettings = HERE): string[] {
   const isTold = [...execArgv, ...options.split(/\s+/)].some(argument => /^--max[-_]semi[-_]space[-_]size(?:=|$)/.test(argument))
   return Number.parseInt(version) < FIRST_WITH_MORE || isTold ? [] : [`--max-semi-space-size=${SEMI_SPACE}`]

@@ -6,10 +6,7 @@ import type { CollectedMetrics } from '../observe/metrics.ts'
 import { memoryFlags } from './memory-flags.ts'
 import type { FromWorker, ToWorker } from './worker-link.ts'
 
-/**
- * The latest metrics of each worker. A counter that Prometheus reads must never fall, or Prometheus concludes that the process was restarted. So
- * the counters of a dead worker are kept, and a worker that does not answer in time counts with its previous numbers.
- */
+/** A counter must never fall, or Prometheus sees a restart: dead workers' counters stay, a late worker counts with its last numbers. */
 export class Tallies<Worker> {
   readonly #latest = new Map<Worker, CollectedMetrics>()
   #past: Promise<CollectedMetrics> = Promise.resolve([])
@@ -18,7 +15,7 @@ export class Tallies<Worker> {
     this.#latest.set(worker, metrics)
   }
 
-  /** Removes a worker that has died. Its counters are kept; its gauges are dropped, as they measured a process that is gone. */
+  /** Keeps the counters and drops the gauges, which measured a process that is gone. */
   bury (worker: Worker): void {
     const latest = this.#latest.get(worker)
     this.#latest.delete(worker)
@@ -27,7 +24,6 @@ export class Tallies<Worker> {
     this.#past = this.#past.then(past => sumOf([past, counters]))
   }
 
-  /** Gives the metrics of all workers but `worker`, including workers that have died. */
   async beside (worker: Worker): Promise<readonly CollectedMetrics[]> {
     const others = [...this.#latest].filter(([each]) => each !== worker).map(([, metrics]) => metrics)
     const past = await this.#past
@@ -39,13 +35,11 @@ async function sumOf (all: readonly CollectedMetrics[]): Promise<CollectedMetric
   return await AggregatorRegistry.aggregate(all as object[]).getMetricsAsJSON()
 }
 
-/** A queue for a task that only one participant at a time is allowed to do. Participants are admitted in the order in which they asked. */
+/** Admits one participant at a time, in the order in which they asked. */
 export class Mutex<T> {
   readonly #admit: (who: T) => void
-  /** The participants in order. The first one has its turn now; the others wait. */
   #line: readonly T[] = []
 
-  /** Makes an empty queue. @param admit called with the participant whose turn has come */
   constructor (admit: (who: T) => void) {
     this.#admit = admit
   }
@@ -55,7 +49,6 @@ export class Mutex<T> {
     if (this.#line.length === 1) this.#admit(who)
   }
 
-  /** Ends the turn of `who`, or removes `who` from the queue; does nothing if `who` is not in the queue. */
   leave (who: T): void {
     const [first] = this.#line
     this.#line = this.#line.filter(each => each !== who)
@@ -64,23 +57,20 @@ export class Mutex<T> {
   }
 }
 
-/** The longest wait for the metrics of all worker processes, in ms. It is short, since Prometheus waits only 10 s for the whole answer. */
+/** In ms; short, since Prometheus waits only 10 s for the whole answer. */
 const PATIENCE = 2000
 
-/** Waits for the answers of several workers to one question. The wait is over when all have answered, or after `PATIENCE` ms. */
 class Gathering {
   readonly #done: () => void
   readonly #timer: NodeJS.Timeout
   #missing: number
 
-  /** Begins to wait for the answers. @param expected how many workers were asked @param done called once, when the wait is over */
   constructor (expected: number, done: () => void) {
     this.#missing = expected
     this.#done = done
     this.#timer = setTimeout(done, expected === 0 ? 0 : PATIENCE)
   }
 
-  /** Notes the answer of one worker. */
   take (): void {
     if (--this.#missing > 0) return
     clearTimeout(this.#timer)
@@ -88,29 +78,21 @@ class Gathering {
   }
 }
 
-/** The error when a worker process ended before it served requests, or did not stop properly. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError'
 }
 
-/**
- * When a worker dies younger than this, in ms, the primary process waits this long before it starts another worker. So workers that die again and
- * again take little CPU time.
- */
+/** In ms: a worker that dies younger is replaced after this pause, so that repeated deaths take little CPU time. */
 const SHORT_LIFE = 1000
 
 export interface PrimaryOptions {
-  /** The number of worker processes. */
   readonly count: number
-  /** The longest time that stopped workers get to finish their requests, in ms. After that they are killed. */
+  /** In ms; after that, stopped workers are killed. */
   readonly patience: number
   readonly log: Log
 }
 
-/**
- * The primary process, which listens on the port and keeps the worker processes running. It serves no request itself; each worker is the
- * whole service, over the same store.
- */
+/** Listens on the port and keeps the workers running; it serves no request itself, and each worker is the whole service. */
 export class Primary {
   readonly #options: PrimaryOptions
   readonly #gatherings = new Map<string, Gathering>()
@@ -122,13 +104,10 @@ export class Primary {
     this.#options = options
   }
 
-  /**
-   * Starts the workers. A worker that has listened and then dies is replaced.
-   * @throws WorkerError when a worker ends before it listens; that worker has logged the reason
-   */
+  /** @throws WorkerError when a worker ends before it listens; that worker has logged the reason */
   async start (): Promise<void> {
     const { count, log } = this.#options
-    // Messages are sent as structured clones rather than JSON: the histograms in them contain Infinity, which JSON does not have.
+    // Structured clones: histograms contain Infinity, which JSON does not have.
     cluster.setupPrimary({ serialization: 'advanced', execArgv: [...(cluster.settings.execArgv ?? process.execArgv), ...memoryFlags()] })
     cluster.on('message', (worker, message: FromWorker) => { this.#hear(worker, message) })
     await Promise.all(Array.from({ length: count }, async () => {
@@ -139,11 +118,7 @@ export class Primary {
     if (!this.#stopping) log.info({ workers: count }, 'all workers listen')
   }
 
-  /**
-   * Stops all workers, each of which finishes its requests first.
-   * @param leave whether load balancers are told first, by failing readiness checks
-   * @throws WorkerError when a worker had to break off a request
-   */
+  /** `leave` fails readiness checks first. @throws WorkerError when a worker had to break off a request */
   async stop (leave: boolean): Promise<void> {
     this.#stopping = true
     const { patience } = this.#options
@@ -151,8 +126,7 @@ export class Primary {
       const killed = setTimeout(() => worker.process.kill('SIGKILL'), patience)
       const stop = () => { send(worker, { kind: 'stop', leave }) }
       stop()
-      // The first message is lost when the worker does not read messages yet. A worker that listens on the port reads them, so the message is sent
-      // again at that moment.
+      // A worker that does not read messages yet loses the first one; one that listens reads them.
       worker.once('listening', stop)
       if (!worker.isDead()) await once(worker, 'exit')
       clearTimeout(killed)
@@ -161,7 +135,6 @@ export class Primary {
     if (!ends.every(hasEndedInOrder)) throw new WorkerError('a worker did not end in good order')
   }
 
-  /** Waits until a worker listens on the port. A worker that dies before that is an error, unless all workers were told to stop. */
   #listening (worker: Worker): Promise<void> {
     return new Promise((resolve, reject) => {
       worker.once('listening', resolve)
@@ -216,10 +189,7 @@ export class Primary {
   }
 }
 
-/**
- * Whether a worker has stopped properly. A worker that SIGTERM or SIGINT ended counts too: it was still loading its code, and had neither a handler
- * for the signal nor requests.
- */
+/** SIGTERM and SIGINT count too: they end only a worker that was still loading its code. */
 function hasEndedInOrder ({ exitCode, signalCode }: Worker['process']): boolean {
   return exitCode === 0 || signalCode === 'SIGTERM' || signalCode === 'SIGINT'
 }

@@ -8,7 +8,6 @@ import type { CountedTemplateCache } from './template-cache.ts'
 import { type Entry, type EntryKind, isDefinitionKind } from '../kinds/entry-kind.ts'
 import { releaseKind } from '../kinds/release-kind.ts'
 
-/** The parts and settings with which `Entries` parses entries. */
 export interface EntriesOptions {
   readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string
@@ -17,14 +16,13 @@ export interface EntriesOptions {
   readonly log: Log
 }
 
-/** Values that were read from the store. The tables take in those that are not doubtful. */
 export interface ReadValues {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Whether the tables must skip a value that is perhaps outdated: for example, its key changed while it was being read. The key is read again later. */
+  /** Perhaps outdated: its key changed while it was being read, for example. It is read again later. */
   isDoubtful (key: string, value: StoredValue): boolean
 }
 
-/** The parsed entries of all kinds whose values are read at start (prompts, tools, … but not shared variables). */
+/** Of all kinds whose values are read at start, so not of shared variables. */
 export class Entries {
   readonly tables: EntryTables
   readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
@@ -37,23 +35,19 @@ export class Entries {
     this.tables = new EntryTables(kinds, kind => new EntryTable(kind.parser({ prefix: kindPrefix(keyPrefix, kind.key), cache, toolReader, definitionKinds })))
   }
 
-  /** Whether a generation (an immutable snapshot of all entries) that is made now would differ from the last one. */
   get hasChanged (): boolean {
     return [...this.tables.all()].some(table => table.hasChanged)
   }
 
-  /** The kind of a key; `undefined` for a key that belongs to no kind. */
   kindOf (key: string): EntryKind | undefined {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  /** Takes in values from the store: parses those that have changed, in slices, and logs those that are broken. */
   async take ({ values, isDoubtful }: ReadValues): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)
-      // An operator's old ACL of Redis does not let the service read the release records (the lists of a prompt's versions and labels). The registry
-      // reports that once, not for each key.
+      // An old ACL of Redis can withhold release records; the registry reports that once, not for each key.
       if (kind === undefined || isDoubtful(key, value) || (kind === releaseKind && isWithheld(value))) continue
       const table = this.tables.of(kind)
       if (await table.take(key, value, slices)) this.#logFaults(key, table)
@@ -61,7 +55,6 @@ export class Entries {
     }
   }
 
-  /** The problems of all keys whose entry is not served as it is stored. */
   problems (): EntryProblem[] {
     return [...this.tables.all()].flatMap(table => table.problems())
   }
@@ -72,11 +65,9 @@ export class Entries {
   }
 }
 
-/** The tables of entries, one for each kind whose values are read at start. */
 export class EntryTables {
   readonly #tables: ReadonlyMap<EntryKind, EntryTable<Entry>>
 
-  /** @param create makes the empty table of a kind */
   constructor (kinds: readonly EntryKind[], create: <E extends Entry>(kind: EntryKind<E>) => EntryTable<E>) {
     this.#tables = new Map(kinds.map(kind => [kind, create(kind)]))
   }
@@ -85,11 +76,10 @@ export class EntryTables {
     return this.#tables.keys()
   }
 
-  /** The table of a kind's entries. */
   of<E extends Entry> (kind: EntryKind<E>): EntryTable<E> {
     const table = this.#tables.get(kind)
     if (table === undefined) throw new Error(`no kind ${kind.key}`)
-    // The cast is safe: the constructor has made the table for this kind, whose type parameter is that of the table's entries.
+    // The constructor made the table for this kind, so its entries have this type.
     return table as EntryTable<E>
   }
 

@@ -8,7 +8,6 @@ import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
 import { isNearly } from '../near-matches.ts'
 import { validators } from './entry-validators.ts'
 
-/** The members of a JSON Schema that this file reads. */
 interface MemberSchema {
   readonly $id?: string
   readonly properties?: Readonly<Record<string, MemberSchema>>
@@ -18,19 +17,13 @@ interface MemberSchema {
   readonly $defs?: Readonly<Record<string, MemberSchema>>
 }
 
-/** The JSON Schema of one kind of entries, from `jsonschema/`, in usable form. */
 export interface EntrySchema {
-  /** Checks a value against the schema. @throws RejectedEntry with every violation */
+  /** @throws RejectedEntry with every violation */
   check (value: Json): void
-  /** The fields that the schema knows, for finding misspelt ones. */
   readonly fields: Fields
 }
 
-/**
- * Reads the JSON Schema of a kind of entries. The file that defines the kind calls this once.
- * @param name the name of the schema's file in `jsonschema/`, without the extension
- * @param part the name of a definition in that file, when entries are checked against the definition alone
- */
+/** Called once by the file that defines the kind. `name`: a file in `jsonschema/`, `part`: a definition in it. */
 export function entrySchema (name: string, part?: string): EntrySchema {
   const schema = readPublishedSchema<MemberSchema>(name)
   const meant = part === undefined ? schema : schema.$defs?.[part]
@@ -51,7 +44,7 @@ function checker (name: string) {
     if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries in entry-validators.ts`)
     const validate = validators[name as keyof typeof validators]()
     if (validate(value) === true) return
-    // What is wrong inside an `if` and `then` has errors of its own; the error of the `if` itself adds nothing.
+    // The errors inside say what is wrong; the one of the `if` itself adds nothing.
     const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
     const hint = `validate it against jsonschema/${name}.json`
     const told = violations.slice(0, 20)
@@ -63,7 +56,7 @@ function isInsideOneOf (error: ErrorObject): boolean {
   return error.schemaPath.includes('/oneOf/')
 }
 
-/** The end of a message about a missing member. It lists the names that the value has instead, since one of them is perhaps the missing name misspelt. */
+/** Lists the names that are there: one of them is perhaps the missing name misspelt. */
 function describeMembers (value: Json): string {
   const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
   return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
@@ -76,7 +69,7 @@ function describe (error: ErrorObject): string {
   return `${where} ${describeFault(error)}`
 }
 
-/** The path that a violation of a schema is about: that of the member that must not be there, or, for a missing member, that of the object that lacks it. */
+/** For a missing member, the path of the object that lacks it. */
 function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
   const names = instancePath.split('/').slice(1).map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   return keyword === 'additionalProperties' ? [...names, String(params['additionalProperty'])] : names
@@ -97,23 +90,16 @@ function describeFault ({ keyword, params, data, message = 'is invalid' }: Error
   }
 }
 
-/** The greatest number of members of an object, or items of a list, that are looked at for misspelt names, so that very large values stay cheap. */
+/** Members or items that are looked at, so that very large values stay cheap. */
 const MAX_COMPARED = 100
 
-/** The fields that a JSON Schema knows for a value: for an object, or for each object in a list or a map. */
 export interface Fields {
   readonly shape: 'object' | 'list' | 'map'
   readonly names: readonly string[]
-  /** The known fields of the members, by the member's name. */
   readonly below: ReadonlyMap<string, Fields>
 }
 
-/**
- * Warns of members whose name is nearly that of a known field that is absent. Any other unknown member is accepted, because it is perhaps meant for other
- * programs.
- * @param fields the fields that the schema knows
- * @param path the path of the object in the entry
- */
+/** Warns only near a known field that is absent: other unknown members are perhaps meant for other programs. */
 export function lintFields (value: JsonObject, { names: known, below }: Fields, path: JsonPath = []): Diagnostic[] {
   const absent = known.filter(field => !Object.hasOwn(value, field))
   const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
@@ -133,7 +119,7 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
   return [...own, ...nested]
 }
 
-/** Runs a check against a JSON Schema. When the check fails, the error also lists misspelt fields, the most frequent cause. @throws RejectedEntry */
+/** A failure also lists misspelt fields, its most frequent cause. @throws RejectedEntry */
 export function checkWithFields (check: () => void, misspelt: () => readonly Diagnostic[]): void {
   try {
     check()
@@ -142,7 +128,6 @@ export function checkWithFields (check: () => void, misspelt: () => readonly Dia
   }
 }
 
-/** The objects under a member, each with its path: the member itself, or the objects in the list or map that the member holds. */
 function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: JsonPath, object: JsonObject]> {
   if (!Object.hasOwn(value, name)) return []
   const member = value[name] as Json
@@ -155,7 +140,6 @@ function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: stri
   return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [index, item]) : []
 }
 
-/** The path of a member as it is written in messages: `parameters[2].default`. */
 function describePath (path: JsonPath): string {
   return path.map((segment, index) => typeof segment === 'number' ? `[${segment}]` : index === 0 ? segment : `.${segment}`).join('')
 }

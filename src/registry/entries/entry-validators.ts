@@ -1,8 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { fixedValidators, readPublishedSchema } from '../../base/published-schema.ts'
 
-// The schemas are the project's own, and its tests check them against the metaschema. Compiling the metaschema would take a twentieth of the time of
-// a start. Code optimisation would be a quarter of the cost of making a checker, and V8 optimises hot code anyway.
+// Tests check the schemas, and compiling the metaschema takes a twentieth of a start; optimising code costs a quarter of a checker.
 const ajv = new Ajv2020({
   validateSchema: false,
   allErrors: true,
@@ -13,7 +12,7 @@ const ajv = new Ajv2020({
 })
 for (const name of ['prompt', 'extension', 'agent', 'skill', 'plan', 'tests']) ajv.addSchema(readPublishedSchema<object>(name))
 
-/** The functions that check registered entries against their JSON Schemas. The build replaces this module by code that was generated beforehand. */
+/** The build replaces this module by generated code. */
 export const validators = fixedValidators(ajv, {
   prompt: 'https://ai-prompt-shell.dev/jsonschema/prompt.json#/$defs/prompt',
   extension: 'https://ai-prompt-shell.dev/jsonschema/extension.json',

@@ -17,7 +17,6 @@ import type { AgentChild, AgentClassify, AgentHistory, AgentParameter, AgentSett
  */
 const CHILD_BUDGET = { steps: 50, tokens: 200_000 }
 
-/** A function that an agent offers its model, as the agent's author writes it. Exactly one of the first four fields says what the function calls. */
 interface GivenFunction {
   readonly tool?: string
   readonly agent?: string
@@ -32,20 +31,16 @@ interface GivenFunction {
   readonly target?: string
 }
 
-/** For each field that names what a function of an agent calls, the key of the kind of the called entry. `tool` has none: `parseTool` reads such functions. */
+/** `tool` has none: `parseTool` reads such functions. */
 const FUNCTION_KINDS = { tool: undefined, agent: 'agents', skill: 'skills', plan: 'plans' } as const
 
 type FunctionKind = keyof typeof FUNCTION_KINDS
 
-/** The fields of a function that name what it calls (`tool`, `agent`, `skill`, `plan`). A correct function has exactly one of them. */
 function kindsOf (given: GivenFunction): FunctionKind[] {
   return (Object.keys(FUNCTION_KINDS) as FunctionKind[]).filter(kind => given[kind] !== undefined)
 }
 
-/**
- * The fields that are allowed only in some functions of an agent, each with the kinds of functions that can have it. A function with the field `agent`
- * is of the kind `agent`, and so on.
- */
+/** Fields that only some kinds of functions can have. */
 const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, readonly FunctionKind[]>([
   ...['health', 'label', 'errorLabel', 'failed', 'arguments', 'show'].map((name): [string, readonly FunctionKind[]] => [name, ['tool']]),
   ['parameters', ['tool', 'agent', 'plan']],
@@ -55,7 +50,6 @@ const FIELDS: ReadonlyMap<string, readonly FunctionKind[]> = new Map<string, rea
   ['target', ['skill']]
 ])
 
-/** The mistakes in a function that an agent offers its model, in words. @param index the function's place in the agent's `tools`, from 0 */
 function mistakesOf (given: GivenFunction, index: number): string[] {
   const where = `tools.${index}${given.name === undefined ? '' : ` ("${given.name}")`}`
   const kinds = kindsOf(given)
@@ -74,7 +68,7 @@ function mistakesOf (given: GivenFunction, index: number): string[] {
   ]
 }
 
-/** Reads a function of an agent that calls an agent, a skill or a plan; `undefined` for one that calls a tool. @param given a function without mistakes */
+/** `undefined` for a function that calls a tool; `given` must be without mistakes. */
 function parseChild (given: GivenFunction): AgentChild | undefined {
   const [field = 'tool'] = kindsOf(given)
   const kind = FUNCTION_KINDS[field]
@@ -101,10 +95,7 @@ function parametersOf (given: GivenFunction['parameters'] = { task: { descriptio
   ]))
 }
 
-/**
- * Gives a name to each function of an agent that has none: that of the tool, agent, skill or plan which it calls, as models accept it. Functions whose
- * names become one get names of their own.
- */
+/** That of what it calls, as models accept it; equal names are made different. */
 function withNames (functions: readonly GivenFunction[]): GivenFunction[] {
   const called = (given: GivenFunction) => given[kindsOf(given)[0] ?? 'tool'] ?? ''
   const unnamed = functions.filter(({ name }) => name === undefined).map(called)
@@ -112,20 +103,18 @@ function withNames (functions: readonly GivenFunction[]): GivenFunction[] {
   return functions.map(given => ({ ...given, name: given.name ?? (names.get(called(given)) as string) }))
 }
 
-/** The name of the function by which a model hands the dialogue over to another agent. @param id the other agent's dotted id */
 export function transferName (id: string): string {
   return modelNames([`transfer_to_${id}`]).get(`transfer_to_${id}`) as string
 }
 
 const AGENT_SCHEMA = entrySchema('agent')
 
-/** The budget of a dialogue when the agent's author sets none. It is so high that no ordinary dialogue comes near it. */
+/** When the author sets none; no ordinary dialogue comes near it. */
 const BUDGET = { steps: 500, tokens: 1_000_000, idleMinutes: 1440 }
 
-/** The defaults for summing up a dialogue: above `above` tokens of input, all but the last `keep` turns become a summary. */
+/** Above `above` tokens of input, all but the last `keep` turns become a summary. */
 const COMPACT = { above: 24_000, keep: 4 }
 
-/** An agent as its author writes it. The author can leave out most members, also inside nested objects, because `parseAgent` knows the defaults. */
 type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts' | 'tools' | 'children'>> & {
   readonly tools?: ReadonlyArray<GivenFunction & Partial<Omit<AgentTool, 'parameters'>>>
   readonly classify?: Partial<AgentClassify> & Pick<AgentClassify, 'prompt'>
@@ -133,7 +122,7 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
   readonly timeouts?: Partial<AgentSetting['timeouts']>
 }
 
-/** Reads an agent and fills in its defaults. @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
+/** @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
   checkWithFields(() => { AGENT_SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, AGENT_SCHEMA.fields) : [])
   const written = value as GivenAgent
@@ -164,7 +153,6 @@ export function parseAgent (value: Json): AgentSetting {
   return setting
 }
 
-/** The fields of an agent that have no default. A field that the author has not given is left out. */
 function optionsOf ({ language, classify, select, returns, tools = [], handoffs = [] }: GivenAgent): Partial<AgentSetting> {
   const children = tools.map(parseChild).filter(child => child !== undefined)
   return {
@@ -212,7 +200,7 @@ function repeatedNames ({ tools, children = [], handoffs = [] }: AgentSetting): 
   return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].map(name => error(`two tools are called "${name}"`))
 }
 
-/** The errors of an agent with `mode: steps` that calls agents, skills or plans, or hands the dialogue over to other agents: that needs `mode: tools`. */
+/** These need `mode: tools`. */
 function beyondMode ({ mode, children = [], handoffs = [] }: AgentSetting): Diagnostic[] {
   if (mode === 'tools') return []
   return [
@@ -249,12 +237,11 @@ function error (message: string): Diagnostic {
   return { severity: 'error', code: 'SCHEMA', message }
 }
 
-/** A registered agent, checked: a dialogue with a user in which a model calls tools, described as data. */
 export interface AgentDefinition extends Definition {
   readonly setting: AgentSetting
 }
 
-/** The kind of entries that are agents, stored under `shenma:agents:*`. */
+/** Stored under `shenma:agents:*`. */
 export const agentKind = defineKind<AgentDefinition>({
   key: 'agents',
   name: 'agents',
@@ -275,30 +262,20 @@ export const agentKind = defineKind<AgentDefinition>({
   }
 })
 
-/** The agents, skills and plans that an agent names. */
 function definitionsIn ({ children = [], handoffs = [] }: AgentSetting): ToolUse[] {
   return [...children, ...handoffs.map(id => ({ kind: 'agents', id } as const))].map(({ kind, id }) => ({ kind, tool: id, parameters: [] }))
 }
 
-/**
- * The tools that one function of an agent uses: the tool that the function calls, with the parameters that the model fills in and those that the author
- * fixes, and the tool (`health`) that is asked first whether the function can be called.
- */
+/** The tool, and the one (`health`) that is asked first whether the function can be called. */
 function usesOf ({ tool, health, parameters, arguments: fixed }: AgentTool): ToolUse[] {
   return [{ tool, parameters: [...Object.keys(parameters), ...Object.keys(fixed)] }, ...health === undefined ? [] : [{ tool: health, parameters: [] }]]
 }
 
-/** For each mode of an agent, the fields that have no effect in that mode. */
 const USELESS: Readonly<Record<AgentSetting['mode'], readonly JsonPath[]>> = {
   tools: [['classify'], ['select']],
   steps: [['system'], ['maxTurns'], ['stream'], ['returns'], ['history', 'compact']]
 }
 
-/**
- * Warns of an agent's fields that have no effect because of the value of another field.
- * @param source the agent as its author wrote it
- * @param setting the agent as it was parsed
- */
 function uselessFields (source: JsonObject, { mode }: AgentSetting): Diagnostic[] {
   const beside = USELESS[mode].map(path => [path, `mode: ${mode}`] as const)
   const history: ReadonlyArray<readonly [JsonPath, string]> = has(source, ['history', 'messages']) ? [[['history', 'turns'], 'history.messages']] : []

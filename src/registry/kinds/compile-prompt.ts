@@ -6,7 +6,6 @@ import type { PromptDefinition, PromptText } from './prompt-definition.ts'
 import { type Slices } from '../../runtime/event-loop.ts'
 import { type PreparedTemplate, type TemplateCache } from '../entries/template-cache.ts'
 
-/** What compiling one text of a prompt has found in it, such as the names that it refers to. `template` gives the compiled template, from a cache. */
 export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly references: readonly Reference[]
   readonly paths: readonly PathNeed[]
@@ -16,19 +15,13 @@ export interface CompiledText extends Pick<PromptText, 'where'> {
   readonly template: PreparedTemplate
 }
 
-/** The outcome of compiling a prompt: its texts, or why it is invalid. */
 export interface CompiledPrompt {
   readonly syntax: Syntax | undefined
-  /** The compiled texts, in the order in which the prompt has them. */
   readonly texts: readonly CompiledText[]
-  /** Errors when the prompt is invalid; then `texts` is empty. */
   readonly diagnostics: readonly Diagnostic[]
 }
 
-/**
- * Decides in which language a prompt's texts are written, and compiles each text once to find its mistakes and the names that it refers to. It works
- * in slices, so that a large prompt does not block the process.
- */
+/** In slices, so that a large prompt does not block the process. */
 export async function compilePrompt (
   definition: PromptDefinition,
   declared: ReadonlySet<string> | undefined,
@@ -63,7 +56,6 @@ export async function compilePrompt (
   return { syntax: detected.syntax, texts: compiled, diagnostics: definition.syntax === 'handlebars' ? texts.flatMap(lintMisread) : [] }
 }
 
-/** A mistake in one of a prompt's texts, together with that text. */
 interface MistakeIn {
   readonly diagnostic: Diagnostic
   readonly text: PromptText
@@ -73,7 +65,6 @@ function toDiagnostic ({ diagnostic }: MistakeIn): Diagnostic {
   return diagnostic
 }
 
-/** Runs one step over all texts of a prompt, and gathers the syntax errors that it throws. */
 async function attempt (
   texts: readonly PromptText[],
   step: (text: PromptText) => void,
@@ -107,10 +98,7 @@ function assumedHint (read: Syntax | undefined): Pick<Diagnostic, 'hint'> {
   return read === undefined ? {} : { hint: `correct the template at that place; ${ifMisjudged(read)}` }
 }
 
-/**
- * Rewrites the syntax errors of a prompt whose author has not said which template language it is in, and whose texts do not show it. Such a text is
- * read as Go when it is no valid Handlebars. When it is no valid Go either, the diagnostic tells both mistakes.
- */
+/** For an undeclared language: a text is read as Go when it is no Handlebars; when it is neither, both mistakes are told. */
 function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]): Diagnostic[] {
   const hasSign = texts.some(({ text }) => findForeignSign(text, 'handlebars') !== undefined)
   return mistakes.map(({ diagnostic, text: { text } }) => {
@@ -126,10 +114,7 @@ function judgeAnew (texts: readonly PromptText[], mistakes: readonly MistakeIn[]
   })
 }
 
-/**
- * A hint that a mistake is most likely syntax of the other template language. In Handlebars, where some syntax of Go reads as a name, the mistake can show
- * before or after that syntax: a block that is closed with `{{end}}` counts as not closed.
- */
+/** In Handlebars the mistake can show before or after the Go syntax: `{{end}}` leaves a block unclosed. */
 function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagnostic, 'hint'> {
   const sign = findForeignSign(text, declared)
   if (sign === undefined || (declared === 'go' && sign.line !== line)) return {}
@@ -138,7 +123,7 @@ function foreignHint (text: string, line: number, declared: Syntax): Pick<Diagno
   return { hint: `${form} is ${other} syntax, and the prompt says "syntax": "${declared}": write it in ${is}, or say the other` }
 }
 
-/** Warns of Go syntax that Handlebars reads as paths or names. The opposite needs no warning, since Handlebars syntax is a mistake in Go. */
+/** The opposite needs no warning, since Handlebars syntax is a mistake in Go. */
 function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   const sign = findMisread(text)
   if (sign === undefined) return []
@@ -154,10 +139,7 @@ function lintMisread ({ text, where }: PromptText): Diagnostic[] {
   }]
 }
 
-/**
- * The diagnostic of a prompt that mixes both template languages. `signs` are two places in the texts: one can only be Go, the other only Handlebars. The
- * diagnostic points at the later place, since the earlier one is more likely in the language that the author meant.
- */
+/** Points at the later place, since the earlier one is more likely in the language that the author meant. */
 function mixedSyntax (signs: readonly [SyntaxSign, SyntaxSign], texts: readonly PromptText[]): Diagnostic {
   const [go, handlebars] = signs
   const [first, later] = isBefore(go, handlebars) ? [go, handlebars] : [handlebars, go]

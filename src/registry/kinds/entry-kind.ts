@@ -5,11 +5,7 @@ import { asWarnings, type Diagnostic, reject, RejectedEntry } from '../diagnosti
 import type { EntryParser } from '../entries/entry-table.ts'
 import type { TemplateCache } from '../entries/template-cache.ts'
 
-/**
- * A hash of the content of a stored text, by which a writer notices that somebody else has changed the entry. Every replica computes the same hash,
- * also for a text that only differs in its format: so reformatting a value disturbs no writer.
- * @returns `undefined` for a text that cannot be read; no caller can have seen its content
- */
+/** Equal on every replica and for reformatted texts, so reformatting disturbs no writer. `undefined` for an unreadable text. */
 export function contentTag (kind: Kind, text: string): string | undefined {
   try {
     return contentHash(kind.normalise(kind.decode(text).value))
@@ -19,14 +15,10 @@ export function contentTag (kind: Kind, text: string): string | undefined {
   }
 }
 
-/** The properties in which one kind of definitions (agents, skills, plan profiles) differs from the others. */
 type DefinitionKindOptions<D extends Definition> =
   Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
 
-/**
- * Makes one kind of definitions (agents, skills or plan profiles) for `KINDS`, the table of kinds. An extension lists its entries of this kind under
- * `contributes`, in the field that has the name of the kind's key.
- */
+/** An extension lists its entries of this kind under `contributes`, in the field named after the kind's key. */
 export function defineKind<D extends Definition> ({
   decode = decodeJson,
   normalise = value => value,
@@ -54,79 +46,62 @@ export function defineKind<D extends Definition> ({
   }
 }
 
-/**
- * One kind of registered entries, such as prompts or tools. Each kind has its folder in `kinds/` and its row in `KINDS`, the table of all kinds. The row
- * also serves as a typed key by which code asks the registry for the entries of the kind.
- */
+/** A kind has its folder in `kinds/` and its row in `KINDS`, which is also the typed key by which the registry is asked for its entries. */
 export interface Kind extends KindAccess {
-  /** The kind's name in sentences: `prompt`. */
+  /** In sentences: `prompt`. */
   readonly noun: string
-  /**
-   * How the kind's entries are read. `whole`: all values at start. `lazy`: only names at start, and a value when it is first used. `asked`: nothing
-   * at start, and from the store for each request.
-   */
+  /** `whole`: all values at start. `lazy`: names at start, a value when it is first used. `asked`: from the store for each request. */
   readonly reading: 'whole' | 'lazy' | 'asked'
-  /** The name of a file in a directory store (`SKILL.md`) whose text is the value of the folder in which the file lies. */
+  /** A file such as `SKILL.md`, whose text is the value of the folder around it. */
   readonly file?: string
-  /** Whether the `.prompt` files of the format Dotprompt in a directory store are entries of this kind, too. */
+  /** `.prompt` files of a directory store are entries of this kind, too. */
   readonly hasDotprompt?: boolean
-  /** Reads the value out of a stored text. @throws RejectedEntry */
+  /** @throws RejectedEntry */
   decode (text: string): DecodedValue
-  /** Brings a value into its common form, in which two ways to write the same entry are equal: a prompt as a bare text and as an object. */
+  /** Two ways to write the same entry become equal: a prompt as a bare text and as an object. */
   normalise (value: Json): Json
-  /**
-   * Checks an entry before it is stored, and returns the diagnostics that the registry would give to it. An error among them refuses the entry.
-   * @throws RejectedEntry
-   */
+  /** Gives the registry's diagnostics before the entry is stored; an error among them refuses it. @throws RejectedEntry */
   check (entry: NewEntry, context: CheckContext): Promise<readonly Diagnostic[]>
 }
 
-/** An entry that is not stored yet. */
 export interface NewEntry {
-  /** The entry's id in its dotted form: `team.greet`. */
   readonly id: string
-  /** The text as it will be stored. */
   readonly text: string
 }
 
-/** What the check of an entry that is not stored yet works with. */
 export interface CheckContext {
   readonly toolReader: ToolReader
-  /** The id of the tool that has this function name; `undefined` when there is none that the publisher is allowed to see. */
+  /** `undefined` when there is none that the publisher is allowed to see. */
   toolOfFunction (name: string): string | undefined
-  /** The problems with the tools that an entry names, each an error. A tool that the publisher is not allowed to see counts as missing. */
+  /** A tool that the publisher is not allowed to see counts as missing. */
   findToolProblems (uses: readonly ToolUse[]): readonly Diagnostic[]
-  /** Checks the text of an entry in a process of its own, since a stranger can send a text that takes very long to parse. */
+  /** In a process of its own, since a stranger's text can take very long to parse. */
   lint (kind: KindAccess['key'], entry: NewEntry): Promise<readonly Diagnostic[]>
 }
 
-/** A kind whose entries are all read at start, and parsed. */
 export interface EntryKind<E extends Entry = Entry> extends Kind {
   readonly reading: 'whole'
   parser (context: ParserContext): EntryParser<E>
 }
 
-/** The fields that every parsed entry has. */
 export interface Entry {
   readonly id: string
   readonly hash: string
 }
 
-/** The parts of the registry that parsers of entries use. */
 interface ParserContext {
-  /** The prefix of all keys of the kind: `shenma:templates:`. */
+  /** `shenma:templates:` */
   readonly prefix: string
   readonly cache: TemplateCache
   readonly toolReader: ToolReader
-  /** The kinds of definitions, since an extension can bring entries of them, too. */
   readonly definitionKinds: readonly DefinitionKind[]
 }
 
-/** A kind whose entries need no linking with other entries: agents, skills, plan profiles. Extensions can bring them, too. */
+/** Needs no linking with other entries; extensions can bring them, too. */
 export interface DefinitionKind<D extends Definition = Definition> extends EntryKind<D> {
-  /** The field of an extension's `contributes` that holds entries of this kind. */
+  /** In an extension's `contributes`. */
   readonly contributes: string
-  /** Makes a definition from its stored value. @throws RejectedEntry */
+  /** @throws RejectedEntry */
   define (id: string, value: Json, origin: Definition['origin']): D
 }
 
@@ -138,7 +113,6 @@ export function isDefinitionKind (kind: Kind): kind is DefinitionKind {
   return 'define' in kind
 }
 
-/** The value that was read from a stored text, with warnings about the text. */
 interface DecodedValue {
   readonly value: Json
   readonly diagnostics: readonly Diagnostic[]
@@ -151,7 +125,7 @@ const NOT_JSON: Diagnostic = {
   hint: 'write a JSON string, with quotes'
 }
 
-/** Reads a stored text as JSON. @throws RejectedEntry */
+/** @throws RejectedEntry */
 export function decodeJson (text: string): DecodedValue {
   refuseByteOrderMark(text)
   try {
@@ -162,17 +136,13 @@ export function decodeJson (text: string): DecodedValue {
   }
 }
 
-/**
- * Reads the stored text of a prompt: as JSON when it begins with `{`, `[` or `"`, but not with `{{`; otherwise as plain text. So broken JSON is never
- * taken for a plain text.
- * @throws RejectedEntry
- */
+/** JSON when it begins with `{`, `[` or `"`, but not `{{`: broken JSON is never taken for plain text. @throws RejectedEntry */
 export function decodeTemplate (text: string): DecodedValue {
   refuseByteOrderMark(text)
   return /^\s*\{\{/.test(text) || !beginsAsJson(text) ? { value: text, diagnostics: [] } : decodeJson(text)
 }
 
-/** Reads the stored text of a shared variable: as JSON, or as plain text when it is no JSON and does not begin with `{`, `[` or `"`. @throws RejectedEntry */
+/** Plain text when it is no JSON and does not begin with `{`, `[` or `"`. */
 export function decodeEnviron (text: string): DecodedValue {
   refuseByteOrderMark(text)
   if (beginsAsJson(text)) return decodeJson(text)
@@ -192,10 +162,7 @@ function refuseByteOrderMark (text: string): void {
   if (text.startsWith('\uFEFF')) throw reject('VALUE_INVALID', 'the value begins with a byte order mark', 'store it as UTF-8 without one')
 }
 
-/**
- * Gives a stored prompt as an object. Publishers store a prompt as an object, as a bare text or as a bare list of messages.
- * @throws RejectedEntry for anything else, and for an empty text
- */
+/** Publishers also store a bare text or a list of messages. @throws RejectedEntry for anything else, and for an empty text */
 export function asPromptObject (value: Json): JsonObject {
   if (typeof value === 'string') {
     if (value.trim() === '') throw reject('VALUE_INVALID', 'the template is empty')
@@ -218,36 +185,27 @@ export function asPromptObject (value: Json): JsonObject {
  */
 type AccessRule = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 
-/** The fields of a kind that access control reads. */
 export interface KindAccess {
-  /** The kind's name in keys and folders: `templates`. */
+  /** In keys and folders: `templates`. */
   readonly key: string
-  /** The kind's name in statuses, metrics and addresses: `prompts`. */
+  /** In statuses, metrics and addresses: `prompts`. */
   readonly name: string
   readonly access: AccessRule
 }
 
-/** A registered entry that needs no linking with other entries: an agent, a skill or a plan profile. Each kind adds fields of its own. */
+/** Needs no linking with other entries; each kind adds fields of its own. */
 export interface Definition {
-  /** The definition's id in its dotted form: `team.helper`. */
   readonly id: string
-  /** Whether the definition has a key of its own, or comes with an extension. */
   readonly origin: 'direct' | 'extension'
-  /** The object as it is stored. */
   readonly source: JsonObject
   readonly diagnostics: readonly Diagnostic[]
-  /** What the definition calls: tools, agents, skills, plans. Whether they are registered is not said here: it can change while the definition does not. */
+  /** Whether these are registered can change while the definition does not. */
   readonly toolUses?: readonly ToolUse[]
-  /** A hash of the whole definition. */
   readonly hash: string
 }
 
-/** A reference from an entry to a tool, or to an agent, skill or plan that is called like a tool; plain data. */
 export interface ToolUse {
-  /** The dotted id of the tool, or of the agent, skill or plan. */
   readonly tool: string
-  /** The kind of the definition that `tool` names; left out when `tool` names a tool. */
   readonly kind?: 'agents' | 'skills' | 'plans'
-  /** The names of the parameters for which the referring entry gives the tool a value. */
   readonly parameters: readonly string[]
 }

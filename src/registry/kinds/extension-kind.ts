@@ -14,38 +14,32 @@ import { isSound, parsePromptEntry, type PromptEntry } from './prompt-kind.ts'
 
 const SCHEMA = entrySchema('extension')
 
-/**
- * The state of an extension. Callers can use the entries of an `active` or `degraded` extension (`degraded`: an extension that it cannot do
- * without is missing). They cannot use the entries of an `incompatible` or `inactive` extension (`inactive`: its type is unknown).
- */
+/** `degraded`: a needed extension is missing. `incompatible` and `inactive` (unknown type) extensions cannot be used. */
 export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
 
-/** A dependence of one extension on another. When the other one is missing, the extension is `degraded` (`abort`), or only gets a warning (`ignore`). */
+/** When it is missing: `abort` makes the extension `degraded`, `ignore` only warns. */
 interface Dependence {
   readonly name: string
   readonly version: string | undefined
   readonly failStrategy: 'abort' | 'ignore'
 }
 
-/** An extension (a package of prompts and other entries, published together) as it was parsed from its stored object. */
 export interface ExtensionDefinition {
-  /** The object as it is stored, which `GET /api/extensions/{id}` shows. */
   readonly source: JsonObject
   readonly name: string
   readonly type: string
-  /** Whether this service knows the extension's type. If not, the extension is shown in listings, but callers cannot use the entries that it brings. */
+  /** If not, it is listed, but callers cannot use its entries. */
   readonly isKnownType: boolean
   readonly version: string | undefined
-  /** Why this service cannot run the extension, in words; `undefined` when it can. */
   readonly incompatibility: string | undefined
   readonly supports: readonly string[]
   readonly prompts: readonly JsonObject[]
   readonly dependences: readonly Dependence[]
 }
 
-/** Parses an extension. @throws RejectedEntry when it breaks `jsonschema/extension.json` */
+/** @throws RejectedEntry when it breaks `jsonschema/extension.json` */
 function parseExtensionDefinition (value: Json): ExtensionDefinition {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
   const source = value as JsonObject
@@ -69,12 +63,10 @@ function parseExtensionDefinition (value: Json): ExtensionDefinition {
   }
 }
 
-/** The id of an entry that an extension brings: the extension's name and the entry's own. */
 export function contributedId ({ name }: Pick<ExtensionDefinition, 'name'>, contributed: JsonObject): string {
   return toPath(`${name}.${String(contributed['name'])}`)
 }
 
-/** Warnings and errors about an extension that could be parsed: misspelt fields, a bad version, another engine. */
 function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[] {
   const diagnostics = lintFields(definition.source, SCHEMA.fields)
   if (definition.version !== undefined && semver.valid(definition.version) === null) {
@@ -84,7 +76,7 @@ function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[]
   return diagnostics
 }
 
-/** Warns of misspelt fields in an extension that cannot be used, and in its prompts. In a usable extension the prompts are checked one by one instead. */
+/** A usable extension's prompts are checked one by one instead. */
 function lintWhole (source: JsonObject): Diagnostic[] {
   return lintFields(source, { ...SCHEMA.fields, below: withPrompts(SCHEMA.fields.below) })
 }
@@ -107,15 +99,10 @@ function findIncompatibility (engines: JsonObject | undefined): string | undefin
   return semver.satisfies(ENGINE_VERSION, range) ? undefined : `engines.version ${range} does not admit this engine, ${ENGINE_VERSION}`
 }
 
-/** Whether an extension can be used by this service, so that its prompts and other entries are offered to callers. */
 export function isOffered (definition: ExtensionDefinition): boolean {
   return definition.isKnownType && definition.incompatibility === undefined
 }
 
-/**
- * The dependences of an extension on other extensions that are not registered, or not in a fitting version.
- * @param present the registered extensions whose entries callers can use
- */
 export function missingDependences (definition: ExtensionDefinition, present: readonly ExtensionDefinition[]): Diagnostic[] {
   const missing = definition.dependences.filter(wanted => !present.some(({ name, version }) => name === wanted.name && admits(wanted.version, version)))
   return missing.map(wanted => {
@@ -134,22 +121,19 @@ function admits (range: string | undefined, version: string | undefined): boolea
   return semver.valid(version) === null || semver.validRange(range) === null || semver.satisfies(version, range)
 }
 
-/** The words for an extension's prompts in the diagnostics of the extension. */
 export const PROMPTS = { name: 'prompts', noun: 'prompt' }
 
-/** One registered extension with its prompts compiled. */
 export interface ExtensionEntry {
-  /** The id of the extension, made from its key. The ids of the entries that it brings begin with the extension's name instead. */
+  /** From its key; its entries' ids begin with the extension's name instead. */
   readonly id: string
   readonly definition: ExtensionDefinition
   readonly prompts: readonly PromptEntry[]
-  /** The agents, skills and plan profiles that the extension brings, by the key of their kind. */
   readonly definitions: ReadonlyMap<string, readonly Definition[]>
   readonly diagnostics: readonly Diagnostic[]
   readonly hash: string
 }
 
-/** The parser of stored extensions, `shenma:extensions:*`. It compiles their prompts, too. */
+/** Parses `shenma:extensions:*`, and compiles their prompts, too. */
 export function extensionParser (prefix: string, cache: TemplateCache, kinds: readonly DefinitionKind[]): EntryParser<ExtensionEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
@@ -188,7 +172,7 @@ async function parsePrompts (definition: ExtensionDefinition, cache: TemplateCac
   return prompts
 }
 
-/** The entries of one kind that an extension brings. A broken entry is left out, and its reasons are among the diagnostics; the others are offered. */
+/** A broken entry is left out, with its reasons among the diagnostics. */
 function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind): { definitions: readonly Definition[], diagnostics: readonly Diagnostic[] } {
   const definitions: Definition[] = []
   const diagnostics: Diagnostic[] = []
@@ -207,19 +191,18 @@ function parseDefinitions (extension: ExtensionDefinition, kind: DefinitionKind)
   return { definitions, diagnostics }
 }
 
-/** The entries of a kind as an extension lists them. The JSON Schema of extensions has made sure that they are objects with names. */
 function listed ({ source }: ExtensionDefinition, { contributes }: DefinitionKind): readonly JsonObject[] {
   const all = source['contributes'] as JsonObject
   return (Object.hasOwn(all, contributes) ? all[contributes] : []) as readonly JsonObject[]
 }
 
-/** The kind of entries that are extensions (packages of prompts and other entries), stored under `shenma:extensions:*`. */
+/** Stored under `shenma:extensions:*`. */
 export const extensionKind: EntryKind<ExtensionEntry> = {
   key: 'extensions',
   name: 'extensions',
   noun: 'extension',
   reading: 'whole',
-  // Not `open`: nobody knows what an unreadable extension holds, perhaps prompts that the caller is not allowed to see.
+  // An unreadable extension perhaps holds prompts that the caller is not allowed to see.
   access: 'shown',
   decode: decodeJson,
   normalise: value => value,

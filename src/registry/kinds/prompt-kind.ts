@@ -12,10 +12,7 @@ import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
 import { lintName, lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
 import { parsePromptParameters, type PromptParameters } from './prompt-parameters.ts'
 
-/**
- * The kind of entries that are prompts with a key of their own, stored under `shenma:templates:*`. Prompts that an extension brings are part of the
- * extension's entry instead.
- */
+/** Stored under `shenma:templates:*`; an extension's prompts are part of its entry instead. */
 export const promptKind: EntryKind<PromptEntry> = {
   key: 'templates',
   name: 'prompts',
@@ -29,7 +26,7 @@ export const promptKind: EntryKind<PromptEntry> = {
   parser: ({ prefix, cache }) => templateParser(prefix, cache)
 }
 
-/** The parser of prompts with a key of their own, `shenma:templates:*`. A prompt's id comes from its key. */
+/** Parses `shenma:templates:*`; the id comes from the key. */
 export function templateParser (prefix: string, cache: TemplateCache): EntryParser<PromptEntry> {
   return {
     nameOf: key => keyToPath(key, prefix),
@@ -40,40 +37,26 @@ export function templateParser (prefix: string, cache: TemplateCache): EntryPars
   }
 }
 
-/** One registered prompt, compiled. It is not linked yet: the prompts that it includes are still only names. */
 export interface PromptEntry {
-  /** The dotted id: `evaluator.evaluate_quality`. */
   readonly id: string
   readonly origin: 'direct' | 'extension'
-  /**
-   * The number of the version, for an entry that was read from a stored version of a prompt. Left out for the prompt itself, which a request gets when
-   * it names neither a label nor a version.
-   */
   readonly version?: number
   readonly definition: PromptDefinition
-  /** The variables that the prompt declares; `undefined` when it declares none. */
   readonly parameters: PromptParameters | undefined
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
   readonly diagnostics: readonly Diagnostic[]
-  /**
-   * When this process read the entry, in ms, on the clock of `Date.now()`. The time stays the same until the entry changes, because an unchanged entry
-   * is not read again.
-   */
+  /** In ms, `Date.now()`; stays until the entry changes, because an unchanged entry is not read again. */
   readonly seenAt: number
-  /** A hash of the prompt alone, without the prompts that it includes. */
   readonly hash: string
-  /**
-   * A hash of the fields that decide what is rendered and sent to a model. It leaves out other fields, such as the owner: a caller who insists on one
-   * revision still gets it after these have changed.
-   */
+  /** Of what is rendered and sent to a model, so that a caller who insists on a revision still gets it after a change of the owner. */
   readonly revision: string
 }
 
-/** The fields that decide what is rendered and sent to a model, and so the prompt's revision; `description`, `supports` and a publisher's own fields do not. */
+/** These decide the revision; `description`, `supports` and a publisher's own fields do not. */
 const PINNED = ['syntax', 'messages', 'userPrompt', 'prompt', 'parameters', 'returns', 'structured', 'defaults']
 
-/** Checks and compiles one prompt. @throws RejectedEntry when it cannot be used at all; a syntax error is a diagnostic of the entry instead */
+/** @throws RejectedEntry when it cannot be used at all; a syntax error is a diagnostic instead */
 export async function parsePromptEntry (id: string, origin: PromptEntry['origin'], value: Json, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
   checkPromptId(id)
   const definition = parsePromptDefinition(value)
@@ -93,50 +76,41 @@ export async function parsePromptEntry (id: string, origin: PromptEntry['origin'
   }
 }
 
-/** Whether all templates of a prompt could be compiled. A prompt that is only a picture has no templates, and is sound. */
+/** A prompt that is only a picture has no templates, and is sound. */
 export function isSound ({ compiled, definition }: PromptEntry): boolean {
   return compiled.texts.length === definition.texts.length
 }
 
-/** The chat settings of a prompt: its fields `defaults`, `returns` and `structured`, parsed and checked. */
 interface PromptChat {
-  /** Fields of the OpenAI request; the caller's own fields override them. */
+  /** The caller's own fields override them. */
   readonly fields: JsonObject
-  /** The models to ask when the prompt's first model fails. They replace the ones that the operator has configured for that case. */
+  /** These models replace the operator's when the prompt's first model fails. */
   readonly fallbacks: readonly string[] | undefined
-  /** The limit of the input, in estimated tokens; `undefined` for no limit. Above it the chat is refused, and the model is not asked. */
+  /** In estimated tokens; above it the chat is refused, and the model is not asked. */
   readonly maxInputTokens: number | undefined
-  /** The settings of a chat in which the model calls tools; `undefined` when the service offers the model no tools. */
+  /** `undefined` when the service offers the model no tools. */
   readonly toolLoop: ToolLoopSettings | undefined
-  /** The schema that the model's answer must fit; `undefined` when any answer will do. */
+  /** The schema is `undefined` when any answer will do. */
   readonly answer: AnswerSchema | undefined
 }
 
-/** The settings of a tool loop (a chat in which the model calls registered tools until it answers). */
 interface ToolLoopSettings {
-  /** The ids or function names of the tools; `undefined` for the tools that the prompt's own templates refer to. */
+  /** Ids or function names; `undefined` for the tools in the prompt's own templates. */
   readonly tools: readonly string[] | undefined
-  /** The most calls of the model. In the last one the model is told to answer without calling tools. */
+  /** In the last call the model is told to answer without tools. */
   readonly maxTurns: number
 }
 
-/** The schema of a model's answer. */
 export interface AnswerSchema {
-  /** The schema as the field `response_format` of the model's API. */
   readonly responseFormat: JsonObject
   readonly compiled: CompiledSchema
 }
 
 const DEFAULT_MAX_TURNS = 5
 
-/**
- * Reads a prompt's chat settings from a prompt that fits `jsonschema/prompt.json`.
- * @param id the prompt's id, which names the answer's schema
- * @throws RejectedEntry when `structured` is asked for and `returns` is no schema
- */
+/** `id` names the answer's schema. @throws RejectedEntry when `structured` is asked for and `returns` is no schema */
 function parsePromptChat (id: string, source: JsonObject): PromptChat {
-  // `stream` and `messages` are not taken from `defaults`. The caller, who reads the answer, decides whether it is streamed; the messages come from the
-  // prompt's templates.
+  // The caller, who reads the answer, decides about `stream`; messages come from the templates.
   const { fallbacks, maxInputTokens, toolLoop, stream: _stream, messages: _messages, ...fields } = (source['defaults'] ?? {}) as JsonObject
   return {
     fields,

@@ -8,31 +8,21 @@ import { SchemaError } from '../../tool/schema/schema.ts'
 import { type Violation } from '../../base/errors.ts'
 import { ofPart, RejectedEntry } from '../diagnostic.ts'
 
-/** The variables that a prompt declares: their names, JSON Schema and defaults. */
 export interface PromptParameters {
   readonly names: ReadonlySet<string>
-  /**
-   * The names that are read from the variables without `variables.` in front: those that are declared, and those that the schema admits besides by
-   * `patternProperties`; `undefined` for every name, as with `additionalProperties`.
-   */
+  /** Read without `variables.`: declared names and `patternProperties`; `undefined` for every name (`additionalProperties`). */
   readonly bareNames: BareNames | undefined
-  /** The JSON Schema of the object that holds all variables. */
   readonly schema: JsonObject
   readonly defaults: JsonObject
-  /** The names of variables without which a render is refused, unless they have a default. */
+  /** Refuses a render without them, unless they have a default. */
   readonly required: ReadonlySet<string>
-  /**
-   * The defaults that break the schema. They are found when this member is first read, since that needs the compiled schema: compiling the schemas of all
-   * prompts at once would slow every start.
-   */
+  /** Found on first read: compiling the schemas of all prompts at once would slow every start. */
   readonly wrongDefaults: readonly Violation[]
-  /** The paths of required values that the variables lack, such as `variables.user.name`. The schema is followed as far as it describes objects. */
+  /** Such as `variables.user.name`, as far as the schema describes objects. */
   missingFrom (variables: JsonObject): readonly string[]
-  /** Every violation of the schema by the variables, not only the first. */
   validate (variables: JsonObject): readonly Violation[]
 }
 
-/** Reads a prompt's parameters, in any of the forms that publishers write. An empty list or map declares nothing, and gives `undefined`. */
 export function parsePromptParameters (declared: Json | undefined): PromptParameters | undefined {
   if (declared === undefined || declared === null || Object.keys(declared).length === 0) return undefined
   try {
@@ -59,7 +49,6 @@ export function parsePromptParameters (declared: Json | undefined): PromptParame
 
 const MAX_MATCHED = 1000
 
-/** The names that a prompt with these parameters reads from the variables without `variables.` in front. */
 export function bareNamesOf (schema: JsonObject, names: ReadonlySet<string>): BareNames | undefined {
   const others = Object.hasOwn(schema, 'additionalProperties') ? schema['additionalProperties'] : false
   if (others !== false) return undefined
@@ -72,7 +61,7 @@ export function bareNamesOf (schema: JsonObject, names: ReadonlySet<string>): Ba
       if (names.has(name)) return true
       let isMatch = matched.get(name)
       if (isMatch === undefined) {
-        // Compiling the schema has found that the patterns can be run in linear time, and are within their bounds.
+        // Compiling the schema has found the patterns to be linear in time, and within their bounds.
         patterns ??= sources.map(source => RE2JS.compile(toLinearPattern(source)))
         isMatch = patterns.some(pattern => pattern.test(name))
         if (matched.size >= MAX_MATCHED) matched.clear()

@@ -5,15 +5,11 @@ import { parseReleaseRecord, type ReleaseRecord } from './release-record.ts'
 import { checkPromptId } from '../link/references.ts'
 import { decodeJson, type Entry, type EntryKind } from './entry-kind.ts'
 
-/** The stored record of one prompt's releases: its versions, and which version each label (`production`) means. */
 export interface ReleaseEntry extends Entry {
   readonly record: ReleaseRecord
 }
 
-/**
- * The kind of entries that are records of releases: which version of a prompt each label (`production`) means. They are stored under
- * `shenma:releases:*` and have the prompt's id.
- */
+/** Which version each label means; stored under `shenma:releases:*` with the prompt's id. */
 export const releaseKind: EntryKind<ReleaseEntry> = {
   key: 'releases',
   name: 'releases',
@@ -42,24 +38,19 @@ export const releaseKind: EntryKind<ReleaseEntry> = {
   })
 }
 
-/**
- * The names of two kinds of keys that a listing of the whole store leaves out: the old versions of prompts and the tests of prompts. Such a value is
- * read when a request names it, and a version also when a label or another prompt names it.
- */
+/** Left out of a listing of the whole store, and read when a request, a label or a prompt names them. */
 export const VERSIONS = 'versions'
 export const TESTS = 'tests'
 
-/** The key under which an old version of a prompt is stored. @param id the prompt's dotted id @param n the number of the version */
 export function versionKey (keyPrefix: string, id: string, n: number): string {
   return `${pathToKey(id, kindPrefix(keyPrefix, VERSIONS))}:${n}`
 }
 
-/** The text that is stored for a version of a prompt. @param entry the prompt's stored value at that time */
 export function versionText (entry: Json): string {
   return stringifyJson({ entry })
 }
 
-/** The prompt inside the stored text of a version. @throws RejectedEntry */
+/** @throws RejectedEntry */
 export function entryOfVersion (text: string): Json {
   const { value } = decodeJson(text)
   if (!isJsonObject(value) || !Object.hasOwn(value, 'entry')) throw reject('SCHEMA', 'no version of a prompt: expected { "entry": … }')

@@ -7,20 +7,20 @@ import { readSkillOptions, readSkillText, type SkillOptions } from './skill-defi
 
 const SCHEMA = entrySchema('skill')
 
-/** A skill: instructions for a model, written in a SKILL.md or as JSON. Fields of the front matter that have no member here are in `source`. */
+/** Front-matter fields without a member here are in `source`. */
 export interface SkillDefinition extends Definition {
-  /** The name that the skill gives itself, or the last part of its id when it gives no usable name. */
+  /** The last part of the id, when the skill gives itself no usable name. */
   readonly name: string
   readonly description: string
   readonly body: string
-  /** The front matter (the YAML at the top) as it stands in the SKILL.md; empty for a skill that is stored as JSON. */
+  /** As it stands in the SKILL.md; empty for a skill stored as JSON. */
   readonly head: string
-  /** Whether the body is a template. If not, braces in it are plain text. */
+  /** Braces are plain text in a body that is no template. */
   readonly isTemplate: boolean
   readonly options: SkillOptions
 }
 
-/** The kind of entries that are skills (instructions for a model), stored under `shenma:skills:*`. */
+/** Stored under `shenma:skills:*`. */
 export const skillKind = defineKind<SkillDefinition>({
   key: 'skills',
   name: 'skills',
@@ -32,11 +32,7 @@ export const skillKind = defineKind<SkillDefinition>({
   define: defineSkill
 })
 
-/**
- * Makes a skill from its stored value. Mistakes in a SKILL.md are only warnings, because the file is perhaps written for other programs.
- * @throws RejectedEntry when JSON breaks `jsonschema/skill.json`, and for a SKILL.md without a description or readable front matter, since no model
- * could know when to choose such a skill
- */
+/** Other programs' SKILL.md get warnings. @throws RejectedEntry for wrong JSON, no description or unreadable front matter */
 function defineSkill (id: string, value: Json, origin: Definition['origin']): SkillDefinition {
   const { source, head, diagnostics } = typeof value === 'string' ? lenient(value) : strict(value)
   const { name, description, template, body } = source

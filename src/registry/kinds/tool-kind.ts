@@ -9,19 +9,17 @@ import { entrySchema, lintFields } from '../entries/entry-schemas.ts'
 import type { EntryParser } from '../entries/entry-table.ts'
 import { type CheckContext, decodeJson, type EntryKind, type NewEntry } from './entry-kind.ts'
 
-/** The known fields of a tool's registration, by which misspelt ones are noticed. All else about a tool is checked in `src/tool`. */
 const { fields } = entrySchema('tool')
 
-/** One registered tool: a function that templates and models call, and that a server carries out. */
 export interface ToolEntry {
   readonly id: string
   readonly definition: ToolDefinition
-  /** Gives the warnings about the tool at this moment. One of them depends on whether the address of the program that offers the tool is known. */
+  /** One warning depends on whether the address of the tool's program is known now. */
   diagnostics (): readonly Diagnostic[]
   readonly hash: string
 }
 
-/** The parser of registered tools, `shenma:tools:*`. */
+/** Parses `shenma:tools:*`. */
 function toolParser (prefix: string, reader: ToolReader): EntryParser<ToolEntry> {
   return {
     nameOf: key => keyToFunction(key, prefix),
@@ -48,7 +46,7 @@ function toolParser (prefix: string, reader: ToolReader): EntryParser<ToolEntry>
   }
 }
 
-/** The kind of entries that are tools (functions that templates and models call, and that a server carries out), stored under `shenma:tools:*`. */
+/** Stored under `shenma:tools:*`. */
 export const toolKind: EntryKind<ToolEntry> = {
   key: 'tools',
   name: 'tools',
@@ -63,7 +61,7 @@ export const toolKind: EntryKind<ToolEntry> = {
 
 async function checkTool ({ id, text }: NewEntry, { toolOfFunction, toolReader }: CheckContext): Promise<readonly Diagnostic[]> {
   const { definition, diagnostics } = await toolParser('', toolReader).parse(id.replaceAll('.', ':'), text, createSlices())
-  // Two tools cannot have the same function name: the registry would reject one of them.
+  // Function names are unique: the registry would reject one of them.
   const owner = toolOfFunction(definition.name)
   if (owner === undefined || owner === id) return diagnostics()
   return [...diagnostics(), ...reject('FUNCTION_TAKEN', `its function name ${definition.name} belongs to the tool ${owner}`, 'give it another id').diagnostics]

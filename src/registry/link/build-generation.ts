@@ -16,40 +16,32 @@ import { Linker, type Lookup } from './link-prompts.ts'
 import { ReleaseLinker } from './release-linker.ts'
 import type { VersionCache } from './version-shelf.ts'
 
-/** An entry that a key offers under an id: a prompt, an agent, a skill or a plan profile. */
 interface OwnedEntry {
   readonly id: string
   readonly origin: 'direct' | 'extension'
 }
 
-/** A claim: the value under a key has an entry (`offer`) for an id. The key of an extension makes one claim for each entry that the extension brings. */
+/** An extension's key makes one claim for each entry that it brings. */
 interface IdOwner<T extends OwnedEntry> {
   readonly key: string
   readonly offer: T
 }
 
-/**
- * All claims to the ids of one kind of entries: which key has an entry for which id. Where several keys claim an id, an entry with a key of its own
- * wins, otherwise the extension with the smallest key.
- */
+/** Of several keys for one id, an entry with a key of its own wins, otherwise the extension with the smallest key. */
 class IdOwners<T extends OwnedEntry> {
-  /** The claims by id, the winning one first. */
   readonly #claims = new Map<string, readonly IdOwner<T>[]>()
-  /** The ids that several keys claim. */
   readonly #contested = new Set<string>()
   readonly #idsByKey = new Map<string, readonly string[]>()
 
-  /** The entry that is served for an id: that of the winning claim; `undefined` when no key claims the id. */
   get (id: string): T | undefined {
     return this.#claims.get(id)?.[0]?.offer
   }
 
-  /** The ids that a key claims. */
   offeredBy (key: string): readonly string[] {
     return this.#idsByKey.get(key) ?? []
   }
 
-  /** Replaces the claims of a key. @returns whether several keys claim one of the ids, now or before */
+  /** Returns whether several keys claim one of the ids, now or before. */
   set (key: string, offers: readonly T[]): boolean {
     const ids = new Set([...this.#idsByKey.get(key) ?? [], ...offers.map(({ id }) => id)])
     let isContested = false
@@ -65,7 +57,6 @@ class IdOwners<T extends OwnedEntry> {
     return isContested
   }
 
-  /** The claims that did not win an id: for each the key, the entry that it offers, and the winning claim. */
   * shadowed (): Generator<readonly [key: string, offer: T, winner: IdOwner<T>]> {
     for (const id of this.#contested) {
       const [winner, ...others] = this.#claims.get(id) as readonly [IdOwner<T>, ...IdOwner<T>[]]
@@ -81,17 +72,14 @@ class IdOwners<T extends OwnedEntry> {
   }
 }
 
-/** Orders claims by precedence. Two entries with keys of their own can have one id, when the keys differ only in `.` and `:`; the larger key wins. */
+/** Two own keys can have one id, when they differ only in `.` and `:`; the larger key wins. */
 function byPrecedence (one: IdOwner<OwnedEntry>, other: IdOwner<OwnedEntry>): number {
   if (one.offer.origin !== other.offer.origin) return one.offer.origin === 'direct' ? -1 : 1
   if (one.key === other.key) return 0
   return (one.key < other.key) === (one.offer.origin === 'extension') ? -1 : 1
 }
 
-/**
- * Chooses the definitions (agents, skills, plan profiles) of each generation. Where two have one id, a definition with a key of its own comes before
- * one that an extension brings.
- */
+/** A definition with a key of its own comes before one that an extension brings. */
 class DefinitionLinker {
   readonly #tables: EntryTables
   readonly #claims: ReadonlyMap<DefinitionKind, IdOwners<Definition>>
@@ -105,12 +93,6 @@ class DefinitionLinker {
     return [...this.#claims].map(([{ name, noun }, claims]) => ({ claims, words: { name, noun, direct: noun } }))
   }
 
-  /**
-   * The definitions of the next generation, after changes.
-   * @param changed the changed keys, by the key of their kind
-   * @param last the definitions of the last generation
-   * @returns the definitions, and whether extensions must be described anew
-   */
   async next (
     changed: ReadonlyMap<string, ReadonlySet<string>>,
     last: Definitions,
@@ -155,18 +137,15 @@ function withCurrent (
   return next
 }
 
-/** The mask for sums modulo 2^256. */
+/** Modulo 2^256. */
 const MASK = (1n << 256n) - 1n
 
-/**
- * A hash of a set that changes member by member. It is the sum of the members' hashes: neither order nor history counts, and a change costs the same
- * however large the set is (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf).
- */
+/** A sum of hashes: order and history do not count, and a change costs the same for any size (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf). */
 class SetHash {
   readonly #hashes = new Map<string, bigint>()
   #sum = 0n
 
-  /** Sets the content of the member with a key; `undefined` removes the member. */
+  /** `undefined` removes the member. */
   set (key: string, content: string | undefined): void {
     const before = this.#hashes.get(key) ?? 0n
     const after = content === undefined ? 0n : hashOf(key, content)
@@ -175,7 +154,7 @@ class SetHash {
     this.#sum = (this.#sum - before + after) & MASK
   }
 
-  /** The hash: 12 characters that need no escaping, equal for equal sets. */
+  /** 12 characters that need no escaping. */
   digest (): string {
     return createHash('sha256').update(this.#sum.toString(16)).digest('base64url').slice(0, 12)
   }
@@ -185,10 +164,8 @@ function hashOf (key: string, content: string): bigint {
   return BigInt(`0x${createHash('sha256').update(JSON.stringify([key, content])).digest('hex')}`)
 }
 
-/** Makes registered tools callable, and returns what templates can call: one tool for each definition or, for an MCP server, all tools that it offers. */
 export type RegisterTools = (definitions: readonly ToolDefinition[]) => readonly CallableTool[]
 
-/** The keys whose entries have changed, by the key of their kind. */
 type Changed = ReadonlyMap<string, ReadonlySet<string>>
 
 const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
@@ -203,10 +180,7 @@ const EMPTY: Omit<Generation, 'findRejected' | 'revisions'> = {
   conflicts: []
 }
 
-/**
- * Makes each generation (an immutable snapshot of all entries) from the one before and the changes since. Objects that have not changed, and depend
- * on no change, are shared by both generations. The work is done in slices; the tables of entries must not change meanwhile.
- */
+/** Unchanged objects are shared with the last generation. Works in slices; the tables must not change meanwhile. */
 export class GenerationBuilder {
   readonly #tables: EntryTables
   readonly #registerTools: RegisterTools
@@ -222,7 +196,7 @@ export class GenerationBuilder {
   #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
-  /** @param shelf keeps the old versions of prompts that a label (`production`) stands for or another prompt names */
+  /** `shelf` keeps old versions that a label or another prompt names. */
   constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionCache, toolProblems: (id: string) => readonly string[] = () => []) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))
@@ -238,22 +212,21 @@ export class GenerationBuilder {
     this.#linker = new Linker({ get: id => this.#claims.get(id) ?? this.#releases.pinned(id) }, callable)
   }
 
-  /** The last generation; the first one is empty. */
   get last (): Generation {
     return this.#last
   }
 
-  /** Reads again the versions that labels mean and that were missing in the store. @returns whether the next generation would differ */
+  /** Missing versions that labels mean. Returns whether the next generation would differ. */
   fillGaps (): Promise<boolean> {
     return this.#releases.fillGaps(createSlices())
   }
 
-  /** The versions of a prompt that other prompts name with their number (`review.system@7`). */
+  /** Named with their number (`review.system@7`). */
   pinsOf (id: string): readonly number[] {
     return this.#releases.pinsOf(id)
   }
 
-  /** Makes the next generation. @param offersChanged whether an MCP server offers other tools than before */
+  /** `offersChanged`: an MCP server offers other tools than before. */
   async build (offersChanged: boolean): Promise<Generation> {
     const slices = createSlices()
     const changed = new Map([...this.#tables.kinds].map(kind => [kind.key, this.#tables.of(kind).takeChanged()]))
@@ -302,7 +275,6 @@ export class GenerationBuilder {
     return new Map([...this.#hashes].map(([kind, hash]) => [kind, hash.digest()]))
   }
 
-  /** The tools of the next generation, and the function names that now mean another tool than before. */
   #nextTools (isDue: boolean): Pick<Generation, 'tools'> & { names: readonly string[] } {
     if (!isDue) return { tools: this.#last.tools, names: [] }
     const { tools, conflicts } = chooseTools(this.#tables.of(toolKind), this.#toolProblems)
@@ -314,10 +286,7 @@ export class GenerationBuilder {
     return { tools: withOffered(tools, callable), names }
   }
 
-  /**
-   * Updates which keys offer which prompts. The map `before` gets, for each affected id, the prompt that was served until now.
-   * @returns whether the extensions must be described anew
-   */
+  /** `before` gets, for each affected id, what was served until now. Returns whether extensions must be described anew. */
   async #updateClaims (changed: Changed, before: Map<string, PromptEntry | undefined>, slices: Slices): Promise<boolean> {
     const [extensions, templates] = [this.#tables.of(extensionKind), this.#tables.of(promptKind)]
     let contested = keysOf(changed, extensionKind).size > 0
@@ -338,7 +307,7 @@ export class GenerationBuilder {
     return contested
   }
 
-  /** The prompts of the next generation. Only those that have changed, or that depend on a change, are linked anew. */
+  /** Links only what has changed or depends on a change. */
   async #nextPrompts (before: ReadonlyMap<string, PromptEntry | undefined>, lookups: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, Prompt>> {
     const ids = new Set<string>()
     const names = [...lookups]
@@ -367,7 +336,7 @@ function keysOf (changed: Changed, { key }: { readonly key: string }): ReadonlyS
   return changed.get(key) ?? new Set()
 }
 
-/** How many members are copied before the clock is asked whether a pause is due. */
+/** Members copied before the clock is asked whether a pause is due. */
 const MEMBERS_PER_LOOK = 1000
 
 async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<Map<string, T>> {
@@ -379,7 +348,6 @@ async function copyOf<T> (map: ReadonlyMap<string, T>, slices: Slices): Promise<
   return copy
 }
 
-/** The prompts whose entry has changed, by id, each with its entry before the change. */
 function changedAmong (
   before: ReadonlyMap<string, PromptEntry | undefined>,
   now: Pick<IdOwners<PromptEntry>, 'get'>
@@ -387,10 +355,7 @@ function changedAmong (
   return new Map([...before].filter(([id, entry]) => now.get(id) !== entry))
 }
 
-/**
- * Chooses the tools to offer, by id. Two tools cannot have the same function name in templates: the one with the smaller key gets it, the other one
- * is a conflict. @param problemsOf what is wrong with the tools that an MCP server offers now, by the id of its registration
- */
+/** Of two tools with one function name the smaller key wins, the other is a conflict. */
 function chooseTools (
   table: EntryTable<ToolEntry>,
   problemsOf: (id: string) => readonly string[]
@@ -420,7 +385,7 @@ function takenBy (owner: string, name: string): readonly Diagnostic[] {
   return reject('FUNCTION_TAKEN', `its function name ${name} belongs to ${owner}`, 'give it another key').diagnostics
 }
 
-/** The registered tools, together with those that MCP servers offer: one registration of a server brings many tools. */
+/** One registration of an MCP server brings many tools. */
 function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly CallableTool[]): Map<string, Tool> {
   const tools = new Map(registered)
   for (const tool of callable) {
@@ -430,10 +395,6 @@ function withOffered (registered: ReadonlyMap<string, Tool>, callable: readonly 
   return tools
 }
 
-/**
- * Describes every extension of a generation with the effects that other entries have on it: dependences that are missing, and entries of the
- * extension whose id another entry has got.
- */
 async function describeExtensions (
   table: EntryTable<ExtensionEntry>,
   contested: readonly ContestedKind[],
@@ -480,7 +441,6 @@ function shadowedByKey (contested: readonly ContestedKind[]): ReadonlyMap<string
   return byKey
 }
 
-/** The warning that two keys of extensions have one id, because they differ only in `.` and `:`. */
 function hides (key: string, hidden: string): Diagnostic {
   return { severity: 'warning', code: 'KEY_TAKEN', message: `${hidden} has the same id as ${key}, and is not listed` }
 }
@@ -491,18 +451,15 @@ function stateOf (definition: ExtensionDefinition, isDegraded: boolean): Extensi
   return isDegraded ? 'degraded' : 'active'
 }
 
-/** One kind of entries, with the claims to its ids (which key has an entry for which id), and the words for the kind in messages. */
 interface ContestedKind {
   readonly claims: IdOwners<OwnedEntry>
   readonly words: {
     readonly name: string
     readonly noun: string
-    /** The word for an entry that has a key of its own, in contrast to one that an extension brings. */
     readonly direct: string
   }
 }
 
-/** The problems of entries whose id belongs to another entry, because the two keys differ only in `.` and `:`. */
 function keyConflicts (contested: readonly ContestedKind[]): EntryProblem[] {
   return contested.flatMap(({ claims }) => [...claims.shadowed()])
     .filter(([, { origin }]) => origin === 'direct')

@@ -10,23 +10,20 @@ import type { PromptEntry } from '../kinds/prompt-kind.ts'
 import { isNearly } from '../near-matches.ts'
 import { idsMeant, isPartial } from './references.ts'
 
-/** The functions that exist in both template languages, for suggestions. */
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
 
-/** A problem with a name in a prompt: the prompt cannot be rendered because of it. `wanted` has the names that were looked up and not found. */
+/** Prevents a render. `wanted` has the names that were not found. */
 export interface Problem {
   readonly diagnostic: Diagnostic
   readonly wanted: readonly RequestedName[]
-  /** The name of the partial that the problem is about. The problem is solved when a prompt that includes this one defines that partial in its own text. */
+  /** The problem is solved when an including prompt defines that partial in its own text. */
   readonly partial?: string
 }
 
-/** The function name of a tool that a prompt names by its id or by its function name. */
 export function toFunctionName (name: string): string {
   return keyToFunction(name, '')
 }
 
-/** The problem that a prompt offers to its model a tool that is not registered. */
 export function unknownLoopTool (name: string): Problem {
   const diagnostic: Diagnostic = {
     severity: 'error',
@@ -37,11 +34,7 @@ export function unknownLoopTool (name: string): Problem {
   return { diagnostic, wanted: [{ kind: 'tools', name: toFunctionName(name) }] }
 }
 
-/**
- * The problem of a name for which nothing usable is registered.
- * @param reason why the registered entry cannot be used; `undefined` when nothing is registered
- * @param where which of the prompt's texts has the name; `undefined` when the prompt has only one text
- */
+/** `reason`: why the registered entry cannot be used; `undefined` when nothing is registered. */
 export function unresolved (from: PromptEntry, reference: Reference, reason: string | undefined, where: TextName | undefined): Problem {
   const isOfPrompt = isPartial(reference)
   // A text with references has been compiled, so its language is known.
@@ -67,7 +60,7 @@ function requestedNames (from: PromptEntry, reference: Reference): RequestedName
   return idsMeant(from.id, reference.name).map(name => ({ kind: 'templates', name }))
 }
 
-/** The hint for a function that does not exist. People who know Handlebars often forget the dot that Go wants before a name. */
+/** People who know Handlebars often forget the dot that Go wants before a name. */
 function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax, assumed: readonly string[]): string {
   if (RESERVED_NAMES.has(name)) return `write .${name}: in Go syntax, names of the scope begin with a dot`
   const other = syntax === 'go' ? 'handlebars' : 'go'
@@ -80,16 +73,11 @@ function hintForFunction ({ name, arguments: given }: Reference, syntax: Syntax,
   return [advice, ...syntax === 'go' && given.length === 0 ? [`a value is .${name}, with a dot`] : [], ...assumed].join('; ')
 }
 
-/** The hint that names the language in which the text was read, for a prompt that does not declare its language. */
 function assumedHint ({ definition }: PromptEntry, syntax: Syntax): string[] {
   return definition.syntax === undefined ? [ifMisjudged(syntax)] : []
 }
 
-/**
- * The problem of a prompt whose partials include each other without end.
- * @param way the prompts from this one to the one that closes the circle
- * @param at the inclusion in this prompt with which the way begins
- */
+/** `way` ends with the prompt that closes the circle; `at` is the inclusion with which it begins. */
 export function endless (way: readonly PromptEntry[], { reference: { line, column }, where }: Inclusion): Problem {
   const diagnostic: Diagnostic = {
     severity: 'error',
@@ -102,38 +90,28 @@ export function endless (way: readonly PromptEntry[], { reference: { line, colum
   return { diagnostic, wanted: [] }
 }
 
-/** The problem of a partial, turned into a problem of the prompt that includes the partial. */
 export function ofPartial (id: string, { diagnostic, wanted }: Problem): Problem {
   const { messageIndex: _message, part: _part, member: _member, ...rest } = diagnostic
   return { diagnostic: { ...rest, message: `in partial "${id}": ${diagnostic.message}` }, wanted }
 }
 
-/** An inclusion of one prompt in another: the included prompt (`entry`), and the reference by which the other prompt's text includes it. */
 export interface Inclusion {
   readonly entry: PromptEntry
   readonly reference: Reference
-  /** Which text of the including prompt has the reference; `undefined` when that prompt has only one text. */
   readonly where: TextName | undefined
 }
 
-/**
- * Whether a prompt is included at every render of the including text, because no block with a condition lies around the call. A call for which inline
- * partials (partials inside a template's own text) are defined does not count, because the inline partials can replace registered prompts.
- */
+/** Certain without a condition around the call, or inline partials there, which can replace registered prompts. */
 export function isCertain ({ reference: { calls = [] } }: Inclusion): boolean {
   return calls.some(({ isConditional, inlines }) => !isConditional && (inlines?.size ?? 0) === 0)
 }
 
-/**
- * Whether an inline partial reaches the prompt `to` by every chain of inclusions that leads from the prompt `from` to it.
- * @param name the inline partial's name
- */
 export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry, inclusionsOf: (entry: PromptEntry) => readonly Inclusion[]): boolean {
   const [without, having] = [new Set([from]), new Set<PromptEntry>()]
   const queue: Array<readonly [user: PromptEntry, isGiven: boolean]> = [[from, false]]
   for (const [user, isGiven] of queue) {
     for (const { entry, reference } of inclusionsOf(user)) {
-      // Here the inline partial takes the place of the registered prompt, so this reference does not include that prompt.
+      // The inline partial replaces the registered prompt here.
       if (isGiven && reference.name === name) continue
       const isHanded = isHandedOn(name, isGiven, reference, entry)
       if (!isHanded && entry === to) return false
@@ -146,10 +124,7 @@ export function isAlwaysGiven (name: string, from: PromptEntry, to: PromptEntry,
   return true
 }
 
-/**
- * Whether the included prompt `to` can use an inline partial: the prompt that includes `to` was given the partial, or defines it for every call of `to`.
- * A prompt in Go's template language can never use one.
- */
+/** Given to the including prompt or defined there for every call; a prompt in Go can never use one. */
 function isHandedOn (name: string, isGiven: boolean, { calls = [] }: Reference, to: PromptEntry): boolean {
   if (to.compiled.syntax !== 'handlebars') return false
   return isGiven || (calls.length > 0 && calls.every(({ inlines }) => inlines?.has(name) === true))

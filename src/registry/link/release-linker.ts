@@ -9,21 +9,18 @@ import { Linker, type Lookup } from './link-prompts.ts'
 import { idsMeant, isPartial, nameOfVersion, readReference } from './references.ts'
 import type { VersionCache } from './version-shelf.ts'
 
-/** The versions of a prompt that a label means, each with its weight and its parsed entry. */
 type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 
-/** What the names in the prompts of a label mean when the label has no version for them: the prompts that are served without a label, and the tools. */
 interface LinkContext {
   readonly latest: { get (id: string): PromptEntry | undefined }
   readonly tools: Pick<ReadonlyMap<string, CallableTool>, 'get'>
 }
 
-/** All prompts under one label, such as `production`. A partial is taken from the same label, if the partial's prompt has that label. */
+/** A partial is taken from the same label, if its prompt has that label. */
 class LabelEnvironment {
   readonly #label: string
   readonly #shares = new Map<string, Shares>()
   readonly #linker: Linker
-  /** The prompts of which the label stands for other versions than when the names in the texts were last resolved. */
   #stale = new Set<Lookup>()
   readonly #changed = new Set<string>()
 
@@ -40,7 +37,6 @@ class LabelEnvironment {
     return this.#shares.get(id)
   }
 
-  /** Sets which versions of a prompt the label stands for. @returns whether they differ from the versions that it stood for before */
   set (id: string, shares: Shares): boolean {
     const before = this.#shares.get(id) ?? []
     const isSame = before.length === shares.length && before.every((each, index) => each.entry === shares[index]?.entry && each.weight === shares[index].weight)
@@ -53,10 +49,7 @@ class LabelEnvironment {
     return true
   }
 
-  /**
-   * The ids of the label's prompts whose names must be resolved anew.
-   * @param names the names that stand for something else than before, for other reasons than a change of this label
-   */
+  /** `names` stand for something else than before, for other reasons than this label. */
   async affected (names: readonly Lookup[], slices: Slices): Promise<ReadonlySet<string>> {
     const ids = new Set(this.#changed)
     for (const entry of await this.#linker.forget([...names, ...this.#stale], slices)) {
@@ -67,35 +60,28 @@ class LabelEnvironment {
     return ids
   }
 
-  /** The versions of a prompt under the label, with the names in their texts resolved. */
   link (id: string): readonly ReleasedVersion[] {
     return (this.#shares.get(id) ?? []).map(({ version, weight, entry }) => ({ version, weight, prompt: this.#linker.link(entry, this.#label) }))
   }
 }
 
-/**
- * The version with the greatest weight, of equal weights the newest; `undefined` when there are no versions. The version of a partial is chosen in this
- * way because it is chosen before any request, when no caller has sent a key yet by which one of the versions is chosen.
- */
+/** Of equal weights the newest. Partials are chosen before any request, when no caller has sent a key yet. */
 export function heaviest<Share extends Pick<LabelShare, 'weight'>> (shares: readonly Share[] | undefined): Share | undefined {
   return shares?.reduce((most, share) => share.weight > most.weight ? share : most)
 }
 
-/** Counts which versions of prompts are pinned: named with their number in the texts of other prompts, such as `{{> "review.system@7"}}`. */
+/** Pinned: named with the number by other prompts (`{{> "review.system@7"}}`). */
 class Pins {
   readonly #counts = new Map<string, Map<number, number>>()
 
-  /** Counts the versions that a prompt's texts name with their number. @returns the ids of the named prompts */
   add (entry: PromptEntry | undefined): readonly string[] {
     return this.#change(entry, 1)
   }
 
-  /** Takes back what `add` counted for a prompt. @returns the ids of the prompts that its texts name with a version's number */
   remove (entry: PromptEntry | undefined): readonly string[] {
     return this.#change(entry, -1)
   }
 
-  /** The versions of this prompt that other prompts name with their number. */
   of (id: string): readonly number[] {
     return [...this.#counts.get(id)?.keys() ?? []]
   }
@@ -115,7 +101,7 @@ class Pins {
   }
 }
 
-/** The versions that the texts of a prompt name with their number. A name (`system@7`) that can mean either of two ids gives a version of each. */
+/** A name (`system@7`) that can mean two ids gives a version of each. */
 function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, readonly version: number }> {
   const references = entry?.compiled.texts.flatMap(({ references }) => references) ?? []
   return references
@@ -127,19 +113,14 @@ function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, r
     })
 }
 
-/** The parts that the release linker works with: the records of releases, the versions, and what names stand for without a label. */
 export interface ReleaseLinkerOptions extends LinkContext {
   readonly table: EntryTable<ReleaseEntry>
   readonly shelf: VersionCache
 }
 
-/** The prompts that have changed, each with its entry before the change. */
 type ChangedPrompts = ReadonlyMap<string, PromptEntry | undefined>
 
-/**
- * Makes the releases of each generation: reads the versions of prompts that labels mean or other prompts pin (name with their number), and links the
- * prompts of each label with each other. Unchanged releases are the same objects in the next generation.
- */
+/** Reads versions that labels mean or prompts pin, and links each label's prompts; unchanged releases stay the same objects. */
 export class ReleaseLinker {
   readonly #options: ReleaseLinkerOptions
   readonly #pins = new Pins()
@@ -148,29 +129,23 @@ export class ReleaseLinker {
   readonly #environments = new Map<string, LabelEnvironment>()
   readonly #linked = new Map<string, ReadonlyMap<string, readonly ReleasedVersion[]>>()
   readonly #problems = new Map<string, EntryProblem>()
-  /** The ids of prompts of which a version is needed, by a label or by another prompt, and could not be read from the store. */
   readonly #gaps = new Set<string>()
-  /** The ids of prompts of which a missing version has been read since the last generation (snapshot of all entries) was made. */
   #found = new Set<string>()
   #releases: ReadonlyMap<string, PromptRelease> = new Map()
-  /** The ids of prompts whose releases must be made anew, because the record, the prompt that is served without a label, or a linked version has changed. */
   #touched = new Set<string>()
 
   constructor (options: ReleaseLinkerOptions) {
     this.#options = { ...options, latest: { get: id => options.latest.get(id) ?? this.pinned(id) } }
   }
 
-  /** The versions of a prompt that other prompts pin (name with their number). */
   pinsOf (id: string): readonly number[] {
     return this.#pins.of(id)
   }
 
-  /** The problems of labels that do not serve the versions that they stand for, because a version could not be read. One problem for each prompt. */
   problems (): readonly EntryProblem[] {
     return [...this.#problems.values()]
   }
 
-  /** The version of a prompt that a name such as `id@7` or `id@production` means; `undefined` when there is none. */
   pinned (name: string): PromptEntry | undefined {
     const reference = readReference(name)
     if (reference === undefined) return undefined
@@ -179,7 +154,6 @@ export class ReleaseLinker {
     return label === undefined ? undefined : heaviest(this.#environments.get(label)?.of(id))?.entry
   }
 
-  /** Reads again the versions that were missing in the store. @returns whether one was found */
   async fillGaps (slices: Slices): Promise<boolean> {
     this.#options.shelf.beginRetry()
     if (this.#gaps.size === 0) return false
@@ -187,11 +161,7 @@ export class ReleaseLinker {
     return this.#found.size > 0
   }
 
-  /**
-   * Takes in changed records of releases and changed prompts, and reads the versions that their labels and texts name.
-   * @param keys the keys of the changed records
-   * @returns the names of versions and labels whose meaning has changed
-   */
+  /** Returns the names of versions and labels whose meaning has changed. */
   async load (keys: ReadonlySet<string>, prompts: ChangedPrompts, slices: Slices): Promise<readonly Lookup[]> {
     const ids = this.#found
     this.#found = new Set()
@@ -210,7 +180,6 @@ export class ReleaseLinker {
     return names
   }
 
-  /** Resolves anew the names in labelled versions that use a changed name. @returns the releases of the next generation, by the prompt's id */
   async link (names: readonly Lookup[], slices: Slices): Promise<ReadonlyMap<string, PromptRelease>> {
     for (const [label, environment] of this.#environments) {
       for (const id of await environment.affected(names, slices)) {
@@ -261,7 +230,6 @@ export class ReleaseLinker {
     return ids
   }
 
-  /** Reads the needed versions of these prompts, then the versions that the texts of those versions name with their number, and so on. */
   async #fillAll (ids: Set<string>, slices: Slices): Promise<void> {
     let next: ReadonlySet<string> = ids
     while (next.size > 0) {
@@ -282,13 +250,12 @@ export class ReleaseLinker {
     return this.#entries.get(id)?.entry.record.versions.find(version => version.n === n)
   }
 
-  /** The prompt that is served without a label, if its hash is the given one of a version: then the version need not be read. Otherwise `undefined`. */
+  /** A prompt with the version's hash saves reading the version. */
   #twin (id: string, tag: string): PromptEntry | undefined {
     const direct = this.#direct(id)
     return direct?.hash === tag ? direct : undefined
   }
 
-  /** The needed versions of a prompt: those that its labels stand for, and those of the versions in its record that other prompts name with their number. */
   #wantedOf (id: string): readonly number[] {
     const record = this.#entries.get(id)?.entry.record
     if (record === undefined) return []
@@ -296,10 +263,7 @@ export class ReleaseLinker {
     return [...new Set([...[...record.labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)), ...pinned])]
   }
 
-  /**
-   * Makes the labels of a prompt serve the versions that its record names. A label changes only when all its versions could be read.
-   * @returns the names whose meaning has changed
-   */
+  /** A label changes only when all its versions could be read. Returns the names whose meaning has changed. */
   #settle (id: string): Lookup[] {
     const { shelf } = this.#options
     const known = this.#entries.get(id)
@@ -336,7 +300,6 @@ export class ReleaseLinker {
     else this.#gaps.delete(id)
   }
 
-  /** Forgets the versions of a prompt that no label stands for any more and no other prompt names with their number. */
   #tidy (id: string): void {
     const { shelf } = this.#options
     const kept = new Set([

@@ -7,11 +7,9 @@ import { type TemplateCache } from '../entries/template-cache.ts'
 import { readAll } from '../store-reads.ts'
 import { nameOfVersion } from './references.ts'
 
-/** A version of a prompt that must be read, because a label means it or another prompt pins it (names it with its number). */
 export interface RequestedVersion {
   readonly id: string
   readonly n: number
-  /** The hash of the version's content, from the release record; `undefined` when no record lists the version. */
   readonly tag: string | undefined
 }
 
@@ -21,32 +19,30 @@ export interface VersionCacheOptions {
   readonly cache: TemplateCache
 }
 
-/** Parses the stored text of a version. @throws RejectedEntry */
+/** @throws RejectedEntry */
 export async function parseVersion (id: string, n: number, stored: StoredValue | undefined, cache: TemplateCache, slices: Slices): Promise<PromptEntry> {
   if (stored === undefined || stored.kind === 'missing') throw reject('VERSION_MISSING', `version ${n} is not in the store`)
   if (stored.kind === 'bad') throw unreadable(stored)
   return { ...await parsePromptEntry(id, 'direct', entryOfVersion(stored.text), cache, slices), version: n }
 }
 
-/** The parsed versions of prompts that labels mean or other prompts pin (name with their number). A version never changes, so it is read only once. */
+/** A version never changes, so it is read only once. */
 export class VersionCache {
   readonly #options: VersionCacheOptions
   readonly #entries = new Map<string, PromptEntry>()
   readonly #numbers = new Map<string, Set<number>>()
   readonly #problems = new Map<string, Diagnostic>()
-  /** The reason why a read of the store has failed since the last `beginRetry`; `undefined` when none has failed. */
   #failure: string | undefined
 
   constructor (options: VersionCacheOptions) {
     this.#options = options
   }
 
-  /** The reason why versions could not be read since the last `beginRetry`; `undefined` when they could. */
   get failure (): string | undefined {
     return this.#failure
   }
 
-  /** Forgets that a read failed, because every missing version is asked for again now. */
+  /** Every missing version is asked for again now. */
   beginRetry (): void {
     this.#failure = undefined
   }
@@ -55,17 +51,14 @@ export class VersionCache {
     return this.#entries.get(nameOfVersion(id, n))
   }
 
-  /** The numbers of the versions of a prompt that are in memory. */
   versionsOf (id: string): readonly number[] {
     return [...this.#numbers.get(id) ?? []]
   }
 
-  /** What was wrong with a version when it was last read from the store; `undefined` when nothing was, or when it was never read. */
   problem (id: string, n: number): Diagnostic | undefined {
     return this.#problems.get(nameOfVersion(id, n))
   }
 
-  /** Removes a version that no label stands for any more and no prompt names with its number. @returns the removed version, if it was in memory */
   drop (id: string, n: number): PromptEntry | undefined {
     const name = nameOfVersion(id, n)
     const entry = this.#entries.get(name)
@@ -109,11 +102,7 @@ export class VersionCache {
     return added
   }
 
-  /**
-   * Reads a prompt's newest version that can be compiled.
-   * @param numbers those of its versions, the newest first
-   * @throws StoreError
-   */
+  /** The newest that can be compiled; `numbers` newest first. @throws StoreError */
   async newest (id: string, numbers: Iterable<number>): Promise<PromptEntry & { readonly version: number } | undefined> {
     const { store, keyPrefix, cache } = this.#options
     const slices = createSlices()

@@ -8,51 +8,37 @@ import type { PromptParameters } from '../kinds/prompt-parameters.ts'
 import type { PromptPartial } from '../link/link-prompts.ts'
 import { type EnvironNames, firstSegment, isModule, type OwnedPath, ownerOf, ownPaths } from './variable-paths.ts'
 
-/**
- * The greatest number of paths and references that are looked at for one prompt, since partials that call each other with ever new arguments would
- * never end.
- */
+/** Paths and references: partials that call each other with ever new arguments would never end. */
 const MAX_LOOKED_AT = 20_000
 
-/** How many characters of an argument's path count as one more path towards `MAX_LOOKED_AT`, because arguments of arguments can have ever longer paths. */
+/** Count as one more path, because arguments of arguments can have ever longer paths. */
 const CHARACTERS_PER_LOOK = 100
 
-/** An argument that a partial is called with: the path of its value (`''` for the root of all values), and the parameters whose defaults apply to the value. */
+/** The path of its value (`''` for the root), and the parameters whose defaults apply. */
 export interface Given {
   readonly path: string
   readonly parameters: readonly PromptParameters[]
 }
 
-/** The members that the walk needs of a prompt, or of an old version of a prompt. */
 export type WalkedPrompt = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
-/** One visit of a prompt's text, with the arguments with which the prompt is called. */
 export interface TextVisit {
   readonly prompt: WalkedPrompt
-  /** Whether the prompt is the one at the top, and not a partial. */
   readonly isTop: boolean
-  /** The text's dot: the value in which names of the text are looked up. `undefined` when it is at no path, such as a tool's result. */
+  /** Where names are looked up; `undefined` when it is at no path, such as a tool's result. */
   readonly dot: Given | undefined
-  /** The named arguments with which the text is called as a partial. An argument is `undefined` when its value is at no path. */
   readonly named: ReadonlyMap<string, Given | undefined>
-  /** The parameters declared by the prompts from the top down to this one, the outermost first. */
   readonly parameters: readonly PromptParameters[]
-  /** The names of partials that inline partials replace in the text. */
   readonly replaced: ReadonlySet<string>
-  /** True when a value that only a render knows decides whether the text is called with these arguments. */
+  /** Only a render knows whether the text is called with these arguments. */
   readonly isPossible: boolean
-  /**
-   * True for a second visit of the same text. It covers only names that can be shared variables (`vscode`), and takes them from the dot, because a partial
-   * looks for such a name in its dot before it looks at the root.
-   */
+  /** A second visit, for names such as `vscode`: a partial looks for them in its dot before the root. */
   readonly findsModulesInDot: boolean
-  /** The visit of the prompt that includes this one; `undefined` for the prompt at the top. */
   readonly outer: TextVisit | undefined
 }
 
-/** Walks over a prompt and its partials, and visits each once for every set of arguments with which it is called. It finds out what a prompt needs. */
+/** Visits a prompt and its partials once for every set of arguments. */
 export class NeedsWalk {
-  /** Whether the walk has visited everything; false after it has reached its bound. */
   isComplete = true
   readonly #prompts: PromptLookup
   readonly #environs: EnvironNames
@@ -77,7 +63,6 @@ export class NeedsWalk {
     }]
   }
 
-  /** Yields the visit of the prompt first, then those of its partials, the nearest first. */
   * visits (): Generator<TextVisit> {
     for (const visit of this.#queue) {
       this.#lookedAt += costOf(visit.prompt)
@@ -91,10 +76,7 @@ export class NeedsWalk {
     }
   }
 
-  /**
-   * Turns a path that a visited text reads into the whole path from the root of all values, and tells who gives the value there. `undefined` when the
-   * value is at no path, such as a literal argument.
-   */
+  /** From the root of all values; `undefined` for a value at no path, such as a literal. */
   resolve (visit: TextVisit, path: string): OwnedPath | undefined {
     if (visit.findsModulesInDot && !this.#isFoundInDotFirst(visit, path)) return undefined
     const from = this.#startOf(visit, path)
@@ -103,10 +85,7 @@ export class NeedsWalk {
     return whole === '' ? undefined : ownerOf(whole, visit.prompt.entry.parameters?.bareNames, this.#environs)
   }
 
-  /**
-   * Finds the value in which a path of a visited text is looked up. Gives the path of that value from the root of all values, and how many characters at
-   * the beginning of the text's path only name that value. `undefined` when the value is at no path.
-   */
+  /** With how many characters of the text's path only name that value; `undefined` for none. */
   #startOf ({ isTop, dot, named, findsModulesInDot }: TextVisit, path: string): { readonly path: string, readonly skipped: number } | undefined {
     const head = firstSegment(path)
     if (isTop || RESERVED_NAMES.has(head)) return { path: '', skipped: 0 }
@@ -140,8 +119,7 @@ export class NeedsWalk {
   }
 
   #enqueue (outer: TextVisit, prompt: WalkedPrompt, call: PartialCall | undefined): void {
-    // Of some calls only a render knows whether they happen. Inside of such a call, further calls of that sort are not followed: their number would
-    // multiply with each level.
+    // Uncertain calls inside uncertain calls are not followed: their number would multiply with each level.
     if (call?.isPossible === true && outer.isPossible) return
     const visit = this.#visitOf(outer, prompt, call)
     for (const given of [visit.dot, ...visit.named.values()]) this.#lookedAt += Math.floor((given?.path.length ?? 0) / CHARACTERS_PER_LOOK)
@@ -180,20 +158,15 @@ export class NeedsWalk {
   }
 }
 
-/** The argument of the visited text that contains the value at a path from the root; `undefined` when no argument contains that value. */
 export function givenAt ({ dot, named }: TextVisit, path: string): Given | undefined {
   return [dot, ...named.values()].find(given => given !== undefined && given.path !== '' && isBelow(path, given.path))
 }
 
-/** A key that two visits share when they are visits of one prompt with the same arguments. */
 function keyOf ({ prompt, dot, named, replaced }: TextVisit): string {
   return JSON.stringify([prompt.id, dot?.path, [...named].map(([name, given]) => [name, given?.path]).sort(), [...replaced].sort()])
 }
 
-/**
- * Whether a partial calls itself, directly or through others, with a part of its own arguments. Such a walk would never end, because a tree of values
- * has no deepest level.
- */
+/** With a part of its own arguments: a tree of values has no deepest level, so the walk would never end. */
 function goesDeeper ({ prompt, dot, named, outer }: TextVisit): boolean {
   for (let visit = outer; visit !== undefined; visit = visit.outer) {
     const above = visit
@@ -207,7 +180,6 @@ function isPartOf (given: Given | undefined, other: Given | undefined): boolean 
   return given === undefined || other === undefined ? given === other : isBelow(given.path, other.path)
 }
 
-/** Whether a path equals another one, or leads on from it. */
 function isBelow (path: string, other: string): boolean {
   return other === '' || path === other || path.startsWith(`${other}.`)
 }
@@ -238,10 +210,7 @@ function promptOf (link: LinkedPartial): WalkedPrompt | undefined {
   return 'prompt' in link ? (link as PromptPartial).prompt : undefined
 }
 
-/**
- * The names of the variables that a prompt reads (the segment after `variables`), in the order of the text, each with whether a render without the
- * variable is refused.
- */
+/** In the order of the text, each with whether a render without it is refused. */
 export function neededNames (variables: readonly VariableNeed[]): ReadonlyMap<string, boolean> {
   const names = new Map<string, boolean>()
   for (const { path, required } of variables) {
@@ -251,52 +220,42 @@ export function neededNames (variables: readonly VariableNeed[]): ReadonlyMap<st
   return names
 }
 
-/** Looks up prompts by id: in a generation, or first among entries that are not stored yet and then in a generation. */
 export interface PromptLookup { get (id: string): Prompt | undefined }
 
-/** The place in a prompt's text where something is needed. */
 export interface NeedPlace extends Position, Pick<TextName, 'part' | 'member'> {
-  /** The index of the message, from 0, when the prompt has several. */
   readonly messageIndex?: number
-  /** The partial whose text the place is in; missing for the prompt's own text. */
   readonly in?: string
 }
 
-/** A variable that a prompt reads and the caller gives. */
 export interface VariableNeed extends Partial<NeedPlace> {
-  /** The path, such as `variables.a.b`; `*` is any name or index. */
+  /** `variables.a.b`; `*` is any name or index. */
   readonly path: string
   readonly use: PathNeed['use']
-  /** Whether a render without the variable is refused, as far as the text shows. */
+  /** As far as the text shows. */
   readonly required: boolean
   readonly default?: Json
 }
 
-/** A shared variable that a prompt reads. */
 export interface EnvironNeed extends NeedPlace {
   readonly path: string
   readonly use: PathNeed['use']
-  /** Whether a shared variable is published now at the path, below it or above it. */
+  /** Now, at the path, below it or above it. */
   readonly registered: boolean
 }
 
-/** A tool or a partial that a prompt names. */
 export interface ReferenceNeed extends Partial<NeedPlace> {
   readonly name: string
-  /** The id of the entry that the name stands for now; missing when none is registered. */
   readonly id?: string
-  /** The argument expressions as they are written. */
   readonly arguments: readonly string[]
 }
 
-/** Everything that a prompt needs to be rendered, including all its partials. */
 export interface PromptNeeds {
   readonly variables: readonly VariableNeed[]
   readonly environs: readonly EnvironNeed[]
   readonly caller: readonly (NeedPlace & Pick<PathNeed, 'path' | 'use'>)[]
-  /** The tools: first those that templates call, with their places; then those that the prompt offers its model by name. */
+  /** First those in templates, with places; then those offered to the model by name. */
   readonly tools: readonly ReferenceNeed[]
   readonly partials: readonly (ReferenceNeed & NeedPlace)[]
-  /** Whether everything was looked at; false when the prompt and its partials are too large. */
+  /** False when the prompt and its partials are too large. */
   readonly complete: boolean
 }

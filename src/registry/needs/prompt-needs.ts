@@ -12,17 +12,14 @@ import {
 } from './needs-walk.ts'
 import { type EnvironNames, firstSegment, isPublished, type OwnedPath, ownPaths } from './variable-paths.ts'
 
-/** One variable that one text reads, with the first place that reads it. */
 interface NeedRow {
   readonly path: string
   readonly use: PathNeed['use']
   readonly place: NeedPlace
   readonly default: Json | undefined
-  /** Whether the variable has a default, even one whose value cannot be told. */
   readonly hasDefault: boolean
 }
 
-/** The variables that a prompt and its partials read, one row for each path and text. */
 class VariableNeeds {
   readonly #declared: PromptParameters | undefined
   readonly #rows = new Map<string, NeedRow>()
@@ -43,7 +40,7 @@ class VariableNeeds {
     else if (use === 'used' || known.use === 'possible') this.#rows.set(key, { ...known, use })
   }
 
-  /** Lists the variables that the texts read, and after them the variables that the prompt declares as required and that are not listed as such yet. */
+  /** Then those that the prompt declares as required and that no text reads. */
   list (): VariableNeed[] {
     const read = [...this.#rows.values()].map((row): VariableNeed => ({
       path: row.path,
@@ -55,7 +52,7 @@ class VariableNeeds {
     return [...read, ...this.#unread(read)]
   }
 
-  /** The default of a path. A variable that the prompt itself requires has none: the render is refused before a partial could give its own default. */
+  /** None for a variable that the prompt itself requires: the render is refused before a partial's default. */
   #defaultOf (path: string, { parameters }: Pick<TextVisit, 'parameters'>): Pick<NeedRow, 'default' | 'hasDefault'> {
     return this.#requires(topOf(path)) ? { default: undefined, hasDefault: false } : defaultOf(path, parameters)
   }
@@ -64,10 +61,7 @@ class VariableNeeds {
     return this.#declared?.required.has(name) === true && !Object.hasOwn(this.#declared.defaults, name)
   }
 
-  /**
-   * Whether a render without the variable is refused. A path that some text tests counts as used only where the test succeeds. So it is not required,
-   * unless the prompt declares it as required.
-   */
+  /** A tested path is used only where the test succeeds: it is not required, unless it is declared so. */
   #isRequired ({ path, use, hasDefault }: NeedRow): boolean {
     if (hasDefault || path === 'variables') return false
     if (this.#requires(path.slice('variables.'.length))) return true
@@ -89,16 +83,11 @@ class VariableNeeds {
   }
 }
 
-/** The name of the variable in a path: the segment after `variables`; `''` for all variables. */
 export function topOf (path: string): string {
   return firstSegment(path.slice('variables.'.length))
 }
 
-/**
- * The default value of a path. Of several prompts with a default the outermost one counts, because the defaults of a partial only fill what is still
- * missing.
- * @param parameters those of the prompts whose variables these are; the defaults of a partial do not apply to the arguments with which it is called
- */
+/** The outermost prompt's default counts. A partial's do not apply to the arguments with which it is called. */
 function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick<NeedRow, 'default' | 'hasDefault'> {
   const [top = '', ...rest] = path.split('.').slice(1)
   const declaring = parameters.find(({ defaults }) => Object.hasOwn(defaults, top))
@@ -116,7 +105,6 @@ function memberOf (value: Json, name: string): Json | undefined {
   return isContainer && Object.hasOwn(value as object, name) ? (value as Readonly<Record<string, Json>>)[name] : undefined
 }
 
-/** Gathers what a prompt needs to be rendered (variables, shared variables, tools, partials): first for its own text, then partial by partial. */
 export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: EnvironNames): PromptNeeds {
   const walk = new NeedsWalk(prompt, prompts, environs)
   const variables = new VariableNeeds(prompt)
@@ -150,18 +138,12 @@ export function collectNeeds (prompt: Prompt, prompts: PromptLookup, environs: E
   }
 }
 
-/**
- * The path for a tag that uses all values at once, such as `{{json .}}`: all variables, when the text's dot is the root. For any other dot it is
- * `undefined`, because the dot's path was listed as an argument where the partial is called.
- */
+/** All variables for `{{json .}}` at the root; another dot's path was listed where the partial is called. */
 function wholeOf ({ dot }: TextVisit): OwnedPath | undefined {
   return dot?.path === '' ? { owner: 'variables', path: 'variables', isBare: false } : undefined
 }
 
-/**
- * Notes that a text reads a path. `rows` has one row for each path in each text, with the first place that reads the path. The row's `use` becomes
- * `used` when any place of the text uses the path.
- */
+/** One row for each path in each text, with its first place; `use` becomes `used` when any place uses it. */
 function remember<T extends NeedPlace> (rows: Map<string, T & { path: string, use: PathNeed['use'] }>, { path }: OwnedPath, { use }: PathNeed, rest: T): void {
   const key = `${path} ${rest.in ?? ''}`
   const known = rows.get(key)
@@ -180,7 +162,7 @@ function addReferences (visit: TextVisit, { tools, partials }: { tools: Referenc
   }
 }
 
-/** The tools that a prompt names for its model. Tools in its templates and partials are listed apart. */
+/** Tools in its templates and partials are listed apart. */
 function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
   return (entry.chat.toolLoop?.tools ?? []).map(name => {
     const tool = loopTools.find(each => each.name === toFunctionName(name))

@@ -5,28 +5,23 @@ import { idsMeant, isPartial } from '../link/references.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { type Link } from '../../template/language.ts'
 
-/**
- * The index of who uses what in one generation (an immutable snapshot of all entries): for each tool, prompt and path the prompts whose own text names
- * it. An old version that some prompt names with its number (`id@7`) counts, too. Paths are grouped by their first segment.
- */
+/** Of one generation, by each prompt's own text; pinned versions (`id@7`) count, too. Paths are grouped by their first segment. */
 export interface UsageIndex {
   readonly tools: ReadonlyMap<string, ReadonlySet<string>>
   readonly prompts: ReadonlyMap<string, ReadonlySet<string>>
-  /** For each id that a missing partial can have, the ids of the prompts that name that partial. */
   readonly hopeful: ReadonlyMap<string, ReadonlySet<string>>
   readonly paths: ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>
 }
 
 const indexes = new WeakMap<Generation, Promise<UsageIndex>>()
 
-/** The index of a generation. It is made when it is first asked for, in slices, so that requests are served meanwhile. */
+/** Made when first asked for, in slices, so that requests are served meanwhile. */
 export function usageOf (generation: Generation): Promise<UsageIndex> {
   let index = indexes.get(generation)
   if (index === undefined) indexes.set(generation, index = buildUsage(generation))
   return index
 }
 
-/** The prompts whose own text reads a shared variable (`a.b`), a part of its value (`a.b.c`), or a value that contains it (`a`). */
 export function readersOf ({ paths }: UsageIndex, name: string): Set<string> {
   const wanted = name.split('.')
   const candidates = [firstSegment(name), '*'].flatMap(head => [...paths.get(head) ?? []])
@@ -63,19 +58,18 @@ async function buildUsage (generation: Generation): Promise<UsageIndex> {
   return { tools, prompts, hopeful, paths }
 }
 
-/** The tools that a prompt names for its model. Tools in its templates and partials are found by their links. */
+/** Tools in its templates and partials are found by their links. */
 function offeredTools ({ entry, loopTools }: Prompt): Prompt['loopTools'] {
   return entry.chat.toolLoop?.tools === undefined ? [] : loopTools
 }
 
-/** The ids that the missing partials of a prompt can have. The name of a partial can mean two ids. */
+/** The name of a partial can mean two ids. */
 function idsOfAbsent ({ id, entry, texts }: Prompt): string[] {
   return entry.compiled.texts.flatMap(({ references }, text) => references
     .filter((reference, index) => isPartial(reference) && texts[text]?.links[index] === undefined)
     .flatMap(({ name }) => idsMeant(id, name)))
 }
 
-/** The tools and partials to which the names in a prompt's own texts lead. */
 export function linksOf ({ texts }: Pick<Prompt, 'texts'>): readonly Link[] {
   return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }

@@ -4,13 +4,9 @@ import { StoreError } from '../store.ts'
 import type { RedisConnection } from './redis-connection.ts'
 import type { RedisClusterPlace, RedisPlace, RedisTarget } from './redis-url.ts'
 
-/** The number of slots over which a Redis Cluster spreads its keys. */
 export const SLOTS = 16384
 
-/**
- * The slot of a key in a Redis Cluster: the CRC16 (XMODEM) of the key, or of the text in its first braces
- * (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags).
- */
+/** CRC16 (XMODEM): https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#hash-tags */
 export function keySlot (key: string): number {
   let sum = 0
   for (const byte of Buffer.from(hashed(key))) {
@@ -27,27 +23,20 @@ function hashed (key: string): string {
   return open === -1 || close <= open + 1 ? key : key.slice(open + 1, close)
 }
 
-/** One node of a Redis Cluster, as a node of the cluster describes it in its reply to CLUSTER NODES. */
 interface ClusterNode {
   readonly id: string
-  /** The node's host; `''` when a node does not know its own address. */
+  /** The host is `''` when a node does not know its own address. */
   readonly host: string
   readonly port: number
-  /** Whether this node has sent the reply. A node knows best which slots it serves itself. */
   readonly isMyself: boolean
   readonly isMaster: boolean
-  /** The configuration epoch. It grows across the cluster with every failover and with every slot that moves, so a higher one is newer. */
+  /** Grows with every failover and every slot that moves, so a higher one is newer. */
   readonly epoch: number
-  /** The ranges of slots that the node serves, each with its first and last slot. Every key belongs to one slot. */
   readonly slots: ReadonlyArray<readonly [first: number, last: number]>
-  /** Whether keys of one of the node's slots are moving to or from another node; only the node itself reports this. */
   readonly isMoving: boolean
 }
 
-/**
- * Parses a reply of CLUSTER NODES: https://redis.io/docs/latest/commands/cluster-nodes/#serialization-format
- * @param isEncrypted whether host names are preferred to addresses, because TLS certificates are made for names
- */
+/** `isEncrypted` prefers host names: certificates are made for them. https://redis.io/docs/latest/commands/cluster-nodes/#serialization-format */
 export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterNode[] {
   return text.split('\n').filter(line => line !== '').map(line => {
     const [id = '', endpoint = '', flags = '', , , , epoch = '0', , ...slots] = line.split(' ')
@@ -65,20 +54,16 @@ export function parseClusterNodes (text: string, isEncrypted: boolean): ClusterN
   })
 }
 
-/** The error that the nodes do not agree on who serves which slot. It goes away by itself, unless a node is lost. */
+/** The disagreement goes away by itself, unless a node is lost. */
 class ClusterDisagreement extends StoreError {}
 
-/** The newest of several nodes' descriptions of the cluster; `undefined` for none. A node that was cut off or frozen still describes an older state. */
+/** A node that was cut off or frozen still describes an older state. */
 export function freshest (views: readonly ClusterNode[][]): ClusterNode[] | undefined {
   const age = (view: readonly ClusterNode[]): number => Math.max(...view.map(({ epoch }) => epoch))
   return views.toSorted((a, b) => age(b) - age(a))[0]
 }
 
-/**
- * Checks that the masters of a cluster serve every slot exactly once.
- * @returns a text that changes when a slot moves to another node
- * @throws ClusterDisagreement when no master claims a slot, or two do: a listing would then lack keys or have outdated ones
- */
+/** Returns a text that changes when a slot moves. @throws ClusterDisagreement when a slot has no master or two: a listing would lack keys */
 export function agreeOnSlots (masters: readonly ClusterNode[]): string {
   const claims = new Uint8Array(SLOTS)
   for (const [first, last] of masters.flatMap(({ slots }) => slots)) {
@@ -96,26 +81,19 @@ function parseRange (text: string): readonly [number, number] {
   return [first, last]
 }
 
-/** The most nodes that are asked at the same time which node serves which slots. */
 const WITNESSES = 3
 
-/** The most attempts to get agreeing answers from the masters about which of them serves which slots, and the pause between two attempts, in ms. */
+/** Attempts to get agreeing answers, and the pause between two, in ms. */
 const CENSUS_ATTEMPTS = 20
 const CENSUS_DELAY_MS = 100
 
-/** The state of a Redis Cluster at one time, as all its masters report it. */
 interface ClusterCensus {
   readonly masters: readonly RedisConnection[]
-  /** A text that changes whenever a slot moves to another node. */
   readonly signature: string
-  /** Whether keys of a slot are moving between two masters. */
   readonly isMoving: boolean
 }
 
-/**
- * The nodes of a Redis Cluster, with the slots that each serves and a connection to each. The cluster mode of the package ioredis is not used: it
- * drops a master that it has lost from its list, and a listing over all masters would then lack that master's keys without an error.
- */
+/** ioredis's cluster mode is not used: it drops a lost master, and a listing would then lack its keys without an error. */
 export class RedisCluster {
   readonly #place: RedisClusterPlace
   readonly #connect: (target: RedisTarget) => RedisConnection
@@ -126,10 +104,6 @@ export class RedisCluster {
   #serving: readonly ClusterNode[] = []
   #turn = 0
 
-  /**
-   * @param connect opens a connection to one node, which connects in the background and never gives up
-   * @param onServing called with the nodes that serve slots, whenever a slot or an address has changed
-   */
   constructor (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, onServing: (masters: readonly RedisConnection[]) => void) {
     this.#place = place
     this.#connect = connect
@@ -139,7 +113,7 @@ export class RedisCluster {
     this.#seeds = new Set(this.#members.keys())
   }
 
-  /** Asks a few nodes which node serves which slots, and opens and closes connections accordingly. @throws StoreError when no node answers */
+  /** @throws StoreError when no node answers */
   async look (): Promise<void> {
     const answers = await Promise.allSettled(this.#witnesses().map(member => this.#view(member)))
     const nodes = freshest(answers.flatMap(answer => answer.status === 'fulfilled' ? [answer.value] : []))
@@ -149,16 +123,12 @@ export class RedisCluster {
     const hasChanged = describe(serving) !== describe(this.#serving)
     this.#serving = serving
     const connections = serving.map(node => this.#member(node))
-    // The connections to masters without slots stay open too, because slots are perhaps moving to such a master.
+    // Masters without slots count too: slots are perhaps moving to them.
     this.#closeAllBut(new Set(masters.map(({ host, port }) => this.#place.node(host, port).address)))
     if (hasChanged) this.#onServing(connections)
   }
 
-  /**
-   * Asks every master that has slots which slots these are. After a slot has moved, for a short time two masters say that they serve it, or none does.
-   * So the masters are asked up to `CENSUS_ATTEMPTS` times before such a disagreement counts as an error.
-   * @throws StoreError unless all these masters answer and every slot is served by exactly one of them
-   */
+  /** Masters can disagree shortly after a slot has moved, hence the attempts. @throws StoreError unless every slot is served exactly once */
   async census (): Promise<ClusterCensus> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -177,10 +147,7 @@ export class RedisCluster {
     return { masters, signature: agreeOnSlots(own), isMoving: own.some(({ isMoving }) => isMoving) }
   }
 
-  /**
-   * The node that serves a key, by the latest answer of the cluster; the cluster is asked first when there was no answer yet.
-   * @throws StoreError when no node serves the key
-   */
+  /** @throws StoreError when no node serves the key */
   async owner (key: string): Promise<RedisConnection> {
     if (this.#serving.length === 0) await this.look()
     const node = this.#serverOf(key)
@@ -188,23 +155,20 @@ export class RedisCluster {
     return this.#member(node)
   }
 
-  /** The addresses of the nodes that serve slots, by the latest answer of the cluster. */
   addresses (): string[] {
     return this.#serving.map(node => this.#member(node).target.address)
   }
 
-  /** The address of the node that serves a key, by the latest answer of the cluster; `undefined` when none is known. */
   addressOf (key: string): string | undefined {
     const node = this.#serverOf(key)
     return node && this.#member(node).target.address
   }
 
-  /** The node that another node names in a `MOVED` or `ASK`. @param host `''` for the host of `from` @param from the node that has sent the `MOVED` or `ASK` */
+  /** `host` is `''` for the host of `from`. */
   redirected (host: string, port: number, from: RedisConnection): RedisConnection {
     return this.#open(this.#place.node(host === '' ? from.target.options.host ?? '' : host, port))
   }
 
-  /** The nodes that serve slots, by the latest answer of the cluster; before the first answer, those of the URL. */
   members (): RedisConnection[] {
     return this.#serving.length === 0 ? [...this.#members.values()] : this.#serving.map(node => this.#member(node))
   }
@@ -238,7 +202,7 @@ export class RedisCluster {
     }
   }
 
-  /** The nodes to ask next. They are other ones each time, so that the outdated answer of a node that was cut off does not count for long. */
+  /** Other ones each time, so that the outdated answer of a node that was cut off does not count for long. */
   #witnesses (): RedisConnection[] {
     const all = [...this.#members.values()]
     const connected = all.filter(member => member.isConnected())
@@ -264,42 +228,32 @@ function describe (nodes: readonly ClusterNode[]): string {
   return JSON.stringify(nodes.map(({ id, host, port, slots }) => [id, host, port, slots]))
 }
 
-/** The most times that one command is sent again because a node answers that another node has the key. After that, the command fails. */
 export const MAX_REDIRECTIONS = 5
 
-/** The node that is asked for a key. */
 export interface ClusterRoute {
   readonly member: RedisConnection
-  /** Whether ASKING must be sent before the command. The node is taking over the key's slot, and without ASKING it does not answer for the slot yet. */
+  /** The node is taking over the slot, and does not answer for it without ASKING. */
   readonly isAsking: boolean
 }
 
-/**
- * Gives the message of an error by which a node answers that another node has the key: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. The result is
- * `undefined` for any other reply.
- */
 export function redirection (reply: unknown): string | undefined {
   return reply instanceof Error && /^(MOVED|ASK) /.test(reply.message) ? reply.message : undefined
 }
 
-/** Finds the node that a `MOVED` or `ASK` names. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
+/** https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding */
 export function followRedirection (cluster: RedisCluster, to: string, from: RedisConnection): ClusterRoute {
   const [word, , endpoint = ''] = to.split(' ')
   const colon = endpoint.lastIndexOf(':')
   return { member: cluster.redirected(endpoint.slice(0, colon), Number(endpoint.slice(colon + 1)), from), isAsking: word === 'ASK' }
 }
 
-/**
- * Changes one key on the node that has it. When the key's slot moves to another node, the command is sent to that node.
- * @param change sends a single command, and sends it at once
- * @throws StoreError when the node cannot be asked
- */
+/** `change` must send a single command, at once. @throws StoreError when the node cannot be asked */
 export async function changeInCluster<T> (cluster: RedisCluster, key: string, change: (node: Redis) => Promise<T>): Promise<T> {
   let route: ClusterRoute = { member: await cluster.owner(key), isAsking: false }
   for (let redirections = 0; redirections <= MAX_REDIRECTIONS; redirections++) {
     const { member: { client, ask }, isAsking } = route
     const answer = await ask(async () => {
-      // ASKING applies only to the next command on the same connection, and no other command can come between.
+      // ASKING applies only to the next command on the connection; no other can come between.
       if (isAsking) client.asking().catch(() => {})
       return await change(client).then(outcome => ({ outcome }), orRedirection)
     })
@@ -315,25 +269,15 @@ function orRedirection (error: unknown): { readonly to: string } {
   return { to }
 }
 
-/** The nodes of one Redis, of Sentinels' master or of a cluster, for questions that concern one key or keys of one slot. */
 export interface RedisNodes {
-  /**
-   * Asks the node that has a key. When the key's slot moves to another node, that node is asked.
-   * @param question sends a single command, and sends it at once
-   * @throws StoreError when the node cannot be asked
-   */
+  /** `question` must send a single command, at once. @throws StoreError when the node cannot be asked */
   ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T>
-  /** The connection to the node that has a key, once the node has answered a ping. @throws StoreError when it does not answer */
+  /** @throws StoreError when the node does not answer a ping */
   holder (key: string): Promise<RedisConnection>
-  /** The present trouble with one of the nodes, in words for operators; `undefined` when there is none. */
   problem (): string | undefined
   close (): Promise<void>
 }
 
-/**
- * Opens the connections to one Redis, to the master that Sentinels name, or to a cluster. They connect in the background.
- * @param connect opens a connection to one node
- */
 export function openRedisNodes (place: RedisPlace, connect: (target: RedisTarget) => RedisConnection): RedisNodes {
   return place.kind === 'single' ? overOne(connect(place.target)) : overCluster(new RedisCluster(place, connect, () => {}))
 }
@@ -351,10 +295,7 @@ function overOne (connection: RedisConnection): RedisNodes {
 }
 
 function overCluster (cluster: RedisCluster): RedisNodes {
-  /**
-   * Calls a function that asks a node. When it fails, the cluster is asked for its nodes anew: perhaps another node has taken over, and the next call
-   * finds it.
-   */
+  /** After a failure, the cluster is asked anew: perhaps another node has taken over. */
   async function lookAfter<T> (question: () => Promise<T>): Promise<T> {
     try {
       return await question()

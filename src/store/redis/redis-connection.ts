@@ -6,7 +6,7 @@ import type { RedisTarget } from './redis-url.ts'
 
 const CLUSTER_NODE = 'is a node of a Redis Cluster, and was asked as a single Redis'
 
-/** The meaning of the first word of an error reply: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+/** By the first word: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
 const MEANINGS: ReadonlyMap<string, string> = new Map([
   ['WRONGPASS', 'refuses the user name or password'],
   ['NOAUTH', 'asks for a password, and the Redis URL has none'],
@@ -23,7 +23,6 @@ const MEANINGS: ReadonlyMap<string, string> = new Map([
   ['DENIED', 'is in protected mode and refuses connections from other machines']
 ])
 
-/** The meaning of the code of a network error. */
 const NETWORK: ReadonlyMap<string, string> = new Map([
   ['ECONNREFUSED', 'refuses the connection'],
   ['ECONNRESET', 'has cut the connection'],
@@ -35,7 +34,7 @@ const NETWORK: ReadonlyMap<string, string> = new Map([
   ['ENETUNREACH', 'cannot be reached']
 ])
 
-/** The meaning of other errors, by the words that Redis or ioredis use; `<database>` is the number in the Redis URL. */
+/** By the words of Redis or ioredis; `<database>` is the number in the Redis URL. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/No such master/, 'is not known to the Sentinels'],
   [/^All sentinels are unreachable.*(?:NOAUTH|WRONGPASS|NOPERM)/, 'cannot be found: the Sentinels refuse the login'],
@@ -50,25 +49,22 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/Unknown RESP type|Command queue state error|Please report this/, 'does not speak the Redis protocol']
 ]
 
-/** Whether an error of ioredis says only that there is no connection, so that an earlier error says more. */
+/** An earlier error says more than such an error. */
 function isLostConnection (error: Error): boolean {
   return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
-/** Whether an error says that the connection was cut. That also happens after Redis has said why it ends the connection. */
+/** The connection is also cut after Redis has said why it ends it. */
 function isCutConnection (error: Error): boolean {
   return 'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-/** Whether an error says that the service's Redis user is not allowed to use a command, or that Redis was started without the command. */
+/** The Redis user lacks the right, or Redis was started without the command. */
 export function isWithheld (error: unknown): boolean {
   return error instanceof ReplyError && /^NOPERM|unknown command/i.test((error as Error).message)
 }
 
-/**
- * The reason why Redis could not be asked, in words for operators. The message of an error is never passed on unchanged: the text of a reply can
- * repeat the password (`ERR unknown command 'AUTH', with args beginning with: …`), and ioredis adds the arguments of AUTH to it.
- */
+/** Never passes on a message: the text can repeat the password (`ERR unknown command 'AUTH', with args …`). */
 export function describeRedisError (error: Error, target: RedisTarget): string {
   return `Redis at ${target.address} ${meaning(error, target)}`
 }
@@ -82,7 +78,7 @@ function meaning (error: Error, { secrets, options }: RedisTarget): string {
   return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
-/** Matches the part of an error in which Redis repeats the arguments of a command that it does not know: a key, a value, a script. */
+/** Redis repeats arguments here: a key, a value, a script. */
 const ARGUMENTS = /, with args beginning with: .*/
 
 function firstLine (text: string): string {
@@ -93,65 +89,54 @@ function withoutSecrets (text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, '***'), text)
 }
 
-/** The longest pause between two attempts to connect, in ms, so that the store is up to date within 2 s of Redis's return. */
+/** In ms, so that the store is up to date within 2 s of Redis's return. */
 const MAX_RECONNECT_MS = 500
 
-/** The longest wait for Redis's answer to QUIT, in ms. */
+/** In ms. */
 const QUIT_MS = 500
 
-/** The name of the service's connections in Redis's `CLIENT LIST`. */
 const CONNECTION_NAME = 'ai-prompt-shell'
 
-/** A Redis client that connects in the background, never gives up, and can say why it has no connection. */
+/** Connects in the background, never gives up, and can say why it has no connection. */
 export interface RedisConnection {
   readonly target: RedisTarget
   readonly client: Redis
-  /**
-   * Creates a second client of the same server, which connects when its `connect()` is called. It does not reconnect by itself: the caller has made
-   * settings for that connection at the server, and these are lost with the connection.
-   */
+  /** Does not reconnect: the settings that the caller made at the server are lost with the connection. */
   createCompanion (): Redis
-  /** Whether Redis is likely to answer a command now. */
   isConnected (): boolean
-  /** The present trouble with the connection, in words for operators; `undefined` when there is none. */
   problem (): string | undefined
-  /**
-   * Calls a function that sends commands to Redis. The first calls wait until the first attempt to connect has ended, so that a service does not begin
-   * with a failure that a wait of 10 ms would have avoided. Any error becomes a StoreError; `problem` then gives its reason, until a call succeeds.
-   */
+  /** First calls wait for the first attempt to connect. Errors become StoreErrors; `problem` has the reason until a call succeeds. */
   ask<T> (question: () => Promise<T>): Promise<T>
-  /** Logs that something about the stored keys is odd. A text is logged once, and again only after another text or `undefined` (nothing is odd). */
+  /** Logs a text once, and again only after another one or `undefined`. */
   remark (oddity: string | undefined): void
-  /** Ends the connection; resolves within `QUIT_MS`, whatever Redis does. */
+  /** Resolves within `QUIT_MS`, whatever Redis does. */
   close (): Promise<void>
 }
 
-/** Creates a client and begins to connect. It returns at once, also while Redis is away. @param commandTimeout the longest wait for an answer, in ms */
+/** Returns at once, also while Redis is away. `commandTimeout` in ms. */
 export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: Log): RedisConnection {
   const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
   const client = new Redis({
     ...target.options,
     ...boundedOptions(commandTimeout),
-    // The name is set once the connection is ready, because otherwise ioredis would ignore the reply to the first command.
+    // Set once ready, because otherwise ioredis would ignore the reply to the first command.
     connectionName: '',
-    // This function of ioredis translates addresses. Just before a connection begins it is called with the address of the master, which is noted here.
+    // ioredis calls this address translation with the master's address just before it connects.
     ...(sentinels === undefined ? {} : { natMap: (address: string) => { sentinels.lead(address); return null } }),
     maxLoadingRetryTime: MAX_RECONNECT_MS,
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
     sentinelRetryStrategy: pause,
-    // A command fails at once while there is no connection. The caller goes on with the data that it has, and asks again later.
+    // Commands fail at once without a connection: the caller goes on with the data that it has.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false
   })
   const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
-  /** Whether Redis has answered with an error over the connection that is open now. */
   let isTold = false
   let closed = false
   let remarked: string | undefined
-  /** Whether a Sentinel has answered that it knows no master of that name, since the client last began to ask all Sentinels in turn. */
   let isUnknown = false
   let endAttempt = (): void => {}
   const attempted = new Promise<void>(resolve => { endAttempt = resolve })
@@ -167,7 +152,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     if (!closed) problem = undefined
   }
 
-  /** Notes an error of the client. An error that only says that there is no connection does not replace an earlier one that says why. */
+  /** A mere lack of connection does not replace an earlier error that says why. */
   function noteError (error: Error): string {
     const saysLess = isLostConnection(error) || (isTold && isCutConnection(error))
     const reason = problem !== undefined && saysLess ? problem : describeRedisError(error, target)
@@ -193,7 +178,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     noteError(new Error('Connection is closed.'))
     endAttempt()
   })
-  /** Notes that Redis is still loading its data: until that is done, the client waits silently before it is "ready". */
+  /** The client waits silently before it is "ready". */
   function noteLoading (): void {
     if (client.status !== 'connect') return
     client.info('persistence').then(text => {
@@ -205,8 +190,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
 
   client.on('connect', () => {
     isTold = false
-    // A Redis that accepts no more connections answers the first command with the reason, and closes the connection. The reason can be read only if the
-    // client has written nothing more before that: writing to a closed connection is an error that ends everything at once.
+    // A full Redis says so in reply to the first command and closes; a second write would end everything before that can be read.
     client.stream.once('data', () => setImmediate(noteLoading))
   })
   client.on('ready', () => {
@@ -224,8 +208,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       const { name, sentinels, ...direct } = target.options
       return new Redis({
         ...direct,
-        // Without Sentinels, the configured host is used, because a TLS certificate is made for it. With Sentinels, the configuration does not name the
-        // server, so the second client uses the address to which the first one is connected.
+        // TLS certificates are made for the configured host; with Sentinels, the address of the first connection is used.
         ...(sentinels === undefined ? {} : peerOf(client)),
         ...boundedOptions(commandTimeout),
         lazyConnect: true,
@@ -241,7 +224,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
       try {
         await enterDatabase()
         const answer = await question()
-        // `problem` is cleared only when the client is ready, since Redis answers some commands also while it is loading its data.
+        // Only when ready: Redis answers some commands also while it is loading its data.
         if (client.status === 'ready') clear()
         return answer
       } catch (error) {
@@ -269,32 +252,30 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
   }
 }
 
-/** The options of every connection, so that nothing waits for ever. */
+/** Nothing may wait for ever. */
 function boundedOptions (commandTimeout: number) {
   return {
-    // Nothing here needs RESP3, and ioredis 6 does not pass on the messages that RESP3 pushes. CLIENT TRACKING works over two RESP2 connections.
+    // ioredis 6 does not pass on what RESP3 pushes; CLIENT TRACKING works over two RESP2 connections.
     protocol: 2,
     connectionName: CONNECTION_NAME,
     disableClientInfo: true,
     commandTimeout,
     connectTimeout: commandTimeout,
-    // A frozen or vanished host leaves its connection open for minutes, so after this time the connection is ended together with the command.
+    // A frozen or vanished host leaves its connection open for minutes.
     socketTimeout: commandTimeout,
     disconnectTimeout: QUIT_MS
   } satisfies RedisOptions
 }
 
-/** The address of the server at the other end of a connection. */
 function peerOf ({ stream: { remoteAddress: host, remotePort: port } }: Redis): Pick<RedisOptions, 'host' | 'port'> {
   return host === undefined || port === undefined ? {} : { host, port }
 }
 
-/** How long to wait before the next attempt to connect, in ms. */
 function pause (attempt: number): number {
   return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 
-/** Ends a connection with QUIT, which waits for the answers to earlier commands. A frozen Redis never gives them, so the wait is bounded. */
+/** A frozen Redis never answers the earlier commands that QUIT waits for, so the wait is bounded. */
 async function quit (client: Redis): Promise<void> {
   const timer = new AbortController()
   await Promise.race([
@@ -317,21 +298,19 @@ export function createDatabaseCheck (client: Redis, database: number): () => Pro
   client.on('close', () => { isSelected = false })
   return async () => {
     if (isSelected) return
-    // A call does not wait for the SELECT of another call, but sends its own: the Redis user has perhaps got the right only after the other was sent.
+    // Not shared with other calls: the user has perhaps got the right only after theirs was sent.
     await client.select(database)
     isSelected = true
   }
 }
 
-/** The time from one question for the master to the next, for each Sentinel, in ms. */
+/** Between two questions for the master, for each Sentinel, in ms. */
 const ASK_MS = 1000
 
-/** The time, in ms, after a Sentinel has named a new master, in which the client leaves every other server. The other Sentinels usually agree in 2 s. */
+/** After a Sentinel has named a new master, the client leaves other servers for this time, in ms; the others usually agree in 2 s. */
 const AGREE_MS = 10_000
 
-/** Follows the Redis master that Sentinels (servers that watch over Redis and choose its master) name. */
 interface SentinelWatch {
-  /** Notes the address, `host:port`, to which the client connects because a Sentinel named it. */
   lead (address: string): void
   close (): void
 }
@@ -381,9 +360,9 @@ export function watchSentinels (
   }
 
   for (const client of clients) {
-    // Why a Sentinel does not answer is reported only when its answer is needed, that is when the client connects.
+    // The error is reported only when the client connects and needs the answer.
     client.on('error', () => {})
-    // The first question is asked at once, because only later answers can differ from it.
+    // The first question comes at once, because only later answers can differ from it.
     client.on('ready', () => {
       ask(client).catch(() => {})
     })

@@ -11,64 +11,48 @@ import { createRedisConnection, isWithheld, type RedisConnection } from './redis
 import { createRedisPush, type RedisPush } from './redis-push.ts'
 import { parseRedisUrl, type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
 
-/** The most keys that are read in one round trip. Building and parsing more would block the event loop for over 10 ms. */
+/** Per round trip: more would block the event loop for over 10 ms. */
 const BATCH_KEYS = 250
 
-/**
- * The most bytes of each value that the first read of a batch fetches. A batch is then at most 250 * 64 KiB large, so that a few hundred large values
- * cannot make every read exceed the command timeout. Nearly all values are shorter and need no second read.
- */
+/** In bytes: bounds a batch to 250 * 64 KiB, so that large values cannot exceed the command timeout. */
 const FIRST_LOOK_BYTES = 64 * 1024
 
-/** The most values that are read in one round trip, of those that are longer than `FIRST_LOOK_BYTES`. */
+/** Per round trip, of values longer than `FIRST_LOOK_BYTES`. */
 const BATCH_LONG_KEYS = 8
 
-/** The answer that another node of a Redis Cluster has the key. `to` is the error's message: `MOVED 3999 127.0.0.1:6381`, or `ASK …`. */
 interface Redirected { readonly kind: 'redirected', readonly to: string }
 
-/** Whether an answer only says that another node of the cluster has the key. */
 function isRedirected (answer: unknown): answer is Redirected {
   return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
 }
 
 type NodeValue = StoredValue | Redirected
 
-/** The result of one read of a key: a value, a value that is longer than what was read, or a key that holds no string. */
 type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
 
 type RedisCommand = readonly [name: string, ...words: Array<string | number>]
 
-/**
- * Reads the values of keys, in their order, in one round trip for each 250 keys. Large values and wrong types take further round trips. Of a value over
- * the size limit, only the beginning is fetched.
- * @param isAsking whether every command must be preceded by ASKING, because an ASK has led to this node
- * @throws what the client throws when the node could not be asked
- */
+/** `isAsking`: an ASK has led to this node. @throws the client's error when the node could not be asked */
 async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
   const values: NodeValue[] = []
   for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(commands => execute(node, commands, isAsking), batch))
   return values
 }
 
-/**
- * Tells of each key whether it exists, in the order of the keys, in one round trip for each 250 keys.
- * @param isAsking as in `readValues`
- * @throws what the client throws when the node could not be asked
- */
+/** @throws the client's error when the node could not be asked */
 async function keysExist (node: Redis, keys: readonly string[], isAsking = false): Promise<Array<boolean | Redirected>> {
   const answers: Array<boolean | Redirected> = []
   for (const batch of batches(keys, BATCH_KEYS)) {
     const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
     for (const reply of replies) {
       const to = redirection(reply)
-      // If the Redis user has no right to read the key, the reply is an error, and the key counts as existing. Reading the key reports what is wrong.
+      // Without the right to read it, the key counts as existing; reading it reports what is wrong.
       answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
     }
   }
   return answers
 }
 
-/** Sends commands in one round trip. An error that concerns one key only is a result. */
 type Execute = (commands: readonly RedisCommand[]) => Promise<unknown[]>
 
 async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
@@ -81,10 +65,7 @@ async function readBatch (execute: Execute, keys: readonly string[]): Promise<No
   return looks.map((found, index) => settled.get(keys[index] as string) ?? finalValue(found))
 }
 
-/**
- * Reads values of at most `bytes` bytes; of a longer one only the beginning is fetched. GETRANGE is used, because GET would fetch a value of 50 MB, and
- * MGET hides a wrong type as a missing key. GETRANGE gives `''` for a missing key and for an empty value; PTTL tells them apart (-2 for a missing key).
- */
+/** GETRANGE, because GET would fetch 50 MB and MGET hides a wrong type; PTTL tells a missing key (-2) from an empty value. */
 async function look (execute: Execute, keys: readonly string[], bytes: number): Promise<Look[]> {
   const askedAt = Date.now()
   const replies = await execute(keys.flatMap((key): RedisCommand[] => [['getrange', key, 0, bytes], ['pttl', key]]))
@@ -98,7 +79,7 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
     if (value.length > bytes) return { kind: 'long' }
-    // The value's remaining lifetime counts from before the commands were sent, so that this service does not keep the value longer than Redis.
+    // From before the commands, so that this service keeps the value no longer than Redis.
     return decodeBytes(value, typeof life === 'number' && life >= 0 ? askedAt + life : undefined)
   })
 }
@@ -124,7 +105,7 @@ async function readLong (execute: Execute, keys: readonly string[]): Promise<Map
 async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Map<string, NodeValue>> {
   if (keys.length === 0) return new Map()
   const types = await execute(keys.map(key => ['type', key])).catch((error: unknown) => {
-    // When the Redis user is not allowed to use TYPE, only the name of the type is missing. The other keys are read nevertheless.
+    // Without the right to use TYPE, only the type's name is missing.
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })
@@ -134,14 +115,14 @@ async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Ma
   }))
 }
 
-/** The result for a key after its last read. A key that changed since its first read counts as bad for now: its change is reported, so it is read again. */
+/** A key that changed since its first read is bad for now: its change is reported, and it is read again. */
 function finalValue (found: Look): NodeValue {
   if (found.kind === 'long') return { kind: 'bad', reason: `has grown beyond ${MAX_VALUE_BYTES} bytes` }
   if (found.kind === 'wrongType') return { kind: 'bad', reason: 'has changed its Redis type' }
   return found
 }
 
-/** Sends commands as one pipeline. An error that concerns one key only is a result. @throws any other error: then no result of the pipeline is of use */
+/** An error of one key is a result. @throws any other error: then no result is of use */
 async function execute (node: Redis, commands: readonly RedisCommand[], isAsking: boolean): Promise<unknown[]> {
   const pipeline = node.pipeline()
   for (const [name, ...words] of commands) {
@@ -161,11 +142,7 @@ function * batches<T> (items: readonly T[], size: number): Generator<readonly T[
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size)
 }
 
-/**
- * The Lua script that checks a key and changes it in one step. WATCH could do the same, but would need a connection of its own. The script touches
- * one key only, so that it runs on any node of a cluster. A key of another type, for which GET fails, does not equal any text. `ARGV`: what is
- * expected (`anything`, `missing` or `text`), the expected text, and the new text if there is one.
- */
+/** WATCH would need a connection of its own. One key only, for clusters. `ARGV`: `anything`, `missing` or `text`; the expected text; the new. */
 const CHANGE = `
 local exists = redis.call('EXISTS', KEYS[1]) == 1
 if ARGV[1] == 'missing' and exists then return 'conflict' end
@@ -177,11 +154,7 @@ end
 redis.call('DEL', KEYS[1])
 return exists and 'removed' or 'missing'`
 
-/**
- * The errors by which Redis refuses a change while it goes on answering: they are no trouble of the connection. Inside a script the error's code
- * comes after other words. The error about a renamed command has no code, and in Redis 6 and earlier neither has the error about a missing permission.
- * https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors
- */
+/** No trouble of the connection. In a script the code comes after other words; old Redis has none for a missing permission. */
 const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
   [/\b(?:NOPERM|READONLY)\b|user executing the script can't|unknown (?:redis )?command/i, 'read-only'],
   [/\bOOM\b/, refused('Redis has reached its maxmemory')],
@@ -189,12 +162,12 @@ const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
   [/\bNOREPLICAS\b/, refused('Redis has too few replicas that are in step with it')]
 ]
 
-/** Stores a text under a key. @throws what the client throws when the node could not be asked */
+/** @throws the client's error when the node could not be asked */
 function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return change(client, key, expected, [text]) as Promise<WriteOutcome>
 }
 
-/** Removes a key. @throws what the client throws when the node could not be asked */
+/** @throws the client's error when the node could not be asked */
 function removeValue (client: Redis, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
   return change(client, key, expected, []) as Promise<RemoveOutcome>
 }
@@ -214,18 +187,15 @@ function refused (reason: string): WriteRefusal {
 }
 
 export interface RedisStoreOptions {
-  /** The URL of one Redis, of a master that Sentinels name, or of a cluster; `parseRedisUrl` describes its forms. */
   readonly url: string
-  /** The password that the Sentinels ask for, if any. */
   readonly sentinelPassword?: string
-  /** The keys that are read and whose changes are reported. */
   readonly keys: StoreKeys
-  /** The longest wait for an answer of Redis, in ms. Without a limit, a frozen Redis would never let a read end. @default 2000 */
+  /** In ms; without it, a frozen Redis would never let a read end. @default 2000 */
   readonly commandTimeout?: number
   readonly log?: Log
 }
 
-/** Creates a store over Redis, also while Redis is away: it connects in the background. @throws StoreError when `parseRedisUrl` refuses the URL */
+/** Opens also while Redis is away. @throws StoreError when `parseRedisUrl` refuses the URL */
 export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const place = parseRedisUrl(url, sentinelPassword)
   const push = createRedisPush({ prefixes: keys.kinds.map(({ key }) => kindPrefix(keys.prefix, key)), patience: commandTimeout, log })
@@ -233,17 +203,14 @@ export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout 
   return createRedisClusterStore(place, target => createRedisConnection(target, commandTimeout, log), push)
 }
 
-/** Creates a store over one Redis, or over the master that Sentinels name. The store owns `connection` and `push`, and closes them. */
+/** Owns `connection` and `push`, and closes them. */
 function createRedisSingleStore (connection: RedisConnection, push: RedisPush): Store {
   const { client, ask, target: { address } } = connection
   let isKnownToBeWhole = false
   client.on('ready', () => { isKnownToBeWhole = false })
   push.follow([connection])
 
-  /**
-   * Checks that the server is not a node of a Redis Cluster, which would list only its own share of the keys, without an error. The server is asked
-   * once for each connection.
-   */
+  /** A node of a cluster would list only its own keys, without an error. */
   async function assertWhole (): Promise<void> {
     if (isKnownToBeWhole) return
     if (await isClusterNode(client)) {
@@ -283,20 +250,16 @@ async function isClusterNode (client: Redis): Promise<boolean> {
   try {
     return /^cluster_enabled:1/m.test(await client.info('cluster'))
   } catch (error) {
-    // A user without the right to INFO can still use a Redis that is not part of a cluster.
+    // A user without the right to INFO can still use a Redis that is no cluster.
     if (error instanceof Error && error.message.startsWith('NOPERM')) return false
     throw error
   }
 }
 
-/** The time between two checks which node serves which slots, in ms. The service has to check, because a cluster does not report a failover. */
+/** In ms; a cluster does not report a failover. */
 const LOOK_MS = 1000
 
-/**
- * Creates a store over a Redis Cluster. The store owns `push` and the connections, and closes them. It connects in the background, so the function also
- * succeeds while the cluster is away.
- * @param connect opens a connection to one node
- */
+/** Owns `push` and the connections, and closes them. Opens also while the cluster is away. */
 function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {
   const cluster = new RedisCluster(place, connect, push.follow)
   let problem: string | undefined
@@ -372,14 +335,9 @@ async function * scanAll (masters: readonly RedisConnection[], prefix: string): 
   for (const master of masters) yield * scanNode(master, prefix)
 }
 
-/** A function that asks one node of a cluster about keys, such as `readValues` and `keysExist`. */
 type AskNode<T> = (node: Redis, keys: readonly string[], isAsking: boolean) => Promise<ReadonlyArray<T | Redirected>>
 
-/**
- * Asks the nodes of a cluster about keys, and gives the answers in the order of the keys. Each node gets one pipeline of commands, and further pipelines
- * for keys that have moved to it. https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding
- * @throws StoreError when one of the nodes cannot be asked
- */
+/** https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding @throws StoreError */
 async function askCluster<T> (cluster: RedisCluster, keys: readonly string[], askNode: AskNode<T>): Promise<T[]> {
   const answers = new Map<string, T>()
   let routes = new Map<string, ClusterRoute>()
@@ -391,7 +349,6 @@ async function askCluster<T> (cluster: RedisCluster, keys: readonly string[], as
   return keys.map(key => answers.get(key) as T)
 }
 
-/** Asks each node in `routes` about its keys, and adds the answers to `answers`. @returns the keys that another node has, each with that node */
 async function askRoutes<T> (
   cluster: RedisCluster,
   routes: ReadonlyMap<string, ClusterRoute>,
@@ -422,14 +379,10 @@ function grouped (routes: ReadonlyMap<string, ClusterRoute>): Array<[ClusterRout
   return groups
 }
 
-/** The number of keys that one step of a SCAN looks at. A step of this size takes Redis well below a millisecond. */
+/** Keys that one step looks at, well below a millisecond for Redis. */
 const SCAN_COUNT = 1000
 
-/**
- * Lists the keys of one node that begin with `prefix`, batch by batch; SCAN can repeat some (https://redis.io/docs/latest/commands/scan/). Keys whose
- * names are not UTF-8 are left out, because they cannot be asked for as text, and their number is logged.
- * @throws StoreError when a step fails: the listing is then incomplete, and of no use
- */
+/** Repeats some keys (https://redis.io/docs/latest/commands/scan/); leaves out names that are not UTF-8. @throws StoreError */
 export async function * scanNode ({ client, ask, remark }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
   const pattern = `${escapeGlob(prefix)}*`
   let cursor = '0'
@@ -445,18 +398,13 @@ export async function * scanNode ({ client, ask, remark }: RedisConnection, pref
   remark(leftOut === 0 ? undefined : `keys with names that are not UTF-8 are left out: ${leftOut}`)
 }
 
-/**
- * Checks that a reply has the form of a reply to SCAN. If not, the replies on the connection no longer match the commands, and no later one can be
- * believed. So the connection is closed, and opened anew.
- * @throws Error
- */
+/** A wrong form means that replies no longer match commands: the connection is closed and opened anew. @throws Error */
 function checkPage (client: RedisConnection['client'], reply: [cursor: Buffer, keys: Buffer[]]): [cursor: Buffer, keys: Buffer[]] {
   if (Array.isArray(reply) && reply.length === 2 && Array.isArray(reply[1])) return reply
   client.disconnect(true)
   throw new Error('Command queue state error: SCAN is answered with something else')
 }
 
-/** A glob pattern that matches only the given text. */
 function escapeGlob (text: string): string {
   return text.replace(/[\\*?[\]]/g, '\\$&')
 }

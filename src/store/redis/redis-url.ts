@@ -1,30 +1,26 @@
 import { type RedisOptions } from 'ioredis'
 import { StoreError } from '../store.ts'
 
-/** The address of a Redis, and the login for it. */
 export interface RedisTarget {
-  /** The address as messages show it: `host:port`, or the name that Sentinels have for the master. */
+  /** `host:port`, or the name that Sentinels have for the master. */
   readonly address: string
-  /** The options of the Redis client that come from the configuration. */
   readonly options: Pick<
     RedisOptions,
     'host' | 'port' | 'db' | 'username' | 'password' | 'tls' | 'name' | 'sentinels' | 'sentinelPassword' | 'sentinelTLS' | 'enableTLSForSentinelMode'
   >
-  /** Texts that no message is allowed to show, such as passwords. */
+  /** No message may show them. */
   readonly secrets: readonly string[]
 }
 
-/** The servers that a Redis URL names. */
 export type RedisPlace =
-  /** One Redis, or one master that Sentinels name. */
   | { readonly kind: 'single', readonly target: RedisTarget }
   | RedisClusterPlace
 
 export interface RedisClusterPlace {
   readonly kind: 'cluster'
-  /** The nodes that the URL names. They know all other nodes. */
+  /** They know all other nodes. */
   readonly seeds: readonly RedisTarget[]
-  /** Describes another node of the cluster, with the login of the URL. @param host a name or an IP address, IPv6 without brackets */
+  /** `host`: a name or an IP address, IPv6 without brackets. */
   node (host: string, port: number): RedisTarget
 }
 
@@ -36,11 +32,7 @@ const SHAPE =
 const DEFAULT_PORT = 6379
 const DEFAULT_SENTINEL_PORT = 26379
 
-/**
- * Parses a Redis URL. No error message shows any part of the URL but its scheme, because a mistyped password can end up anywhere.
- * @param sentinelPassword the password that the Sentinels ask for; it is not that of Redis
- * @throws StoreError when the URL is not in one of the forms that `SHAPE` describes
- */
+/** Errors show only the URL's scheme, because a mistyped password can end up anywhere. @throws StoreError */
 export function parseRedisUrl (text: string, sentinelPassword = ''): RedisPlace {
   const [beginning = '', scheme = '', authority = ''] = /^([^:]*:)?(?:\/\/)?([^/?#]*)/.exec(text) ?? []
   const path = text.slice(beginning.length)

@@ -50,7 +50,7 @@ const TOOL_PATIENCE = 1000
 /** In ms. */
 const PREVIEW_PATIENCE = 1000
 
-export interface Peers {
+interface Peers {
   reload (): void
   /** Names the keys this process has written or removed, since a store that is polled would tell the others late. */
   changed (keys: readonly string[]): void
@@ -58,7 +58,7 @@ export interface Peers {
   inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   readonly store?: Store | undefined
   readonly kinds?: readonly Kind[] | undefined
   readonly toolTypes?: readonly ToolType[] | undefined
@@ -74,10 +74,8 @@ export interface ServiceOptions {
   readonly onServed?: (milliseconds: number) => void
 }
 
-export type CacheStatistics = Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
-
 /** Hits and misses since the start of the service. */
-export interface CacheCounts {
+interface CacheCounts {
   readonly hits: number
   readonly misses: number
   readonly entries: number
@@ -114,7 +112,7 @@ export interface Service extends SessionServices {
   readonly planPreviews: PlanPreviews
   readonly memories: Memories
   readonly toolStates: () => ReadonlyMap<string, PreparationState>
-  readonly caches: CacheStatistics
+  readonly caches: Readonly<Record<'templates' | 'environs' | 'tool_results', () => CacheCounts>>
   /** Reads the store now, in every process; if it has no entry, the entries read before are dropped at once. */
   reload (): Promise<void>
   close (): Promise<void>

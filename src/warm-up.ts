@@ -52,7 +52,7 @@ const OWN_REQUESTS: readonly string[] = PATHS.map(path =>
 
 const CONNECTIONS = 8
 
-export interface WarmUpOptions {
+interface WarmUpOptions {
   /** @default OWN_REQUESTS */
   readonly requests?: readonly string[]
 }

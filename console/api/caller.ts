@@ -6,7 +6,7 @@ import { api, take } from './client.ts'
  * The caller of the service (the holder of the token that the console sends), with the caller's roles. The console offers no action that
  * the service would refuse to the caller.
  */
-export type Caller = paths['/api/caller']['get']['responses']['200']['content']['application/json']
+type Caller = paths['/api/caller']['get']['responses']['200']['content']['application/json']
 export type Role = Caller['roles'][number]
 
 /** The query for the caller. Its result stays valid until the user enters another token. */

@@ -12,17 +12,14 @@ export interface PromptRow {
   /** When the prompt was last changed, as far as the service knows; `by` names who changed it. */
   readonly updatedAt: string
   readonly by: string
-  readonly labels?: readonly PromptLabel[]
+  readonly labels?: readonly { readonly label: string, readonly version: number, readonly weight: number }[]
 }
-
-/** A label of a prompt, the version that the label means, and the share of the callers who get this version, in percent. */
-export interface PromptLabel { readonly label: string, readonly version: number, readonly weight: number }
 
 /** A row of the list of tools. */
 export interface ToolRow { readonly id: string, readonly function: string, readonly type: string, readonly description: string }
 
 /** A row of the list of extensions. */
-export interface ExtensionRow {
+interface ExtensionRow {
   readonly id: string
   readonly name: string
   readonly type: string

@@ -28,7 +28,7 @@ export interface Span {
   readonly source?: { readonly from: number, readonly to: number }
 }
 
-export interface Call { readonly tool: string, readonly arguments?: unknown, readonly outcome: string, readonly durationMs: number, readonly error?: string }
+interface Call { readonly tool: string, readonly arguments?: unknown, readonly outcome: string, readonly durationMs: number, readonly error?: string }
 
 /** A mistake in a prompt that is previewed, or in the variables with which it is rendered. */
 export interface Mistake {

@@ -4,7 +4,7 @@ import type { paths } from '../../.build/api.d.ts'
 import { send } from './client.ts'
 import { queries } from './queries.ts'
 
-export type Readiness = paths['/readyz']['get']['responses']['200']['content']['application/json']
+type Readiness = paths['/readyz']['get']['responses']['200']['content']['application/json']
 
 /** The state of the service, as far as the console shows it. */
 export interface Status {

@@ -5,7 +5,7 @@ import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Range } from './changed-words.ts'
 
-export interface CommandTextProps {
+interface CommandTextProps {
   readonly text: string
   readonly id: string
   /** The parts of the text that differ from the text that was shown before. */

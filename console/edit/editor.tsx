@@ -28,7 +28,7 @@ const rangeMarks = StateField.define<DecorationSet>({
   provide: field => EditorView.decorations.from(field)
 })
 
-export interface EditorProps {
+interface EditorProps {
   readonly value: string
   readonly onChange?: (value: string) => void
   readonly language: Syntax | 'json' | 'text'

@@ -60,10 +60,8 @@ const [INTERVAL, INTERVAL_OF_PROBLEMS] = [5000, 15_000]
 
 interface Entry { readonly state: string, readonly diagnostics: ReadonlyArray<{ readonly severity: string }> }
 
-type Counts = Readonly<Record<string, { readonly n: number, readonly tone: string }>>
-
 /** The numbers that the rail shows beside its links: entries with mistakes, sessions that wait for input, and actions that wait for approval. */
-function useCounts (): Counts {
+function useCounts (): Readonly<Record<string, { readonly n: number, readonly tone: string }>> {
   const mayRead = useMay('read')
   const mayRun = useMay('run')
   const mayApprove = useMay('approve')

@@ -2,7 +2,7 @@ const KEY = 'prompt-shell.theme'
 
 /** The themes of the console. `system` follows the setting of the user's system. */
 export const THEMES = ['system', 'light', 'dark'] as const
-export type Theme = typeof THEMES[number]
+type Theme = typeof THEMES[number]
 
 export function currentTheme (): Theme {
   const kept = localStorage.getItem(KEY)

@@ -2,7 +2,7 @@ import { type ReactNode } from 'react'
 import { number } from './time.ts'
 import { t } from '../text/text.ts'
 
-export interface FiltersProps {
+interface FiltersProps {
   /** Says by what the rows are filtered. It is shown inside the field, which has no other label. */
   readonly label: string
   readonly value: string

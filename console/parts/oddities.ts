@@ -2,7 +2,7 @@
  * Characters that cannot be seen, or that look like a plain space. These are the characters that `revealHidden` of the service makes
  * visible (src/base/text.ts).
  */
-export const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
+const HIDDEN = /(?![\n\t ])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Zs}\p{Default_Ignorable_Code_Point}\u{2800}]/gu
 
 /**
  * A hidden character, or a whole word, which is then examined on its own. A single expression for words of mixed alphabets would take time
@@ -22,11 +22,6 @@ export interface Oddity { readonly at: number, readonly text: string, readonly i
 /** The form in which the console shows a hidden character: `\u{202e}`. */
 export function nameOf (character: string): string {
   return `\\u{${(character.codePointAt(0) as number).toString(16)}}`
-}
-
-/** Makes the hidden characters of a text visible. */
-export function revealed (text: string): string {
-  return text.replaceAll(HIDDEN, nameOf)
 }
 
 /** Finds the pieces of a text that could deceive a person, in their order. */

@@ -5,7 +5,7 @@ import { t } from '../text/text.ts'
  * A column of a table: its name and its style. A narrow window leaves out a `wide` column; a `right` column has numbers. The name of the
  * column with buttons is `''`, and only a screen reader reads a name for it.
  */
-export type Column = string | readonly [name: string, className: 'wide' | 'right' | 'right wide']
+type Column = string | readonly [name: string, className: 'wide' | 'right' | 'right wide']
 
 /** A table in a panel of its own. */
 export function Table ({ columns, children }: { readonly columns: readonly Column[], readonly children: ReactNode }) {

@@ -1,7 +1,7 @@
 import { type ReactNode } from 'react'
 import { Link } from 'wouter'
 
-export interface Tab { readonly href: string, readonly name: ReactNode, readonly isHere: boolean }
+interface Tab { readonly href: string, readonly name: ReactNode, readonly isHere: boolean }
 
 /** Links to the parts of one screen, each of which has its own address. */
 export function Tabs ({ tabs, label }: { readonly tabs: readonly Tab[], readonly label: string }) {

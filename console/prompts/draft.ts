@@ -1,7 +1,7 @@
 import { type Tried } from '../api/preview.ts'
 
 /** A draft: an author's unsaved version of a prompt, stored in this browser. */
-export interface Draft {
+interface Draft {
   readonly stored: Readonly<Record<string, unknown>>
   /** The entity tag of the stored prompt on which the draft is based; `undefined` for a new prompt. */
   readonly base: string | undefined

@@ -13,7 +13,7 @@ import type { PreviewState } from './use-preview.ts'
 /** The piece of the preview to which the user points, with the index of its message. */
 export interface Pointed { readonly message: number, readonly span: Span }
 
-export interface PreviewPaneProps {
+interface PreviewPaneProps {
   readonly state: PreviewState
   readonly pointed: Pointed | undefined
   readonly onPoint: (pointed: Pointed | undefined) => void

@@ -4,7 +4,7 @@ import { t } from '../text/text.ts'
 import type { Field } from './parameters.ts'
 import { ValueField } from './value-field.tsx'
 
-export interface VariablesFormProps {
+interface VariablesFormProps {
   readonly id: string
   readonly fields: readonly Field[]
   readonly tried: Tried

@@ -2,7 +2,7 @@ import { type ReactNode, useRef, useState } from 'react'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { t } from '../text/text.ts'
 
-export interface ComposerProps {
+interface ComposerProps {
   readonly label: string
   readonly isOff?: boolean
   readonly mayBeEmpty?: boolean

@@ -13,7 +13,7 @@ const MOST = 200
 /** How near the end of the page must be, in px, for the page to scroll on when items are added. */
 const NEAR = 200
 
-export interface TalkProps {
+interface TalkProps {
   readonly session: Session
   readonly followed: Followed
   /** Whether the page scrolls to its end when items are added. @default true */

@@ -21,7 +21,7 @@ interface OfferedSkill {
   readonly place?: { readonly skillPath: string, readonly skillSource: 'project' | 'remote' }
 }
 
-export interface SkillListProps {
+interface SkillListProps {
   readonly terminal: string
   readonly target: string | undefined
   readonly onClose: () => void
@@ -108,12 +108,10 @@ function Offered ({ skill: { id, description, params: known, place }, terminal, 
   )
 }
 
-interface Registered { readonly id: string, readonly description?: unknown }
-
 /** Lists the registered skills, then those that were found on the target. */
 async function listSkills (target: string | undefined): Promise<readonly OfferedSkill[]> {
   const [registered, found] = await Promise.all([
-    takePage<Registered>(api.GET('/api/skills', { params: { query: { detail: true, limit: 200 } } })),
+    takePage<{ readonly id: string, readonly description?: unknown }>(api.GET('/api/skills', { params: { query: { detail: true, limit: 200 } } })),
     target === undefined ? undefined : take(api.GET('/api/targets/{name}/skills', { params: { path: { name: target } } })).catch(() => undefined)
   ])
   return [

@@ -70,7 +70,7 @@ function answerNothing ({ parser }: Screen): void {
   for (const colour of COLOURS) parser.registerOscHandler(colour, data => data.includes('?'))
 }
 
-export interface TerminalScreenProps {
+interface TerminalScreenProps {
   /** Called with the screen once it is shown, and with `undefined` once it is removed. */
   readonly onScreen: (screen: Screen | undefined) => void
   readonly onKeys: (keys: string) => void

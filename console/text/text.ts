@@ -3,9 +3,6 @@ import { type texts as frame } from './en/frame.ts'
 import { type texts as work } from './en/work.ts'
 import { type Same } from './same.ts'
 
-/** All texts of the console, in one language. */
-export type Texts = Same<typeof frame & typeof author & typeof work>
-
 /** The parts of the texts. Each part is loaded together with the screens that show it. */
 export type TextPart = 'frame' | 'author' | 'work'
 
@@ -18,7 +15,7 @@ const PARTS = {
 }
 
 /** The texts that were loaded so far, by their names. */
-export const t = {} as Texts
+export const t = {} as Same<typeof frame & typeof author & typeof work>
 
 /** Loads a part of the texts in the language of the console. It is called before any of these texts is shown, and may be called again. */
 export async function loadTexts (part: TextPart): Promise<void> {

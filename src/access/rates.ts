@@ -21,7 +21,7 @@ interface Window {
   reported: number
 }
 
-export interface RatesOptions {
+interface RatesOptions {
   readonly shared: SharedCounters | undefined
   readonly prefix: string
   /** In ms since 1970; left out for `Date.now`. */

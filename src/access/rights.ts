@@ -45,15 +45,10 @@ export function refusalBy (check: () => unknown): ServiceError | undefined {
 
 interface Seen extends Pick<Caller, 'prompts' | 'environs' | 'runs'>, Pick<Generation, 'extensions'> {}
 
-export interface KnownKeys {
-  readonly keyPrefix: string
-  readonly kinds: readonly KindAccess[]
-}
-
 /** An entry of an unknown kind is hidden from callers with patterns for prompts or variables: none can allow it. */
 export function isVisibleKey (
   key: string,
-  { keyPrefix, kinds }: KnownKeys,
+  { keyPrefix, kinds }: { readonly keyPrefix: string, readonly kinds: readonly KindAccess[] },
   { extensions }: Generation,
   { prompts, environs, runs }: Pick<Caller, 'prompts' | 'environs' | 'runs'>
 ): boolean {

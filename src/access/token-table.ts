@@ -7,7 +7,7 @@ import { type Caller, type CallerLimits, impliedRoles, isRole, NamePatterns, typ
 /** In ms; a token that is removed from the file is refused within about that time. */
 const INTERVAL = 1000
 
-export interface TokenFileOptions {
+interface TokenFileOptions {
   readonly path: string
   readonly defaults: CallerLimits
   readonly log: Log

@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 /** An existing file, or a link of that name, is an error. */
 const CREATING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-export interface FileNature {
+interface FileNature {
   readonly mode: number
   readonly uid?: number
   readonly gid?: number

@@ -84,7 +84,7 @@ export function objectOf (value: Json | undefined): JsonObject {
 /** In bytes; a larger one ends the command, so that it cannot fill the memory. */
 const MAX_REPLY_BYTES = 64 * 1024 * 1024
 
-export interface ApiClientOptions {
+interface ApiClientOptions {
   /** It may have a path, for a service behind a proxy. */
   readonly url: string
   /** `''` for none. */

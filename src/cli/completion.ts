@@ -46,7 +46,7 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
 }
 
 /** @param words the last one is being typed @param idsFor lists ids by prefix; `group` such as `prompt` is their kind */
-export async function candidates (
+async function candidates (
   program: Command,
   words: readonly string[],
   idsFor: (about: { readonly group: string, readonly prefix: string }) => Promise<readonly string[]>

@@ -33,13 +33,11 @@ const KEYS: Readonly<Record<string, 'run' | 'edit' | 'skip' | 'cancel' | 'paste'
 
 const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (cancel)', paste: 'p (paste what it printed elsewhere)' } as const
 
-type AnswerWord = keyof typeof WORDS
-
 /** Asks again until the answer is one of the offers. @returns `undefined` when the input has ended */
 export async function chooseCommand (
   command: string,
   question: string,
-  offers: readonly AnswerWord[],
+  offers: readonly (keyof typeof WORDS)[],
   { lines, output }: { readonly lines: Lines, readonly output: Output }
 ): Promise<CommandChoice | undefined> {
   for (;;) {

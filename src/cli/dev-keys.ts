@@ -7,8 +7,6 @@ const OPENERS: ReadonlyMap<string, string> = new Map([['darwin', 'open'], ['win3
 
 type Keyboard = Readable & { readonly isTTY?: boolean, setRawMode? (isRaw: boolean): unknown }
 
-interface Key { readonly name?: string, readonly ctrl?: boolean }
-
 /** Does nothing without a terminal. */
 export async function listenToKeys (stdin: Keyboard, address: string, output: Output, open: (address: string) => void = openInBrowser): Promise<void> {
   if (stdin.isTTY !== true || stdin.setRawMode === undefined || output.terminal === undefined) return
@@ -17,7 +15,7 @@ export async function listenToKeys (stdin: Keyboard, address: string, output: Ou
   stdin.setRawMode(true)
   // The shell expects a terminal that reads whole lines.
   process.once('exit', () => { stdin.setRawMode?.(false) })
-  stdin.on('keypress', (_text: string | undefined, { name = '', ctrl = false }: Key) => {
+  stdin.on('keypress', (_text: string | undefined, { name = '', ctrl = false }: { readonly name?: string, readonly ctrl?: boolean }) => {
     // Ctrl-C sends no signal while keys are read one by one.
     if (ctrl && name === 'c') process.kill(process.pid, 'SIGINT')
     else if (name === 'c') {

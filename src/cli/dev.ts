@@ -8,7 +8,7 @@ import { CliError, type Output } from './output.ts'
 /** In ms, for the search for the differences of two texts. */
 const TIMEOUT = 2000
 
-export interface WatchedPrompt { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
+interface WatchedPrompt { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
 
 /** Returns when the service ends. */
 export async function renderChanges (url: string, watched: WatchedPrompt | undefined, output: Output, cli: Cli): Promise<void> {

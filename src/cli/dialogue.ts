@@ -122,9 +122,6 @@ export interface DecisionInput {
   readonly command?: string
 }
 
-/** The files after the first `after` ones, or one text of one file. */
-type PreviewQuery = { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }
-
 /** Over HTTP, or in this process. Every method throws CliError. */
 export interface Dialogues {
   start (): Promise<DialogueView>
@@ -133,7 +130,7 @@ export interface Dialogues {
   say (id: string, said: DialogueInput): Promise<void>
   decide (id: string, effect: string, decided: DecisionInput): Promise<void>
   /** As `GET /api/plans/{id}/preview` gives it. */
-  preview (id: string, query: PreviewQuery): Promise<JsonObject>
+  preview (id: string, query: { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }): Promise<JsonObject>
   /** The newest last, in the form of `GET /api/sessions/{id}/messages`. */
   lastMessages (id: string): Promise<readonly JsonObject[]>
   printed (id: string, place: EventPlace): Promise<string>

@@ -34,13 +34,8 @@ export async function writeEntries (folder: string, entries: readonly EntryFile[
   return files.map(({ file }) => file)
 }
 
-interface Draft {
-  readonly text: string
-  readonly extension: '.yaml' | '.json' | '.md'
-}
-
 /** SKILL.md, else YAML, or JSON for a value that YAML would not give back the same. */
-export function draftOf (kind: CliKind, value: Json): Draft {
+export function draftOf (kind: CliKind, value: Json): { readonly text: string, readonly extension: '.yaml' | '.json' | '.md' } {
   if (kind.file !== undefined && typeof objectOf(value)['body'] === 'string') return { text: wholeSkillText('', objectOf(value)), extension: '.md' }
   const json = stringifyJson(value, 2)
   const yaml = jsonToYaml(json)

@@ -5,8 +5,6 @@ import { type ApiClient, ApiError, apiPath, listOf, objectOf, textOf } from './a
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 
-interface ExportOptions { readonly output?: string, readonly label?: string }
-
 /** promptfoo reads the same variable as `aps`. */
 const TOKEN = 'Bearer {{env.APS_TOKEN}}'
 
@@ -16,7 +14,7 @@ export function addExportCommands (program: Command, cli: Cli): void {
     .argument('<id...>', 'the prompts')
     .option('-o, --output <file>', 'the file to write, in place of stdout')
     .option('--label <label>', 'of the versions that this label means, such as production')
-    .action(async (ids: readonly string[], { output: file, label }: ExportOptions, command: Command) => {
+    .action(async (ids: readonly string[], { output: file, label }: { readonly output?: string, readonly label?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const cases = (await Promise.all(ids.map(async id => await casesOf(api, id, label)))).flat()
       const { stringify } = await import('yaml')

@@ -25,7 +25,7 @@ import { addTerminalCommand } from './terminal.ts'
 import { addTypesCommand } from './prompt-types.ts'
 
 /** The parts of Node's `process` that the program uses, so that it can run within another process. */
-export interface ProgramHost {
+interface ProgramHost {
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: Readable

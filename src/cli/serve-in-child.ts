@@ -4,7 +4,7 @@ import { constants } from 'node:os'
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
-export const CHILD = 'APS_SERVES_FOR'
+const CHILD = 'APS_SERVES_FOR'
 
 /** For flags that Node reads only at its start. If this process dies, the channel closes, and the child ends, too. */
 export async function serveInChild (flags: readonly string[]): Promise<never> {

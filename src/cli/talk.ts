@@ -380,7 +380,7 @@ async function answerBelow (
 
 export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string, readonly verbose?: boolean, readonly local?: boolean }
 
-export interface Talk {
+interface Talk {
   readonly options: TalkOptions
   readonly cli: Cli
   readonly command: Command

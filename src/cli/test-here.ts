@@ -11,11 +11,6 @@ import { openHere } from './local-folder.ts'
 import { listOf, objectOf } from './api-client.ts'
 import type { Case, RunOne } from './test-suites.ts'
 
-export interface Bench {
-  readonly run: RunOne
-  close (): Promise<void>
-}
-
 /**
  * Opens a service that serves a folder, in this process. The folder becomes the working directory, so that the folder's `.env` is read.
  * @param trusts whether everything in the folder's `.env` is taken
@@ -28,7 +23,7 @@ export async function testHere (
   trusts: boolean,
   warn: (message: string) => void,
   cli: Pick<Cli, 'environment' | 'signal'>
-): Promise<Bench> {
+): Promise<{ readonly run: RunOne, close (): Promise<void> }> {
   const { signal } = cli
   const service = await openHere(folder, warn, cli, { asksModels: true, trusts })
   const { generation } = service.registry

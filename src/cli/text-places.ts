@@ -2,7 +2,7 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, 
 import { type TextPlace } from '../base/json.ts'
 import { type JsonPath } from '../base/json-places.ts'
 
-export interface ValuePlace {
+interface ValuePlace {
   readonly field?: JsonPath
   readonly messageIndex?: number
   readonly part?: number

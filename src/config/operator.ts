@@ -28,7 +28,7 @@ export interface Workspace {
 
 export type Target = LocalTarget | SshTarget
 
-export interface TerminalOffer {
+interface TerminalOffer {
   /** For callers with the role `terminal`, who can type anything into it. @default false */
   readonly mayOpenTerminal?: boolean
   /** @default false */

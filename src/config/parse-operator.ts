@@ -9,7 +9,7 @@ const MAX_BYTES = 1024 * 1024
 
 const HALF_STAR = /[^ \t]\*[ \t]*$/
 
-export class OperatorError extends Error {
+class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
 

@@ -4,7 +4,7 @@ import { asksForTokens, type Config, ConfigError, isLoopback } from './config.ts
 import { NOTHING_OFFERED, type OperatorFile } from './operator.ts'
 
 /** Whoever can write it could change what the service does, and whoever can read it could learn secrets. */
-export interface OwnFile {
+interface OwnFile {
   /** Or the place in the operator's file, for error messages. */
   readonly variable: string
   readonly path: string
@@ -13,7 +13,7 @@ export interface OwnFile {
   readonly isPublic: boolean
 }
 
-export interface OwnPlaces {
+interface OwnPlaces {
   readonly sessions: string | undefined
   readonly operator: OperatorFile
   /** The agent has private keys; `undefined` or `''` when there is none. */

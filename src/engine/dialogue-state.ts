@@ -14,7 +14,7 @@ export interface LoopCall {
   readonly content: string | undefined
 }
 
-export interface Handover {
+interface Handover {
   readonly active: string
   /** Of the messages before the handover the new model gets only texts. */
   readonly from: number

@@ -202,11 +202,8 @@ export function refuseAction ({ step, retry }: DialogueState, action: Action | u
   return step === 'await_input' && retry !== undefined ? undefined : { kind: 'busy', message: 'there is nothing to ask again: the model has not failed' }
 }
 
-/** `nothing` for an empty line. */
-type DialogueCommand = CommandName | 'nothing'
-
 /** The whole line has to be the command's word, so a question that contains it is a message. */
-function commandIn (line: string, words: CommandWords): DialogueCommand | undefined {
+function commandIn (line: string, words: CommandWords): (CommandName | 'nothing') | undefined {
   const said = line.trim().toLowerCase()
   if (said === '') return 'nothing'
   const names: readonly CommandName[] = ['exit', 'help', 'clear', 'retry']

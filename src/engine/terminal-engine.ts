@@ -3,7 +3,7 @@ import { type Engine, type LaterFact, type Moment, type Next } from '../session/
 import { Outbox } from './reducer.ts'
 import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-key.ts'
 
-export interface TerminalSession {
+interface TerminalSession {
   readonly target: string
   readonly at: string
   readonly shell: string

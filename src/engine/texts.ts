@@ -116,9 +116,7 @@ export const ABOUT_COMMAND: Readonly<Record<WhyAsked, Readonly<Record<Locale, (c
   }
 }
 
-type TerminalText = 'terminalBusy' | 'terminalGone'
-
-export const TERMINAL_TEXTS: Readonly<Record<Locale, Readonly<Record<TerminalText, string>>>> = {
+export const TERMINAL_TEXTS: Readonly<Record<Locale, Readonly<Record<'terminalBusy' | 'terminalGone', string>>>> = {
   en: {
     terminalBusy: 'The command waits until your line in the terminal is empty.',
     terminalGone: 'The terminal is gone; commands run without it.'

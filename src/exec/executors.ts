@@ -3,7 +3,7 @@ import { type OperatorFile, type Target, type Workspace } from '../config/operat
 import { type Executor } from './executor.ts'
 import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local-executor.ts'
 
-export interface ExecutorsOptions {
+interface ExecutorsOptions {
   readonly operator: OperatorFile
   /** Commands get only what the operator lists, and a few that every command needs. */
   readonly environment: Readonly<Record<string, string | undefined>>

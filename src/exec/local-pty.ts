@@ -10,7 +10,7 @@ import { beginShell, MARKER, sessionKillScript } from './scripts.ts'
 /** In ms. */
 const PATIENCE = 4000
 
-export interface LocalPlace {
+interface LocalPlace {
   /** A path without links. */
   readonly cwd: string
   readonly environment: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface LocalPlace {
   readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
 }
 
-export interface LocalWords {
+interface LocalWords {
   readonly words: readonly string[]
   readonly isJailed: boolean
   readonly files: string

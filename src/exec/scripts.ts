@@ -150,13 +150,8 @@ export function printedFolder (line: string): string {
   return line.replaceAll('//.', '\n')
 }
 
-interface Report {
-  readonly exitCode: number | null
-  readonly cwd: string | undefined
-}
-
 /** A command can write a false report, but gains nothing by it: the folder is checked before it is used. */
-export function readReport (text: string): Report {
+export function readReport (text: string): { readonly exitCode: number | null, readonly cwd: string | undefined } {
   const exit = Array.from(text.matchAll(/^exit (\d{1,3})$/gm)).at(-1)?.[1]
   const cwd = /^cwd (\/.*)$/m.exec(text)?.[1]
   return { exitCode: exit === undefined ? null : Number(exit), cwd: cwd === undefined ? undefined : printedFolder(cwd) }

@@ -84,11 +84,6 @@ function overlap (bytes: Buffer, mark: Buffer): number {
 /** In ms of silence after a command's end. What the command left behind can keep the channel open. */
 const REST = 1000
 
-interface Exit {
-  readonly code: number | null
-  readonly signal: string | undefined
-}
-
 type Cause = 'ended' | 'timeout' | 'cancelled'
 
 /** `lost`: the connection broke, or nobody confirmed the command's end. @throws ExecutorError when no command was run */
@@ -103,7 +98,7 @@ async function runOverSsh (client: Client, command: string, { cwd, ...options }:
     return { ...end, ...captured.texts(), ...(folder === undefined ? {} : { cwd: folder }), durationMs: Math.round(performance.now() - started) }
   }
 
-  let exit: Exit | undefined
+  let exit: { readonly code: number | null, readonly signal: string | undefined } | undefined
   const opened = await openExecChannel(client, keptCommand(command, marker, cwd), channel => {
     // The input stays open, because the supervising script ends the command when it ends.
     channel.write(`${mark}\n`)

@@ -27,11 +27,6 @@ export interface MemoryPlace {
   readonly owner: string
 }
 
-interface MemoryFile {
-  readonly hash: string | undefined
-  readonly content: JsonObject
-}
-
 /** A file that cannot be used counts as empty, and is reported as a problem. */
 export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
   const problems: string[] = []
@@ -82,7 +77,7 @@ async function change (folder: OpenFolder, layer: MemoryLayer, set: JsonObject, 
 }
 
 /** @throws FileRefusal MEMORY_UNUSABLE */
-async function readMemoryFile (folder: OpenFolder, layer: MemoryLayer): Promise<MemoryFile> {
+async function readMemoryFile (folder: OpenFolder, layer: MemoryLayer): Promise<{ readonly hash: string | undefined, readonly content: JsonObject }> {
   const file = await open(folder.at(fileOf(layer)), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return undefined
     throw unusable(layer, (error as Error).message)

@@ -14,7 +14,7 @@ export interface Memory {
   readonly project: JsonObject
 }
 
-export interface RefusedField {
+interface RefusedField {
   readonly name: string
   readonly reason: string
 }

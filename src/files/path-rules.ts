@@ -1,6 +1,6 @@
 import { starPattern, withoutEnd } from '../base/text.ts'
 
-export type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
+type NormalisedPath = { readonly path: string } | { readonly code: 'ERR_INVALID_PATH' | 'ERR_PATH_TOO_LONG', readonly message: string }
 
 /** The names of a file and of its folders decide whether it may be written. Capital and small letters are equal. */
 export interface Whitelist {

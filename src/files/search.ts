@@ -150,7 +150,7 @@ const MAX_QUERY = 500
 
 const LINE_END = 0x0a
 
-export interface Hit {
+interface Hit {
   readonly path: string
   /** From 1. */
   readonly line: number

@@ -116,7 +116,7 @@ export interface OpenPath {
   readonly at: string
 }
 
-export interface WorkspaceFilesOptions {
+interface WorkspaceFilesOptions {
   readonly root: string
   /** Nobody may read these, even when they are inside the workspace. */
   readonly hidden?: readonly string[]

@@ -331,7 +331,7 @@ interface Known {
   readonly journal: string
 }
 
-export interface Asker {
+interface Asker {
   /** A session can preview the undo or redo of its own changes only. @default none */
   readonly session?: string
   /** The name of an access token; empty where the service uses none. */

@@ -148,7 +148,7 @@ const LOG_AFTER = 1000
 /** Made once: recording the stack would be the most expensive part of a refusal. */
 const REFUSAL = overloaded()
 
-export interface AdmissionOptions {
+interface AdmissionOptions {
   /** In ms. */
   readonly limit: number
   readonly onRefused: () => void

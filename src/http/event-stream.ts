@@ -22,7 +22,7 @@ export const EventStream = Type.String({
     '`turn`, the last of a turn, has what the turn answers without a stream'
 })
 
-export interface StreamOptions<R> {
+interface StreamOptions<R> {
   /** The stream begins after this event. */
   readonly after?: EventId | undefined
   readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
@@ -100,7 +100,7 @@ function reasonOf (error: unknown): JsonObject {
   return { code, message, at: timeOf(Date.now()) }
 }
 
-export interface EventId {
+interface EventId {
   readonly seq: number
   readonly n: number
 }

@@ -122,13 +122,8 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.modelBusy('openai', 1)
 ].map(error => [error.code, error]))
 
-interface NamedExample {
-  readonly name: string
-  readonly value: object
-}
-
 /** @param codes all codes of the route, also of other statuses @throws Error for a code without an example */
-function exampleErrors (status: string, path: string, codes: readonly ErrorCode[]): readonly NamedExample[] {
+function exampleErrors (status: string, path: string, codes: readonly ErrorCode[]): readonly { readonly name: string, readonly value: object }[] {
   return codes.filter(code => String(statusOf(code)) === status).map(code => {
     const error = EXAMPLES.get(code)
     if (error === undefined) throw new Error(`a route lists ${code}, which has no example`)

@@ -104,7 +104,7 @@ export const SupportsListQuery = Type.Object({
   supports: Type.Optional(Type.String({ maxLength: 100, description: 'Only those that support this scene: chat, completion, codereview' }))
 })
 
-export const MessagePartReply = Type.Object({ type: Type.String({ description: 'text, image_url, input_audio or file' }) }, { additionalProperties: true })
+const MessagePartReply = Type.Object({ type: Type.String({ description: 'text, image_url, input_audio or file' }) }, { additionalProperties: true })
 
 export const RenderedMessageReply = Type.Object({
   role: Type.String(),

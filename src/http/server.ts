@@ -41,7 +41,7 @@ import { mcpRoutes } from './mcp-routes.ts'
 import { typedRoutes } from './routes/typed-prompts.ts'
 import { consoleRoutes } from './routes/console.ts'
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly service: Service
   readonly log: FastifyBaseLogger
   readonly access: Access

@@ -56,7 +56,7 @@ export interface OpenCall {
   readonly arguments: string
 }
 
-export interface Added {
+interface Added {
   readonly text: string
   readonly refusal: string
   readonly hasCall: boolean

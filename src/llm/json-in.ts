@@ -1,6 +1,6 @@
 import { type Json, JsonError, parseJson } from '../base/json.ts'
 
-export type JsonIn = { readonly value: Json, readonly text: string } | { readonly reason: string }
+type JsonIn = { readonly value: Json, readonly text: string } | { readonly reason: string }
 
 /** A bound, since each bracket that is never closed costs a walk to the end of the text. */
 const MAX_TRIES = 20

@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS } from './limit.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })
 
-export const ProvidersDocument = Type.Object({
+const ProvidersDocument = Type.Object({
   providers: Type.Array(Type.Object({
     name,
     baseUrl: Type.String({ description: 'An OpenAI-compatible API, https://api.openai.com/v1, builtin:echo or builtin:script' }),
@@ -25,8 +25,6 @@ export const ProvidersDocument = Type.Object({
   }, { additionalProperties: false }), { minItems: 1 })
 }, { additionalProperties: false })
 
-type ProviderEntry = Static<typeof ProvidersDocument>['providers'][number]
-
 export interface ProviderConfig {
   readonly name: string
   readonly baseUrl: string
@@ -37,7 +35,7 @@ export interface ProviderConfig {
   readonly limits: { readonly concurrency: number, readonly queue: number }
 }
 
-export class ProvidersError extends Error {
+class ProvidersError extends Error {
   override readonly name = 'ProvidersError'
 }
 
@@ -59,7 +57,7 @@ function parseDocument (text: string): unknown {
   }
 }
 
-function checkEntry (entry: ProviderEntry, environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
+function checkEntry (entry: Static<typeof ProvidersDocument>['providers'][number], environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
   const { name, baseUrl, apiKeyEnv, models = [], aliases = {}, headers = {}, limits } = entry
   const refuse = (reason: string) => new ProvidersError(`provider "${name}": ${reason}`)
   if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))

@@ -6,7 +6,7 @@ import { type ReplyRule } from './builtin-model.ts'
 /** In bytes. */
 const MAX_BYTES = 1024 * 1024
 
-export class ScriptError extends Error {
+class ScriptError extends Error {
   override readonly name = 'ScriptError'
 }
 

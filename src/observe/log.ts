@@ -18,13 +18,13 @@ const MAX_WAITING_BYTES = 16 * 1024 * 1024
 /** How long the process waits at its end until its last log lines are read, in ms. */
 const END_MILLISECONDS = 1000
 
-export interface LogOptions {
+interface LogOptions {
   readonly level: string
   /** Whether the values of variables, and the words of tools and models, may be logged. */
   readonly values: boolean
 }
 
-export interface OpenLog {
+interface OpenLog {
   readonly log: Logger
   /** Writes the waiting lines, unless nobody reads the standard output. Log nothing after this. */
   end (): Promise<void>

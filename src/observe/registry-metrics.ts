@@ -3,14 +3,12 @@ import { offeredOf } from '../registry/offered.ts'
 import { type Registry } from '../registry/registry.ts'
 import { kindPrefix } from '../store/store.ts'
 
-export interface CacheMetrics {
+interface CacheMetrics {
   readonly hits: number
   readonly misses: number
   readonly entries: number
   readonly bytes: number
 }
-
-export type Caches = Readonly<Record<string, () => CacheMetrics>>
 
 export type WatchedRegistry = Pick<Registry, 'kinds' | 'generation' | 'environs' | 'status' | 'problems'>
 
@@ -56,7 +54,7 @@ export function addRegistryMetrics (target: PrometheusRegistry, registry: Watche
   })
 }
 
-export function addCacheMetrics (target: PrometheusRegistry, caches: Caches): void {
+export function addCacheMetrics (target: PrometheusRegistry, caches: Readonly<Record<string, () => CacheMetrics>>): void {
   const labelNames = ['cache']
   const counter = (name: string, help: string, read: (statistics: CacheMetrics) => number): void => {
     const created: Counter = new Counter({

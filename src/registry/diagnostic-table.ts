@@ -1,6 +1,6 @@
 import { type Diagnostic } from './diagnostic.ts'
 
-export interface DiagnosticMeaning {
+interface DiagnosticMeaning {
   readonly severity: Diagnostic['severity'] | 'error or warning'
   readonly meaning: string
   readonly hint: string

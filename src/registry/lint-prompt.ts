@@ -10,7 +10,7 @@ import { usageOf } from './needs/usage-index.ts'
 import { type EnvironNames, firstSegment, isModule, isPublished, ownerOf, ownPaths } from './needs/variable-paths.ts'
 import { advise, diagnosticsOf, type KnownNames, Suggestions, type Unanswered } from './unknown-names.ts'
 
-export interface LintContext {
+interface LintContext {
   readonly prompts: PromptLookup
   readonly callersOf: CallersOf
   readonly environs: EnvironNames & { readonly index: KnownNames['environs'] }

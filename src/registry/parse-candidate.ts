@@ -31,13 +31,13 @@ export interface ParsedCandidate {
 }
 
 /** Plain data for another process; fields that are not listed here are dropped. */
-export type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
+type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom' | 'bareNames'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
-export interface CandidateContext {
+interface CandidateContext {
   readonly languages: readonly Language[]
   readonly definitionKinds: readonly DefinitionKind[]
 }

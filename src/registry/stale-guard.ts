@@ -7,7 +7,7 @@ import { type StoreListing } from './store-reads.ts'
 /** In ms: after so long without a return, what is still missing counts as deleted. */
 const QUIET_MILLISECONDS = 60_000
 
-export interface StaleGuardOptions {
+interface StaleGuardOptions {
   readonly kinds: readonly Kind[]
   readonly keyPrefix: string
   readonly nodes: Store['nodes']
@@ -18,11 +18,6 @@ export interface StaleGuardOptions {
   isAnnounced (key: string): boolean
 }
 
-interface Hold {
-  since: number
-  listed: number
-}
-
 /**
  * Guards loaded entries against a store that has lost them: a flushed database, or a replica that has not synchronised yet, looks as if everything had
  * been deleted. When nothing of what was loaded of a kind, or of a node of the store, is listed any more, and not every deletion was reported, all of it is
@@ -31,7 +26,7 @@ interface Hold {
 export class StaleGuard {
   readonly #options: StaleGuardOptions
   readonly #now: () => number
-  readonly #holds = new Map<string, Hold>()
+  readonly #holds = new Map<string, { since: number, listed: number }>()
   #isReleased = false
 
   constructor (options: StaleGuardOptions, now: () => number = () => performance.now()) {

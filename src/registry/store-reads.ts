@@ -51,7 +51,7 @@ export class Seeker {
 
 const BATCH = 500
 
-export interface Tally {
+interface Tally {
   listed: number
   survives: boolean
 }

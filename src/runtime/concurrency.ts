@@ -1,13 +1,8 @@
 import type { CallerSignal } from './deadline.ts'
 
-interface LockWaiter {
-  readonly isAlone: boolean
-  enter (): void
-}
-
 /** A readers-writer lock; all work begins in the order in which it asked. */
 export class SharedLock {
-  readonly #queue = new Set<LockWaiter>()
+  readonly #queue = new Set<{ readonly isAlone: boolean, enter (): void }>()
   #inside = 0
   #isAlone = false
 

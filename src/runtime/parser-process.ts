@@ -19,7 +19,7 @@ export interface ParserProcess<Question, Answer> {
   close (): Promise<void>
 }
 
-export interface ParserProcessOptions {
+interface ParserProcessOptions {
   /** A module without its ending, in the folder of the one that asks; it calls `answerQuestions`. */
   readonly entry: string
   /** The `import.meta.url` of the module that asks; the entry has the same ending (.ts or .js). */

@@ -27,7 +27,7 @@ interface Owner {
   readonly start: string
 }
 
-export interface Holder {
+interface Holder {
   /** By its id, or because it refreshed the lock while this process looked. */
   readonly isAlive: boolean
   readonly description: string

@@ -19,7 +19,7 @@ export interface RenderWatch {
   ended (outcome: WorkOutcome, passes?: number): void
 }
 
-export interface CallWatch {
+interface CallWatch {
   /** The W3C trace context to send with the call (https://www.w3.org/TR/trace-context/); `undefined` when there is none. */
   readonly traceparent: string | undefined
 }

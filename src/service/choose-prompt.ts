@@ -26,7 +26,7 @@ export interface ChosenPrompt {
 /** A promise only for a version. @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE */
 export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: VersionSelector) => ChosenPrompt | Promise<ChosenPrompt>
 
-export interface ChoiceOptions {
+interface ChoiceOptions {
   readonly versions: Pick<VersionReader, 'read'>
   /** For requests that name no label, and whose token names none; empty for `latest`. */
   readonly defaultLabel: string

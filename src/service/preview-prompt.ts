@@ -26,7 +26,7 @@ import { knownTools, type Recordings } from './recordings.ts'
 import type { RenderPrompt } from './render-prompt.ts'
 import type { VersionReader } from './version-reader.ts'
 
-export interface PreviewRequest {
+interface PreviewRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
@@ -42,7 +42,7 @@ export interface PreviewRequest {
   readonly isGone?: () => boolean
 }
 
-export interface Preview {
+interface Preview {
   readonly id: string
   readonly mistakes: readonly Mistake[]
   /** Left out when the prompt's text cannot be read. */
@@ -57,7 +57,7 @@ type PreviewedRender = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 /** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
-export interface PreviewerOptions {
+interface PreviewerOptions {
   /** Parses in a process that only previews use. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]

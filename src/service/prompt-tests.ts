@@ -25,21 +25,21 @@ import type { ChoosePrompt, ChosenPrompt } from './choose-prompt.ts'
 /** The tests of one prompt can have a MiB. */
 const AT_A_TIME = 50
 
-export interface StoredTests {
+interface StoredTests {
   readonly id: string
   readonly tests: Json
   readonly cases: readonly TestCase[]
   readonly tag: string
 }
 
-export interface TestsRow {
+interface TestsRow {
   readonly id: string
   /** 0 for tests that cannot be read, which have no `tag` either. */
   readonly cases: number
   readonly tag: string | undefined
 }
 
-export interface TestsNotice {
+interface TestsNotice {
   readonly id: string
   readonly key: string
   readonly diagnostics: readonly Diagnostic[]

@@ -18,7 +18,7 @@ import { asked, type Audit, changedSince, checkOutcome, expectation, holds, isUn
 
 const MAX_ATTEMPTS = 5
 
-export interface EntryChange {
+interface EntryChange {
   readonly caller: Caller
   readonly kind: Kind
   readonly id: string
@@ -26,7 +26,7 @@ export interface EntryChange {
   readonly requestId: string
 }
 
-export interface EntryPublication extends EntryChange {
+interface EntryPublication extends EntryChange {
   readonly generation: Generation
   readonly text: string
   readonly about?: VersionAbout
@@ -43,7 +43,7 @@ export interface PublishedEntry {
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-export interface PublisherOptions {
+interface PublisherOptions {
   readonly store: Store
   readonly registry: Pick<Registry, 'follow'>
   readonly checkEntry: CheckEntry
@@ -129,12 +129,7 @@ interface EntryCandidate extends NewEntry {
 /** Checks as the registry would; with an error, the entry, or a prompt that it contains, would not run. */
 type CheckEntry = (generation: Generation, entry: EntryCandidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
-interface EntryCheckOptions {
-  readonly lintCandidate: LintCandidate
-  readonly toolReader: ToolReader
-}
-
-export function createEntryCheck ({ lintCandidate, toolReader }: EntryCheckOptions): CheckEntry {
+export function createEntryCheck ({ lintCandidate, toolReader }: { readonly lintCandidate: LintCandidate, readonly toolReader: ToolReader }): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = findUnstorable(id, text)
     if (unusable.length > 0) return unusable

@@ -18,7 +18,7 @@ export interface VersionAbout {
   readonly from?: number | undefined
 }
 
-export interface VersionPublication {
+interface VersionPublication {
   readonly id: string
   readonly key: string
   readonly text: string
@@ -27,7 +27,7 @@ export interface VersionPublication {
   readonly about?: VersionAbout
 }
 
-export interface VersionPublisherOptions {
+interface VersionPublisherOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly records: RecordStore
@@ -35,7 +35,7 @@ export interface VersionPublisherOptions {
   readonly pinsOf: (id: string) => readonly number[]
 }
 
-export interface PublishedVersion {
+interface PublishedVersion {
   readonly outcome: 'created' | 'replaced'
   /** `undefined` when this process is not allowed to write versions to the store. */
   readonly version: number | undefined
@@ -56,11 +56,6 @@ export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }:
 
 export function versionWith ({ versions }: ReleaseRecord, tag: string | undefined): number | undefined {
   return versions.find(version => version.tag === tag)?.n
-}
-
-interface Recorded {
-  readonly version: number | undefined
-  readonly removed: readonly number[]
 }
 
 /** In this order: the version's text; the record and then the prompt's key by compare-and-set. A break leaves a version unserved. */
@@ -119,7 +114,7 @@ export class VersionPublisher {
     [stored, next]: readonly [StoredValue, StoredValue?],
     caller: Pick<Caller, 'name'>,
     about?: VersionAbout
-  ): Promise<Recorded | 'conflict' | undefined> {
+  ): Promise<{ readonly version: number | undefined, readonly removed: readonly number[] } | 'conflict' | undefined> {
     const { store, keyPrefix, records, pinsOf } = this.#options
     let { record } = read
     try {

@@ -9,20 +9,14 @@ import { Deadline } from '../runtime/deadline.ts'
 import { missingEnviron } from './find-entries.ts'
 import { toPath } from '../store/store.ts'
 
-export interface EnvironReaderOptions {
+interface EnvironReaderOptions {
   readonly environs: VisibleEnvirons
   /** In ms. */
   readonly timeout: number
 }
 
-export interface EnvironRequest {
-  readonly generation: Generation
-  readonly caller: Caller
-  readonly id: string
-}
-
 /** Parts hidden from the caller are left out. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
-export type ReadEnviron = (request: EnvironRequest) => Promise<Json>
+export type ReadEnviron = (request: { readonly generation: Generation, readonly caller: Caller, readonly id: string }) => Promise<Json>
 
 export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
   return async function read ({ generation, caller, id }) {

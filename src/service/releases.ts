@@ -21,7 +21,7 @@ import { lookUpPrompt, whyNotRunnable } from './render-prompt.ts'
 import { addVersion, asVersion, factsOf, MAX_ATTEMPTS, type NewVersion, type VersionAbout, versionWith } from './publish-version.ts'
 import { type VersionReader } from './version-reader.ts'
 
-export interface ReleasesOptions {
+interface ReleasesOptions {
   readonly store: Store
   readonly keyPrefix: string
   readonly registry: Pick<Registry, 'follow'>
@@ -33,13 +33,13 @@ export interface ReleasesOptions {
   readonly audit: Audit
 }
 
-export interface ReleaseRequest {
+interface ReleaseRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly id: string
 }
 
-export interface ReleaseChange extends ReleaseRequest {
+interface ReleaseChange extends ReleaseRequest {
   readonly requestId: string
   readonly note?: string | undefined
 }
@@ -51,14 +51,11 @@ export interface ReleaseHistory {
   readonly tag: string | undefined
 }
 
-export interface StoredVersion {
+interface StoredVersion {
   readonly note: VersionNote
   readonly entry: Json
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
-
-/** `latest` is the content that is served when a request names no label. */
-export type RequestedTarget = LabelTarget | typeof LATEST
 
 /** Reads and changes the versions and labels of prompts. */
 export class Releases {
@@ -101,7 +98,7 @@ export class Releases {
    * version first.
    * @throws ENTRY_FORBIDDEN, LABEL_PROTECTED, VERSION_NOT_FOUND, ENTRY_INVALID for a version that could not run now, ENTRY_CHANGED
    */
-  async setLabel (change: ReleaseChange, label: string, wanted: RequestedTarget, precondition: Precondition): Promise<ReleaseHistory> {
+  async setLabel (change: ReleaseChange, label: string, wanted: LabelTarget | typeof LATEST, precondition: Precondition): Promise<ReleaseHistory> {
     const { generation, caller, requestId, note } = change
     const id = this.#authorize(change)
     this.#guard(label, caller)

@@ -12,13 +12,13 @@ import { toPath } from '../store/store.ts'
 /** In ms, for a call by hand; a call in a render has less time. */
 const TOOL_CALL_TIMEOUT = 10_000
 
-export interface ToolTrialOptions {
+interface ToolTrialOptions {
   readonly tools: Pick<ToolCaller, 'call'>
   /** In ms. @default 10 s */
   readonly timeout?: number
 }
 
-export interface ToolTrialRequest {
+interface ToolTrialRequest {
   readonly generation: Generation
   readonly id: string
   /** By name, or a list in the order that the tool declares, as a template would give them. */

@@ -17,7 +17,7 @@ const MAX_PINNED = 100
 
 export type Pinned = ReadonlyMap<string, PromptEntry>
 
-export interface VersionReaderOptions {
+interface VersionReaderOptions {
   readonly store: Pick<Store, 'read'>
   readonly keyPrefix: string
   readonly cache: TemplateCache

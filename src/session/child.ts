@@ -3,10 +3,10 @@ import { type ChildEffect, type Effect, type Spent, type Start } from './model.t
 
 export const MAX_DEPTH = 3
 
-export const MAX_OPEN_CHILDREN = 4
+const MAX_OPEN_CHILDREN = 4
 
 /** The most that is reserved for a child when the call that starts it names no budget. */
-export const CHILD_BUDGET: Spent = { steps: 50, tokens: 200_000 }
+const CHILD_BUDGET: Spent = { steps: 50, tokens: 200_000 }
 
 const NOTHING: Spent = { steps: 0, tokens: 0 }
 
@@ -26,11 +26,6 @@ interface Spending extends Opens {
   readonly used: Spent
 }
 
-export interface OpenChild {
-  readonly effect: ChildEffect
-  readonly reserved: Spent
-}
-
 /** The child's id follows from the effect's id, so an effect that is begun twice starts only one child. */
 export function childId (session: string, effect: string): string {
   return createHash('sha256').update(JSON.stringify([session, effect])).digest('hex').slice(0, 32)
@@ -40,7 +35,7 @@ export function depthOf ({ parent }: Pick<Start, 'parent'>): number {
   return parent?.depth ?? 0
 }
 
-export function openChildrenIn ({ open }: Opens): OpenChild[] {
+export function openChildrenIn ({ open }: Opens): { readonly effect: ChildEffect, readonly reserved: Spent }[] {
   return [...open.values()].flatMap(({ effect, phase, reserved = NOTHING }) => phase === 'begun' && effect.kind === 'child' ? [{ effect, reserved }] : [])
 }
 

@@ -100,7 +100,7 @@ export class Watches {
   }
 }
 
-export interface EffectDriverOptions {
+interface EffectDriverOptions {
   readonly replica: Replica
   readonly store: SessionStore
   readonly performer: Performer

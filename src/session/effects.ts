@@ -23,8 +23,6 @@ export interface ToolKnowledge {
   isRepeatableTool (tool: string): boolean
 }
 
-export type EffectTable = { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> }
-
 /** UTF-16 units of a command in an audit entry. */
 const MAX_COMMAND = 500
 
@@ -33,7 +31,7 @@ const nowhere = (): undefined => undefined
 const always = (): boolean => true
 const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
-export const EFFECTS: EffectTable = {
+export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> } = {
   llm: {
     // Without the messages: else the whole dialogue would be hashed at every step.
     digest: ({ purpose }) => purpose,

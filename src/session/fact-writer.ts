@@ -65,8 +65,6 @@ export class ApprovalLog {
   }
 }
 
-type Locality = 'here' | 'elsewhere' | 'anywhere'
-
 export interface HeldTerminals {
   has (terminal: string): boolean
 }
@@ -100,7 +98,7 @@ export class SessionPlacement {
   }
 
   /** @throws SessionStoreError */
-  async of (session: Pick<Session, 'start' | 'status'>): Promise<Locality> {
+  async of (session: Pick<Session, 'start' | 'status'>): Promise<'here' | 'elsewhere' | 'anywhere'> {
     const { start: { terminal, disk }, status } = session
     if ((terminal ?? disk) === undefined || ENDED.has(status)) return 'anywhere'
     if (this.isHere(session)) return 'here'
@@ -117,7 +115,7 @@ export interface Replica {
   readonly closing: AbortSignal
 }
 
-export interface FactWriterOptions {
+interface FactWriterOptions {
   readonly replica: Replica
   readonly engines: Engines
   readonly sessions: SessionLog

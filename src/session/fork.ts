@@ -15,7 +15,7 @@ export class ForkTooLarge extends Error {
   override readonly name = 'ForkTooLarge'
 }
 
-export interface ForkOptions {
+interface ForkOptions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly seals: Seals

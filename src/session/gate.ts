@@ -131,7 +131,7 @@ function matchesWord (pattern: string, word: string): boolean {
 }
 
 /** `owe`: the effect stays in the session, and has to be begun later. */
-export type Verdict =
+type Verdict =
   | Exclude<Judgement, { readonly answer: 'ask' }>
   | { readonly answer: 'ask', readonly rule: string, readonly about: JsonObject }
   | { readonly answer: 'deny', readonly by: 'budget', readonly reason: string }

@@ -117,7 +117,7 @@ export interface Start {
   readonly parent?: Parent
 }
 
-export interface Parent {
+interface Parent {
   readonly session: string
   readonly effect: string
   /** The session that a client started. */
@@ -288,16 +288,11 @@ export interface ChildEffect {
   readonly name: string
   /** The parent's engine takes it from the list that the parent got at its start. */
   readonly definition: string
-  readonly input: ChildInput
+  readonly input: { readonly text: string, readonly params?: JsonObject }
   /** @default a part of the parent's remaining budget */
   readonly budget?: Spent
   /** A target for a skill, a workspace for a plan. */
   readonly place?: string
-}
-
-export interface ChildInput {
-  readonly text: string
-  readonly params?: JsonObject
 }
 
 export interface WaitEffect {

@@ -9,7 +9,7 @@ import { driverOf, isWaiting, type OpenEffect, openIn, owedNow, type Session } f
 import type { EffectDriver, RunningEffects } from './effect-driver.ts'
 import type { FactWriter, Replica, SessionPlacement } from './fact-writer.ts'
 
-export interface RecoveryOptions {
+interface RecoveryOptions {
   readonly replica: Replica
   readonly store: SessionStore
   readonly sessions: SessionLog

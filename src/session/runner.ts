@@ -141,7 +141,7 @@ function stopFact (session: Session, by: StopCause, reason: string): Fact | unde
 /** In ms of silence, after which another replica takes over. */
 const LEASE = 8000
 
-export interface RunnerOptions {
+interface RunnerOptions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly performer: Performer

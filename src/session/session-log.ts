@@ -175,7 +175,7 @@ export class LogLost extends Error {
   }
 }
 
-export interface SessionLogOptions {
+interface SessionLogOptions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly seals: Seals

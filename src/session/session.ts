@@ -40,7 +40,7 @@ export interface OpenEffect {
   readonly reserved?: Spent
 }
 
-export interface Question {
+interface Question {
   readonly rule: string
   readonly about: JsonObject
   /** In ms since 1970. */

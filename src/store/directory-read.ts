@@ -115,7 +115,7 @@ const statFile = promisify(fstat)
 const readPiece = promisify(read)
 const closeFile = promisify(close)
 
-export interface TrueFolders {
+interface TrueFolders {
   readonly root: string
   readonly find: (folder: string) => Promise<string>
 }

@@ -182,13 +182,10 @@ interface FolderWatchListener {
   onProblem (reason: string | undefined): void
 }
 
-/** Another folder that takes the same path has another identity. */
-interface OpenWatch { readonly watcher: FSWatcher, readonly identity: string }
-
 /** Watches folders before listing them, so that no change is missed, and anew when replaced. chokidar does neither, and watches each file. */
 export class FolderWatch {
   readonly #listener: FolderWatchListener
-  readonly #watched = new Map<string, OpenWatch>()
+  readonly #watched = new Map<string, { readonly watcher: FSWatcher, readonly identity: string }>()
   readonly #failed = new Map<string, string>()
   #reported: string | undefined
   #closed = false
@@ -288,7 +285,7 @@ const MAX_WARNINGS = 1000
 /** Keeps other processes of the service from writing into the folder meanwhile. Calls must not overlap. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
-export interface DirectoryStoreOptions {
+interface DirectoryStoreOptions {
   /** One folder for each kind (`templates/`, …); a missing one counts as empty. */
   readonly directory: string
   readonly keys: StoreKeys

@@ -242,15 +242,10 @@ function contentOf ({ pieces }: Cut): string | JsonObject[] {
 
 interface TemplateEdit { readonly from: number, readonly to: number, readonly text: string }
 
-interface Rewritten {
-  readonly text: string
-  readonly offsetBefore: (offset: number) => number
-}
-
 const COMPARING: ReadonlyMap<string, string> = new Map([['ifEquals', 'if'], ['unlessEquals', 'unless']])
 
 /** Lines keep their numbers. `{{this}}` outside of loops becomes `{{variables}}`, because here `this` has more members. */
-function rewriteHelpers (source: string, program: Program, lines: SourceLines): Rewritten {
+function rewriteHelpers (source: string, program: Program, lines: SourceLines): { readonly text: string, readonly offsetBefore: (offset: number) => number } {
   const edits: TemplateEdit[] = []
   walkTree(program, {
     onCall (call) {

@@ -43,16 +43,11 @@ export interface Store {
    */
   watch (listener: ChangeListener): Promise<() => Promise<void>>
   /** As in a cluster, where one node can lose all of its keys. Absent for a store with a single place. */
-  readonly nodes?: StoreNodes
+  readonly nodes?: { names (): readonly string[], of (key: string): string | undefined }
   /** As it is known now; the store is not asked. */
   status (): StoreStatus
   /** Within a bounded time. */
   close (): Promise<void>
-}
-
-export interface StoreNodes {
-  names (): readonly string[]
-  of (key: string): string | undefined
 }
 
 /**

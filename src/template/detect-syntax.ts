@@ -9,7 +9,7 @@ export interface SyntaxSign extends Position {
 }
 
 /** The language in which a prompt is written, or a sign of each language when both occur. */
-export type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
+type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
 
 /** By tags that only one has; else Handlebars if every text parses, otherwise Go. `rest` lets other requests in: parsing takes milliseconds. */
 export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<DetectedSyntax> {

@@ -27,7 +27,7 @@ function isModest (text: string): boolean {
 }
 
 /** `chain`: an `else if`, which nests one level deeper in the same block. */
-export type NestingStep = 'open' | 'chain' | 'close' | undefined
+type NestingStep = 'open' | 'chain' | 'close' | undefined
 
 function measure (text: string, rules: 'go' | 'handlebars', classify: (inner: string) => NestingStep): void {
   const nesting = new Nesting()

@@ -1,6 +1,6 @@
 import type { TextPlace } from '../base/json.ts'
 
-export type TagRules = 'go' | 'handlebars' | 'either'
+type TagRules = 'go' | 'handlebars' | 'either'
 
 export interface Tag {
   /** In UTF-16 units. */

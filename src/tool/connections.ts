@@ -2,10 +2,8 @@ import type { Agent } from 'undici'
 import { undici } from '../runtime/http-modules.ts'
 import { type Egress, EgressError, type TlsFiles } from './egress.ts'
 
-interface Closable { close (): Promise<void> }
-
 /** Each shared thing is created for the first that asks for it, and closed when the last has released it. */
-export class SharedPool<T extends Closable> {
+export class SharedPool<T extends { close (): Promise<void> }> {
   readonly #entries = new Map<string, { readonly value: T, users: number }>()
 
   /** Each `acquire` needs a `release`. */

@@ -98,14 +98,12 @@ export interface Secrets {
   reveal (name: string, host: string): string | undefined
 }
 
-interface Secret { readonly hosts: ReadonlySet<string>, readonly value: string }
-
 /** In UTF-16 units. Results are searched for secrets, and a shorter text would be removed from them by accident. */
 const LEAST_LENGTH = 8
 
 /** Reads `NAME=host|host:port,OTHER=host`; a host without a port stands for all ports. @throws Error that names the entry, never a value */
 export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {
-  const secrets = new Map<string, Secret>()
+  const secrets = new Map<string, { readonly hosts: ReadonlySet<string>, readonly value: string }>()
   for (const entry of bindings.split(',').map(part => part.trim()).filter(part => part !== '')) {
     const [, name, hosts] = /^([A-Za-z_][A-Za-z0-9_]*)=(.+)$/.exec(entry) ?? []
     if (name === undefined || hosts === undefined) throw new Error(`TOOL_SECRETS: "${entry}" must be NAME=host|host`)

@@ -28,7 +28,7 @@ export interface EgressOptions {
   readonly resolve?: Resolve
 }
 
-export type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
+type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
 export class EgressError extends Error {
   override readonly name = 'EgressError'

@@ -24,7 +24,7 @@ export interface CallerTime {
 type RunAttempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
 /** Runs the calls of one tool by its policy: concurrency, circuit breaker, time limit, retries after temporary failures. */
-export interface Guard {
+interface Guard {
   /** @throws ToolError. The `ends` of an attempt is its latest end, in ms on the clock of `performance.now()`. */
   run<T> (attempt: RunAttempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
   breakerState (): BreakerState | undefined

@@ -12,7 +12,7 @@ import type { ToolType } from './tool-type.ts'
 import { clearCredentials, type CommonDefinition, parseHeaders, type ToolDefinition } from './definition.ts'
 
 /** An `error` rejects the registration; a warning or hint is advice. */
-export interface ToolDiagnostic {
+interface ToolDiagnostic {
   readonly severity: 'error' | 'warning' | 'hint'
   readonly code: string
   readonly message: string
@@ -21,7 +21,7 @@ export interface ToolDiagnostic {
   readonly field?: JsonPath
 }
 
-export interface ParsedDefinition {
+interface ParsedDefinition {
   readonly definition: ToolDefinition | undefined
   /** There are errors if and only if there is no definition. */
   readonly diagnostics: readonly ToolDiagnostic[]

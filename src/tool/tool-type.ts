@@ -14,7 +14,7 @@ export interface ToolType<D extends ToolDefinition = ToolDefinition> {
   connect (resources: ToolResources): ToolConnections<D>
 }
 
-export interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
+interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
   open (definition: D): ToolSource
   /** To be called after each `ToolSource` that `open` returned was closed. */
   close (): Promise<void>

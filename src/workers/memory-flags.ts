@@ -4,7 +4,7 @@ const SEMI_SPACE = 16
 /** The first version of Node whose default for semi-spaces takes 80 MB more memory for each process under load, without saving CPU time. */
 const FIRST_WITH_MORE = 22
 
-export interface NodeSettings {
+interface NodeSettings {
   readonly version: string
   readonly execArgv: readonly string[]
   readonly options: string | undefined

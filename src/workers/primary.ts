@@ -85,7 +85,7 @@ export class WorkerError extends Error {
 /** In ms: a worker that dies younger is replaced after this pause, so that repeated deaths take little CPU time. */
 const SHORT_LIFE = 1000
 
-export interface PrimaryOptions {
+interface PrimaryOptions {
   readonly count: number
   /** In ms; after that, stopped workers are killed. */
   readonly patience: number

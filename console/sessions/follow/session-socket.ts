@@ -5,9 +5,9 @@ import { currentToken, tokenRefused } from '../../api/token.ts'
 export interface SessionEvent { readonly seq: number, readonly n: number, readonly event: string, readonly data: Readonly<Record<string, unknown>> }
 
 /** A live event of a session, such as a piece of an answer. It is not recorded, so only clients that are connected at this moment get it. */
-export interface LiveEvent { readonly type: string, readonly effect?: string, readonly text?: string, readonly [other: string]: unknown }
+interface LiveEvent { readonly type: string, readonly effect?: string, readonly text?: string, readonly [other: string]: unknown }
 
-export interface Follower {
+interface Follower {
   readonly onEvent: (event: SessionEvent) => void
   readonly onLive: (live: LiveEvent) => void
   readonly onConnection: (isConnected: boolean) => void

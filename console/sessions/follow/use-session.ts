@@ -40,10 +40,8 @@ const GATHER = 40
 /** The events that end a live text. Their step has a message with the text, which is read after the event has come. */
 const ENDS = ['stdout', 'message', 'command']
 
-interface Heard { readonly events: readonly SessionEvent[], readonly live: readonly LiveText[] }
-
 export function useSession (id: string): Followed {
-  const [{ events, live }, setHeard] = useState<Heard>({ events: [], live: [] })
+  const [{ events, live }, setHeard] = useState<{ readonly events: readonly SessionEvent[], readonly live: readonly LiveText[] }>({ events: [], live: [] })
   const [isConnected, setConnected] = useState(true)
   const [heardAt, setHeardAt] = useState(Date.now())
   const known = useRef(new Map<string, SessionEvent>())

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import { type ChangedFile } from './use-plan.ts'
 
 /** The files of a change that the user has looked at, and the file that is shown. */
-export interface Looked {
+interface Looked {
   readonly file: ChangedFile | undefined
   readonly isSeen: (file: ChangedFile) => boolean
   /** Marks the shown file as looked at. The user does this for a file whose diff is not complete. */

@@ -147,12 +147,10 @@ function MayCall ({ tools, ask }: { readonly tools: readonly Tool[], readonly as
   )
 }
 
-interface Parameter { readonly name: string, readonly description?: string, readonly required?: boolean }
-
 interface Skill {
   readonly description?: string
   readonly body?: string
-  readonly params?: readonly Parameter[]
+  readonly params?: readonly { readonly name: string, readonly description?: string, readonly required?: boolean }[]
   readonly execution?: Execution
   readonly target?: string
 }

@@ -26,7 +26,7 @@ export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
-export interface LookedUp {
+interface LookedUp {
   readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
   /** A request that came twice is listed once. */
   readonly missed: readonly JsonObject[]

@@ -102,7 +102,7 @@ function quotePath (path: string): string {
 }
 
 /** By this beginning the model says that nothing has to change. Else APPLY needs actions, a patch or read requests. */
-export const NO_CHANGES = 'NO_CHANGES:'
+const NO_CHANGES = 'NO_CHANGES:'
 
 /** Files that an error message names to the model. */
 const MAX_NAMED = 5
@@ -110,14 +110,14 @@ const MAX_NAMED = 5
 /** Sessions have different schemas only after an update of the service. */
 const MAX_COMPILED = 4
 
-export type Judged =
+type Judged =
   | { readonly verdict: 'take', readonly reply: PlanReply }
   | { readonly verdict: 'read', readonly reply: PlanReply }
   /** Not yet seen by the model: a file that is replaced unseen loses its content. */
   | { readonly verdict: 'read-bases', readonly paths: readonly string[] }
   | { readonly verdict: 'repair', readonly problem: PlanProblem }
 
-export interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
+interface JudgedBy extends Pick<PlanState, 'mode' | 'rounds' | 'bases' | 'isDirect'> {
   readonly setting: Pick<PlanState['setting'], 'limits' | 'whitelist' | 'schemaVersion'>
   readonly whole: readonly string[]
   /** @default none */

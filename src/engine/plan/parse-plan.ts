@@ -6,7 +6,7 @@ export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE
 
 export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
 
-export type PlanActionKind = typeof ACTION_KINDS_2[number]
+type PlanActionKind = typeof ACTION_KINDS_2[number]
 
 export interface PlanAction {
   readonly kind: PlanActionKind

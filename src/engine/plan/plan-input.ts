@@ -15,7 +15,7 @@ const ACTIONS = ['apply', 'reject', 'undo', 'redo', 'commit', 'remember', 'retry
 
 export const LISTENING: ReadonlySet<PlanStep> = new Set<PlanStep>(['draft', 'planned', 'awaiting_confirmation', 'applied', 'undone'])
 
-export type Intent =
+type Intent =
   | { readonly wants: 'plan' | 'apply', readonly words: string }
   | { readonly wants: 'reject' | 'write' | 'retry' }
   /** An empty message means the summary of the change. */

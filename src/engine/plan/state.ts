@@ -60,11 +60,6 @@ export interface PendingRead {
   readonly requests: readonly JsonObject[]
 }
 
-interface PastExchange {
-  readonly words: string
-  readonly reply: string
-}
-
 export interface ChangedPath {
   readonly kind: string
   readonly path: string
@@ -93,7 +88,7 @@ export interface PlanState {
   readonly report: string
   readonly words: string
   readonly goal: string
-  readonly exchanges: readonly PastExchange[]
+  readonly exchanges: readonly { readonly words: string, readonly reply: string }[]
   /** When the files were read. */
   readonly branch: string | undefined
   readonly recentErrors: readonly string[]

@@ -1,5 +1,5 @@
 /** `UNKNOWN` for an empty reply, `UNCLEAR` for no whole command. */
-export type SkillReply =
+type SkillReply =
   | { readonly type: 'CMD', readonly content: string, readonly command: string, /** The model did not say that it is a command. */ readonly fallback?: true }
   | { readonly type: 'ASK', readonly content: string, readonly question: string, readonly required: boolean }
   | { readonly type: 'MESSAGE' | 'DONE', readonly content: string, readonly message: string }

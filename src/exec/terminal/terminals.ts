@@ -3,7 +3,7 @@ import { type Terminal } from './terminal.ts'
 /** In one process, with those that are being opened. */
 export const MAX_TERMINALS = 32
 
-export interface HeldTerminal {
+interface HeldTerminal {
   readonly terminal: Terminal
   /** The name of an API token. */
   readonly owner: string

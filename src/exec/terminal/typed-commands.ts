@@ -175,7 +175,7 @@ const GRACE = 2000
 /** In UTF-16 units. */
 const MAX_ECHO = 64 * 1024
 
-export interface TypedCommandsOptions {
+interface TypedCommandsOptions {
   readonly pty: Pty
   readonly shell: ShellState
   readonly bell: Bell

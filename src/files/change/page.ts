@@ -5,7 +5,7 @@ import { type ContentHash, sha256 } from '../workspace-files.ts'
 import type { ActionKind } from './change-rules.ts'
 
 /** The diffs' total length is in UTF-16 units. */
-export const MAX_FILES = 500
+const MAX_FILES = 500
 const MAX_DIFFS = 120_000
 
 export interface Touched {
@@ -15,7 +15,7 @@ export interface Touched {
   readonly after: ContentHash
 }
 
-export interface ShownFile extends Touched {
+interface ShownFile extends Touched {
   /** In bytes, of the old file for a deletion; 0 for a folder. */
   readonly bytes: number
   readonly diff: string

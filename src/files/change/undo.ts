@@ -3,7 +3,7 @@ import { marksOf } from './carry-out.ts'
 import { type Conflict, conflictOf, foldersOf, isAtOrBelow, reversed, type ChangeStep } from './change-rules.ts'
 import { type EndedEntry } from './journal.ts'
 
-export interface Reversal {
+interface Reversal {
   readonly of: EndedEntry
   readonly steps: readonly ChangeStep[]
   readonly conflicts: readonly Conflict[]

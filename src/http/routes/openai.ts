@@ -199,7 +199,7 @@ const responsesReply = {
   }
 }
 
-export interface OpenAiRoutesOptions {
+interface OpenAiRoutesOptions {
   readonly chatWithPrompt: ChatWithPrompt
   readonly choosePrompt: ChoosePrompt
   readonly models: CountedModels

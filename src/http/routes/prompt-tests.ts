@@ -47,7 +47,7 @@ const RunReply = Type.Object({
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why nothing could be looked at: the error of the render or of the chat' }))
 })
 
-export interface PromptTestRoutesOptions {
+interface PromptTestRoutesOptions {
   readonly promptTests: PromptTests
   readonly runCase: RunCase
   readonly choosePrompt: ChoosePrompt

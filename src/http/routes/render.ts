@@ -33,7 +33,7 @@ const PATHS = [
   { url: '/api/prompts/:id/render', operationId: 'renderPromptAlias', summary: 'Render a prompt (same as /api/render/prompts/{id})', tag: 'Other paths' }
 ]
 
-export interface RenderRouteOptions {
+interface RenderRouteOptions {
   readonly renderPrompt: RenderPrompt
   readonly recordings: Recordings
   readonly choosePrompt: ChoosePrompt

@@ -62,7 +62,7 @@ const CallReply = Type.Object({
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why it failed' }))
 })
 
-export interface ToolRouteOptions {
+interface ToolRouteOptions {
   readonly registry: Registry
   readonly tryTool: TryTool
   readonly toolStates: () => ReadonlyMap<string, PreparationState>

@@ -31,7 +31,7 @@ export interface FrameHandler {
   close (): void
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly client: SocketPeer
   readonly rates: Rates
   readonly log: FastifyBaseLogger

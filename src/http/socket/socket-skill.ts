@@ -21,7 +21,7 @@ import type { ClientFrame, FrameOf } from './frames.ts'
 
 export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
-export interface SocketSkillOptions {
+interface SocketSkillOptions {
   readonly connection: SocketConnection
   readonly client: SocketPeer
   readonly services: SkillServices
@@ -217,10 +217,8 @@ function idOfName (generation: Generation, name: string): string | undefined {
   return skills.has(path) ? path : [...skills.values()].find(skill => skill.name === name)?.id
 }
 
-type Frames = (data: JsonObject, transition: LogEntry) => JsonObject[]
-
 /** A type of notice that is missing here gives no frame. */
-const FRAMES: Partial<Record<Notice['type'], Frames>> = {
+const FRAMES: Partial<Record<Notice['type'], (data: JsonObject, transition: LogEntry) => JsonObject[]>> = {
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],
   message: ({ text = '', isFinal = false }) => [{ type: isFinal === true ? 'skill_complete' : 'skill_info', text }],

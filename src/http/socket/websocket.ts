@@ -149,7 +149,7 @@ class SocketTerminal {
 /** Of all callers together, and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
-export type SocketOptions = SocketServices & {
+type SocketOptions = SocketServices & {
   readonly rates: Rates
   readonly rights: RightsWatch
   readonly registry: { readonly generation: Generation }

@@ -8,7 +8,7 @@ import type { CountedTemplateCache } from './template-cache.ts'
 import { type Entry, type EntryKind, isDefinitionKind } from '../kinds/entry-kind.ts'
 import { releaseKind } from '../kinds/release-kind.ts'
 
-export interface EntriesOptions {
+interface EntriesOptions {
   readonly kinds: readonly EntryKind[]
   readonly keyPrefix: string
   readonly cache: CountedTemplateCache
@@ -16,7 +16,7 @@ export interface EntriesOptions {
   readonly log: Log
 }
 
-export interface ReadValues {
+interface ReadValues {
   readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
   /** Perhaps outdated: its key changed while it was being read, for example. It is read again later. */
   isDoubtful (key: string, value: StoredValue): boolean

@@ -17,7 +17,7 @@ interface MemberSchema {
   readonly $defs?: Readonly<Record<string, MemberSchema>>
 }
 
-export interface EntrySchema {
+interface EntrySchema {
   /** @throws RejectedEntry with every violation */
   check (value: Json): void
   readonly fields: Fields

@@ -19,7 +19,7 @@ export interface TemplateCache {
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
 
-export interface TemplateStatistics {
+interface TemplateStatistics {
   readonly hits: number
   readonly misses: number
   readonly entries: number

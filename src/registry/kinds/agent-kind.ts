@@ -237,7 +237,7 @@ function error (message: string): Diagnostic {
   return { severity: 'error', code: 'SCHEMA', message }
 }
 
-export interface AgentDefinition extends Definition {
+interface AgentDefinition extends Definition {
   readonly setting: AgentSetting
 }
 

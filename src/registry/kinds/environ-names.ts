@@ -370,7 +370,7 @@ async function mergeLists (one: NameList, other: NameList, slices: Slices): Prom
 }
 
 /** `before` must be sorted. Pauses, so that it does not block the process. */
-export async function * missingNames (before: Iterable<string>, after: NameList): AsyncGenerator<string> {
+async function * missingNames (before: Iterable<string>, after: NameList): AsyncGenerator<string> {
   const slices = createSlices()
   let position = 0
   let count = 0

@@ -19,13 +19,6 @@ export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
 
-/** When it is missing: `abort` makes the extension `degraded`, `ignore` only warns. */
-interface Dependence {
-  readonly name: string
-  readonly version: string | undefined
-  readonly failStrategy: 'abort' | 'ignore'
-}
-
 export interface ExtensionDefinition {
   readonly source: JsonObject
   readonly name: string
@@ -36,7 +29,7 @@ export interface ExtensionDefinition {
   readonly incompatibility: string | undefined
   readonly supports: readonly string[]
   readonly prompts: readonly JsonObject[]
-  readonly dependences: readonly Dependence[]
+  readonly dependences: readonly { readonly name: string, readonly version: string | undefined, readonly failStrategy: 'abort' | 'ignore' }[]
 }
 
 /** @throws RejectedEntry when it breaks `jsonschema/extension.json` */

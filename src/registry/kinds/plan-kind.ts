@@ -48,7 +48,7 @@ export interface PlanProfile {
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
 
-export interface PlanDefinition extends Definition {
+interface PlanDefinition extends Definition {
   readonly profile: PlanProfile
 }
 
@@ -65,7 +65,7 @@ export const planKind = defineKind<PlanDefinition>({
 })
 
 /** @throws RejectedEntry when it breaks `jsonschema/plan.json` */
-export function parseProfile (value: Json): PlanProfile {
+function parseProfile (value: Json): PlanProfile {
   checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
   return profileFrom(value as GivenProfile)
 }

@@ -57,7 +57,7 @@ function mapValue (value: Json, path: string, map: MapText): Json {
   return isJsonObject(value) ? mapMembers(value, path, map) : value
 }
 
-export type StoredMessage = TextMessage | PartsMessage | HistoryPlace
+export type StoredMessage = TextMessage | PartsMessage | { readonly kind: 'history' }
 
 interface TextMessage {
   readonly kind: 'text'
@@ -72,10 +72,6 @@ interface PartsMessage {
   readonly role: string
   readonly parts: readonly JsonObject[]
   readonly rest: JsonObject
-}
-
-interface HistoryPlace {
-  readonly kind: 'history'
 }
 
 export interface PromptText {

@@ -27,14 +27,14 @@ export type Protocol = 'tools' | 'text'
 export type Execution = 'manual' | 'approve' | 'auto'
 
 /** Without a required one the start is refused. */
-export interface SkillParam {
+interface SkillParam {
   readonly name: string
   readonly description: string
   readonly required: boolean
 }
 
 /** Of any skill, and the default. */
-export const MAX_STEPS = 100
+const MAX_STEPS = 100
 
 /** In seconds: the default, and the most that a skill can set. */
 const [TIMEOUT, MAX_TIMEOUT] = [120, 600]

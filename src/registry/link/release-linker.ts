@@ -113,12 +113,10 @@ function pinsOf (entry: PromptEntry | undefined): Array<{ readonly id: string, r
     })
 }
 
-export interface ReleaseLinkerOptions extends LinkContext {
+interface ReleaseLinkerOptions extends LinkContext {
   readonly table: EntryTable<ReleaseEntry>
   readonly shelf: VersionCache
 }
-
-type ChangedPrompts = ReadonlyMap<string, PromptEntry | undefined>
 
 /** Reads versions that labels mean or prompts pin, and links each label's prompts; unchanged releases stay the same objects. */
 export class ReleaseLinker {
@@ -162,7 +160,7 @@ export class ReleaseLinker {
   }
 
   /** Returns the names of versions and labels whose meaning has changed. */
-  async load (keys: ReadonlySet<string>, prompts: ChangedPrompts, slices: Slices): Promise<readonly Lookup[]> {
+  async load (keys: ReadonlySet<string>, prompts: ReadonlyMap<string, PromptEntry | undefined>, slices: Slices): Promise<readonly Lookup[]> {
     const ids = this.#found
     this.#found = new Set()
     for (const id of this.#takeRecords(keys)) ids.add(id)

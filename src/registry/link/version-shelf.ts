@@ -7,13 +7,13 @@ import { type TemplateCache } from '../entries/template-cache.ts'
 import { readAll } from '../store-reads.ts'
 import { nameOfVersion } from './references.ts'
 
-export interface RequestedVersion {
+interface RequestedVersion {
   readonly id: string
   readonly n: number
   readonly tag: string | undefined
 }
 
-export interface VersionCacheOptions {
+interface VersionCacheOptions {
   readonly store: Pick<Store, 'read'>
   readonly keyPrefix: string
   readonly cache: TemplateCache

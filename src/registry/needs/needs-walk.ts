@@ -15,12 +15,12 @@ const MAX_LOOKED_AT = 20_000
 const CHARACTERS_PER_LOOK = 100
 
 /** The path of its value (`''` for the root), and the parameters whose defaults apply. */
-export interface Given {
+interface Given {
   readonly path: string
   readonly parameters: readonly PromptParameters[]
 }
 
-export type WalkedPrompt = Pick<Prompt, 'id' | 'entry' | 'texts'>
+type WalkedPrompt = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
 export interface TextVisit {
   readonly prompt: WalkedPrompt

@@ -5,7 +5,7 @@ import type { Position } from '../../template/tags.ts'
 import type { LinkedText, Prompt } from '../generation.ts'
 import type { CompiledText } from '../kinds/compile-prompt.ts'
 
-export interface OwnPath {
+interface OwnPath {
   readonly need: PathNeed
   readonly where: CompiledText['where']
 }

@@ -15,7 +15,7 @@ import type { CountedModels, CountedReply } from './models.ts'
 import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type ChatRequest, type OfferedTools, type PrepareChatOptions, prepareChat, type PreparedChat } from './prepare-chat.ts'
 
-export interface ChatServices extends PrepareChatOptions {
+interface ChatServices extends PrepareChatOptions {
   readonly models: CountedModels
   readonly toolLoop: ToolLoop
 }
@@ -88,12 +88,7 @@ interface ToolLoop {
   stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
 }
 
-interface ToolLoopOptions {
-  readonly models: CountedModels
-  readonly callTool: ToolCaller['call']
-}
-
-export function createToolLoop ({ models, callTool }: ToolLoopOptions): ToolLoop {
+export function createToolLoop ({ models, callTool }: { readonly models: CountedModels, readonly callTool: ToolCaller['call'] }): ToolLoop {
   return {
     async complete (chat, offered) {
       const turns = new Turns(chat, offered, callTool)

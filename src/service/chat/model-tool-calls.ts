@@ -24,7 +24,7 @@ export interface ToolStep {
   readonly error?: ToolErrorCode
 }
 
-export interface TurnOptions {
+interface TurnOptions {
   readonly turn: number
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']

@@ -222,7 +222,7 @@ export interface LlmFunctions {
   post_embeddings (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
 }
 
-export interface LlmFunctionsOptions {
+interface LlmFunctionsOptions {
   readonly models: CountedModels
   readonly log: Log
   readonly caller: Caller

@@ -9,15 +9,10 @@ import type { RenderResult, RenderPrompt, RenderRequest } from '../render-prompt
 import { type CountedCall, estimateInputTokens } from './models.ts'
 import type { ToolStep } from './model-tool-calls.ts'
 
-interface SplitFields {
-  readonly fields: JsonObject
-  readonly fallbacks: readonly string[] | undefined
-}
-
 const MAX_FALLBACKS = 20
 
 /** Callers choose the model and its fallbacks; only the publisher sets `toolLoop` and `maxInputTokens`. @throws REQUEST_INVALID */
-export function splitFields (given: JsonObject): SplitFields {
+export function splitFields (given: JsonObject): { readonly fields: JsonObject, readonly fallbacks: readonly string[] | undefined } {
   for (const name of ['toolLoop', 'maxInputTokens']) {
     if (Object.hasOwn(given, name)) throw requestInvalid(`body: ${name} is set by the prompt's defaults, not by a request`, { part: 'body', field: name })
   }

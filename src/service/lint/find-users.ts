@@ -89,7 +89,7 @@ const MAX_THROUGH = 20
 const MAX_LOOKED_AT = 1000
 
 /** A prompt, or a label of one (`review.short@production`), that uses the entry in question. */
-export interface User {
+interface User {
   readonly id: string
   readonly direct: boolean
   readonly through: readonly string[]
@@ -98,7 +98,7 @@ export interface User {
 
 export type UsedKind = 'environs' | 'tools' | 'prompts'
 
-export interface UsersRequest {
+interface UsersRequest {
   readonly generation: Generation
   readonly caller: Caller
   readonly used: UsedKind

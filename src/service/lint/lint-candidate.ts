@@ -30,7 +30,7 @@ export interface LintRequest {
 /** Checks an entry without registering it. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
-export interface LinterOptions {
+interface LinterOptions {
   readonly parser: CandidateParser
   readonly environs: VisibleEnvirons
   readonly versions: Pick<VersionReader, 'pinned'>

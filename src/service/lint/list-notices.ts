@@ -26,7 +26,7 @@ export interface EntryNotice {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-export interface NoticesRequest {
+interface NoticesRequest {
   readonly generation: Generation
   readonly caller: Caller
   /** The cursor of the last entry on the page before; `''` for the first page. */

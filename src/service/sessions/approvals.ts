@@ -13,7 +13,7 @@ import { isRequestedKind, type RequestedKind } from './session-kind.ts'
 import { isApprover, isOwn, isSessionId } from './session-rights.ts'
 import type { RunningSessions } from './running-sessions.ts'
 
-export type ApprovalAnswer = Omit<PersonsAnswer, 'by'>
+type ApprovalAnswer = Omit<PersonsAnswer, 'by'>
 
 export interface NamedAnswer extends ApprovalAnswer {
   readonly approvalId?: string | undefined
@@ -21,21 +21,21 @@ export interface NamedAnswer extends ApprovalAnswer {
   readonly isStrict?: boolean | undefined
 }
 
-export interface Answered extends WaitingSession {
+interface Answered extends WaitingSession {
   readonly decided: RecordedDecision
 }
 
-export interface WaitingSession {
+interface WaitingSession {
   readonly session: Session
   readonly held: readonly Approval[]
 }
 
-export interface ApprovalPage {
+interface ApprovalPage {
   readonly approvals: readonly Approval[]
   readonly next: string | undefined
 }
 
-export interface ApprovalQuery {
+interface ApprovalQuery {
   readonly limit: number
   readonly after?: string | undefined
   readonly session?: string | undefined

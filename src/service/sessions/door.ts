@@ -48,9 +48,9 @@ export interface UserInput {
 export type SeenApproval = Pick<NamedAnswer, 'approvalId' | 'digest'>
 
 /** `command` replaces the one that was shown. */
-export type Allowed = SeenApproval & Pick<NamedAnswer, 'command' | 'isStrict'>
+type Allowed = SeenApproval & Pick<NamedAnswer, 'command' | 'isStrict'>
 
-export interface SessionServiceOptions {
+interface SessionServiceOptions {
   readonly running: RunningSessions
   readonly sessions: Sessions
   readonly starts: SessionStarts
@@ -217,7 +217,7 @@ async function waitUntilIdle (running: RunningSessions, id: string, after: numbe
   })
 }
 
-export async function * untilIdle (events: AsyncGenerator<FeedItem>, running: RunningSessions, id: string): AsyncGenerator<FeedItem, IdleState> {
+async function * untilIdle (events: AsyncGenerator<FeedItem>, running: RunningSessions, id: string): AsyncGenerator<FeedItem, IdleState> {
   const load = async (session: string): Promise<Session | undefined> => await running.use(({ runner }) => runner.load(session))
   const loadIt = async (): Promise<Session> => await running.use(({ runner }) => sessionOf(runner, id))
   const stdout: string[] = []

@@ -24,7 +24,7 @@ import { type AgentRequest, agentSessions, askOf, type FoundProfile, seekProfile
 import type { SessionKind } from './session-kind.ts'
 import { type SkillKindOptions, type SkillRequest, skillSessions } from './skill-sessions.ts'
 
-export interface ChildStarter {
+interface ChildStarter {
   /** With the rights that he has now. */
   readonly caller: Caller
   readonly parent: Session

@@ -35,7 +35,7 @@ import { TerminalService } from './terminal-door.ts'
 import { logLinesTo } from './trace.ts'
 import { type SessionLogs, TraceFiles, Traces } from './traces.ts'
 
-export interface OpenSessionsOptions {
+interface OpenSessionsOptions {
   readonly config: Config
   readonly operator: OperatorFile
   readonly executors: Executors

@@ -19,7 +19,7 @@ interface ChildSessions {
   readonly runner: SessionRunner
 }
 
-export interface ChildrenOptions {
+interface ChildrenOptions {
   /** @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
   /** Opens the store of sessions if it is not open yet. */

@@ -153,15 +153,8 @@ function refusesStreams (error: unknown): boolean {
   return error instanceof ServiceError && /is not an event stream/.test(error.message)
 }
 
-/** Aborts when no piece arrives for a time, or when the stream takes too long in all. */
-interface PartLimit {
-  readonly signal: CallerSignal
-  progressed (): void
-  end (): void
-}
-
 /** `signal` limits the whole stream, `between` the time between two pieces, in ms. */
-function limitParts (signal: CallerSignal, between: number): PartLimit {
+function limitParts (signal: CallerSignal, between: number): { readonly signal: CallerSignal, progressed (): void, end (): void } {
   const silence = new AbortController()
   const timer = setTimeout(() => { silence.abort(new DOMException('nothing came in time', 'TimeoutError')) }, between)
   return {

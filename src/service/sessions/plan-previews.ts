@@ -19,7 +19,7 @@ import { isRequestedKind } from './session-kind.ts'
 /** In bytes. */
 const MAX_TEXT = 1024 * 1024
 
-export interface PreviewText {
+interface PreviewText {
   readonly path: string
   readonly side: 'before' | 'after'
   /** Of the whole file; null where there is no file on that side. */
@@ -33,7 +33,7 @@ export interface PreviewText {
 
 const PLANS = { engines: [PLAN] }
 
-export interface PlanPreviewsOptions {
+interface PlanPreviewsOptions {
   readonly running: RunningSessions
   readonly door: Pick<SessionService, 'getUsable'>
   readonly approvals: Pick<Approvals, 'waitingIn'>

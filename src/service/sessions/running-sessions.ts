@@ -12,7 +12,7 @@ import type { Session } from '../../session/session.ts'
 import { type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
 import { type Lookout, lookOut } from './session-storage.ts'
 
-export interface RunningOptions {
+interface RunningOptions {
   readonly open: () => Promise<{ readonly store: SessionStore, readonly engines: Engines, readonly seals: Seals }>
   readonly isAnyOpen: () => Promise<boolean>
   /** As far as the store was tried. @default none */

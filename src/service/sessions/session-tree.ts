@@ -7,8 +7,6 @@ import { readShown } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 
-export type LoadSession = (id: string) => Promise<Session | undefined>
-
 export interface Below {
   readonly waitsFor?: 'approval' | 'input'
   readonly childrenWaiting?: number
@@ -23,7 +21,7 @@ export interface SessionBranch {
 const [AT_ONCE, MOST] = [500, 5000]
 
 /** It waits for child sessions alone, each of which waits for a person, itself or through its own children. */
-export async function waitsForPeople (session: Session, load: LoadSession): Promise<boolean> {
+export async function waitsForPeople (session: Session, load: (id: string) => Promise<Session | undefined>): Promise<boolean> {
   const active = [...session.open.values()].filter(({ phase }) => phase === 'begun').filter(({ effect }) => effect.kind !== 'wait')
   const children = openChildrenIn(session)
   if (children.length === 0 || children.length < active.length) return false
@@ -35,7 +33,7 @@ export async function waitsForPeople (session: Session, load: LoadSession): Prom
   return waiting.every(Boolean)
 }
 
-export async function below (store: Pick<SessionStore, 'head'>, { children = [] }: Pick<Head, 'children'>): Promise<Below> {
+async function below (store: Pick<SessionStore, 'head'>, { children = [] }: Pick<Head, 'children'>): Promise<Below> {
   const found = await Promise.all(children.map(async id => {
     const head = await store.head(id)
     if (head === undefined || ENDED.has(head.status)) return []

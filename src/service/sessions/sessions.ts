@@ -40,8 +40,6 @@ async function roomForCopies (store: SessionStore, owner: string): Promise<numbe
   return MAX_COPIED - copied
 }
 
-type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
-
 /** The sessions of one caller begin one after the other, so that the limit of open sessions is kept. */
 export class SessionStarts {
   readonly #running: RunningSessions
@@ -52,7 +50,7 @@ export class SessionStarts {
   }
 
   /** `key` makes it idempotent. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED, SESSIONS_UNAVAILABLE; what `make` does */
-  async start (caller: Caller, make: MakeStart, key?: string): Promise<Session> {
+  async start (caller: Caller, make: (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>, key?: string): Promise<Session> {
     const id = key === undefined ? newId() : idOfKey(caller, key)
     const start = await make(id)
     requireUsable(caller, { ...start, owner: caller.name })
@@ -100,7 +98,7 @@ function idOfKey (caller: Caller, key: string): string {
 /** With the rights that the caller has now; an error that it throws ends the events. */
 export type CurrentCaller = () => Caller
 
-export interface SessionPage {
+interface SessionPage {
   /** `reason`: why this process can neither open a session nor go on with it. */
   readonly heads: ReadonlyArray<Head & Below & { readonly reason?: string }>
   readonly next: string | undefined

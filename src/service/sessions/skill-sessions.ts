@@ -42,7 +42,7 @@ export interface SkillRequest {
   readonly autoContinue: boolean
 }
 
-export interface TerminalTargets {
+interface TerminalTargets {
   /** `undefined` if `id` is none. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE */
   targetOf (caller: Caller, id: string): Promise<string | undefined>
 }

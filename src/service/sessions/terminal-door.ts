@@ -72,7 +72,7 @@ const MAX_OF_CALLER = 4
 
 const LOOKED = 200
 
-export const TERMINALS = { engines: [TERMINAL] }
+const TERMINALS = { engines: [TERMINAL] }
 
 export interface TerminalRow {
   readonly terminalId: string
@@ -85,7 +85,7 @@ export interface TerminalRow {
   readonly createdAt: number
 }
 
-export interface TerminalServiceOptions {
+interface TerminalServiceOptions {
   readonly running: RunningSessions
   readonly starts: SessionStarts
   readonly terminals: Terminals

@@ -5,7 +5,7 @@ import { parseCursor } from './session-index.ts'
 import { SessionFileChanged } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 
-export interface DirectorySessionStoreOptions {
+interface DirectorySessionStoreOptions {
   readonly path: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number

@@ -2,18 +2,16 @@ import { ENDED } from '../model.ts'
 import { checkAppend, type StoredLogEntry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
 import { cursorOf, indexed, parseCursor, SessionIndex } from './session-index.ts'
 
-export interface MemorySessionStoreOptions {
+interface MemorySessionStoreOptions {
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   /** In ms since 1970. @default Date.now */
   readonly now?: () => number
 }
 
-interface HeldEntry { readonly entry: StoredLogEntry, readonly token: string }
-
 /** For tests and for trying things out: sessions are lost with the process. */
 export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
-  const logs = new Map<string, HeldEntry[]>()
+  const logs = new Map<string, { readonly entry: StoredLogEntry, readonly token: string }[]>()
   const index = new SessionIndex()
   /** In ms since 1970, the earliest first. */
   const ends = new Map<string, number>()

@@ -7,7 +7,7 @@ export type SessionPlace =
   /** @see parseRedisUrl */
   | { readonly kind: 'redis', readonly url: string, readonly sentinelPassword?: string, readonly keyPrefix?: string }
 
-export interface SessionStoreOptions {
+interface SessionStoreOptions {
   /** In ms. @default 7 days */
   readonly keep?: number
   readonly log: Log

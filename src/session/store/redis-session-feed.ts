@@ -9,7 +9,7 @@ const RETRY_MS = 500
 /** In ms between pings: a broken connection is as silent as an idle one. */
 const HEARTBEAT_MS = 1000
 
-export interface RedisSessionFeedOptions {
+interface RedisSessionFeedOptions {
   /** The node that stores the sessions: others forward its messages, but can lose some. */
   readonly node: () => Promise<RedisConnection>
   readonly channelOf: (id: string) => string

@@ -121,7 +121,7 @@ const FIRST_BLOCK = 4 * 1024
 const LARGEST_BLOCK = 256 * 1024
 
 /** Synchronous: a quarter of the time of async reading for thousands of files. Callers with many lines have to pause. */
-export function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
+function * linesBackwards (file: number, end: number): Generator<{ readonly start: number, readonly bytes: Buffer }> {
   let start = end
   let bytes: Buffer = Buffer.alloc(0)
   for (let block = FIRST_BLOCK; ; block = Math.min(block * 2, LARGEST_BLOCK)) {
@@ -137,7 +137,7 @@ export function * linesBackwards (file: number, end: number): Generator<{ readon
   if (end > 0) yield { start, bytes }
 }
 
-export async function * linesForwards (file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+async function * linesForwards (file: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
   let begun: Buffer[] = []
   for (let at = start; at < end; at += LARGEST_BLOCK) {
     const block = await readExactly(file, at, Math.min(LARGEST_BLOCK, end - at))

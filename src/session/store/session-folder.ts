@@ -21,14 +21,13 @@ const LISTED_MS = 10 * 60_000
 const SWEEP_MS = 60 * 60_000
 
 interface EndedHead { readonly head: Head, readonly written: number }
-interface Month { readonly heads: Map<string, EndedHead>, listed: number }
 
 /** One folder per month in which sessions began, so that a list reads only the months that it needs. */
 class EndedSessions {
   readonly #folder: string
   readonly #keep: number
   readonly #now: () => number
-  readonly #months = new Map<string, Month>()
+  readonly #months = new Map<string, { readonly heads: Map<string, EndedHead>, listed: number }>()
   #swept = -Infinity
   #sweeping: Promise<void> | undefined
 
@@ -158,7 +157,7 @@ interface IndexedSession extends IndexEntry {
   readonly length: number
 }
 
-export interface SessionFolderOptions {
+interface SessionFolderOptions {
   readonly path: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number

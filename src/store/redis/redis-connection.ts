@@ -310,11 +310,6 @@ const ASK_MS = 1000
 /** After a Sentinel has named a new master, the client leaves other servers for this time, in ms; the others usually agree in 2 s. */
 const AGREE_MS = 10_000
 
-interface SentinelWatch {
-  lead (address: string): void
-  close (): void
-}
-
 /**
  * Asks the Sentinels of a URL every second whether another server has become the master. The client itself asks only when it connects. It can stay
  * connected to the earlier master for some 10 s, until the Sentinels make that a replica, and everything that it writes there meanwhile is lost. Only
@@ -326,7 +321,7 @@ export function watchSentinels (
   { options: { name = '', sentinels = [], sentinelPassword, sentinelTLS } }: RedisTarget,
   bounds: Omit<RedisOptions, 'replyMapping'>,
   onMoved: () => void
-): SentinelWatch {
+): { lead (address: string): void, close (): void } {
   const clients = sentinels.map(
     ({ host = '', port = 0 }) =>
       new Redis({

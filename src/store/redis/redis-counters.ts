@@ -10,7 +10,7 @@ export interface SharedCounters {
   close (): Promise<void>
 }
 
-export interface RedisCountersOptions {
+interface RedisCountersOptions {
   readonly url: string
   readonly sentinelPassword?: string
   readonly log: Log

@@ -12,7 +12,7 @@ const GATHER_MS = 5
 /** In ms; a broken connection is as silent as one without changes. */
 const HEARTBEAT_MS = 1000
 
-export interface RedisPushOptions {
+interface RedisPushOptions {
   /** Redis requires that no prefix begins with another one. */
   readonly prefixes: readonly string[]
   /** Longest wait of `watch` for the nodes' answers, in ms. */

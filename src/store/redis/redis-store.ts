@@ -186,7 +186,7 @@ function refused (reason: string): WriteRefusal {
   return { kind: 'refused', reason }
 }
 
-export interface RedisStoreOptions {
+interface RedisStoreOptions {
   readonly url: string
   readonly sentinelPassword?: string
   readonly keys: StoreKeys
@@ -383,7 +383,7 @@ function grouped (routes: ReadonlyMap<string, ClusterRoute>): Array<[ClusterRout
 const SCAN_COUNT = 1000
 
 /** Repeats some keys (https://redis.io/docs/latest/commands/scan/); leaves out names that are not UTF-8. @throws StoreError */
-export async function * scanNode ({ client, ask, remark }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
+async function * scanNode ({ client, ask, remark }: RedisConnection, prefix: string): AsyncGenerator<readonly string[]> {
   const pattern = `${escapeGlob(prefix)}*`
   let cursor = '0'
   let leftOut = 0

@@ -108,12 +108,7 @@ interface CompileOptions {
   readonly tracing: GoTracing
 }
 
-interface CompiledTree {
-  readonly body: Body
-  readonly failing: readonly FailingPart[]
-}
-
-function compileTree (tree: Tree, options: CompileOptions): CompiledTree {
+function compileTree (tree: Tree, options: CompileOptions): { readonly body: Body, readonly failing: readonly FailingPart[] } {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
   const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }
   for (const [name, node] of tree.bodies) {

@@ -19,7 +19,7 @@ interface TrackedVariable {
   values: Values
 }
 
-export interface Paths {
+interface Paths {
   readonly paths: readonly PathNeed[]
   readonly calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>
   /** False when there was too much to look at. */

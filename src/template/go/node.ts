@@ -60,7 +60,7 @@ function describeVariables (names: readonly string[], isAssignment: boolean): st
 /** `offset`, in UTF-16 units, is what Go's messages name: for `.a.b` the second name. `start` is where the node begins. */
 export type Node = Statement | Pipe | Command | Operand
 
-export type Statement = TextNode | ActionNode | BranchNode | TemplateNode | JumpNode
+export type Statement = TextNode | ActionNode | BranchNode | TemplateNode | { readonly type: 'break' | 'continue', readonly offset: number }
 
 export type Operand =
   | FieldNode | VariableNode | ChainNode | IdentifierNode | DotNode | NilNode | BoolNode | NumberNode | StringNode | Pipe
@@ -81,8 +81,6 @@ export interface BranchNode {
 
 /** A `{{block}}` becomes one, too. */
 export interface TemplateNode { readonly type: 'template', readonly offset: number, readonly name: string, readonly pipe: Pipe | undefined }
-
-interface JumpNode { readonly type: 'break' | 'continue', readonly offset: number }
 
 /** A pipeline: `$a, $b := command | command`. */
 export interface Pipe {

@@ -100,8 +100,6 @@ function traceFallback (evaluate: Evaluate): Evaluate {
   }
 }
 
-export type WriteBody = (machine: RenderState, argument: GoValue, before: string) => string
-
 /** Lets closures report to a trace. Explained templates are compiled apart: asking at each expression costs more than most of them do. */
 export interface GoTracing {
   readonly isOn: boolean
@@ -115,7 +113,7 @@ export interface GoTracing {
   fallback (evaluate: Evaluate): Evaluate
   writer (at: Position, beside: Beside, names: readonly string[]): PathWriter | undefined
   call (write: Write): Write
-  body (body: Body): WriteBody
+  body (body: Body): (machine: RenderState, argument: GoValue, before: string) => string
   loop (header: RangeHeader, write: Write): Write
   inner (list: List): Write
 }

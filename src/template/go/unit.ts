@@ -6,14 +6,8 @@ import { describeNode, type ListNode, type Node, type Operand, startOf, type Tre
 import type { Body, CompiledExpression, List } from './code.ts'
 import type { GoTracing } from './tracing.ts'
 
-/** Passed along, so that no file imports another one that imports it. */
-export interface GoCompilers {
-  operand (context: Context, operand: Operand): CompiledExpression
-  list (context: Context, node: ListNode): List
-}
-
 export interface Unit {
-  readonly compilers: GoCompilers
+  readonly compilers: { operand (context: Context, operand: Operand): CompiledExpression, list (context: Context, node: ListNode): List }
   readonly tree: Tree
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>

@@ -330,14 +330,12 @@ function evaluating (evaluates: readonly Evaluator[]): (scope: Scope) => readonl
   }
 }
 
-type WrapArgument = (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluator
-
 /** `undefined` counts as not given. `order` is that of assignment, which shows when the object is printed. */
 export function compileHash (
   hash: Hash | undefined,
   environment: CompileContext,
   order: 'as written' | 'from the last',
-  wrap: WrapArgument = ({ evaluate }) => evaluate
+  wrap: (argument: Pick<Compiled, 'evaluate' | 'where'>, name: string) => Evaluator = ({ evaluate }) => evaluate
 ): (scope: Scope) => Readonly<Record<string, Value>> | typeof PENDING {
   const pairs = (hash?.pairs ?? []).filter(pair => pair.value.type !== 'UndefinedLiteral')
   const evaluateAll = evaluating(pairs.map(({ key, value }) => wrap(compileArgument(value, environment), key)))

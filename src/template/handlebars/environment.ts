@@ -117,7 +117,7 @@ export interface CompileContext {
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }
 
 /** Passed along, so that no file imports another one that imports it. */
-export interface Compilers {
+interface Compilers {
   expression(expression: Expression, environment: CompileContext, use: Use): Compiled
   /** Inline partials see what the block's statement sees, as in the package. `isHanded`: of `{{#> name}}`, defined only in the partial called. */
   sequence(

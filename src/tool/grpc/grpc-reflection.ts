@@ -39,9 +39,7 @@ export async function reflect (client: Client, service: string): Promise<Uint8Ar
   throw describeFailure(failure as ServiceError | ToolError, service)
 }
 
-type ReflectionQuery = (field: number, text: string) => Promise<Uint8Array>
-
-async function collect (askFor: ReflectionQuery, service: string): Promise<Uint8Array> {
+async function collect (askFor: (field: number, text: string) => Promise<Uint8Array>, service: string): Promise<Uint8Array> {
   const { Reader, Writer } = await loadWire()
   const set = Writer.create()
   const described = new Set<string>()

@@ -334,12 +334,10 @@ interface GrpcServer {
   close (): Promise<void>
 }
 
-interface Channel { readonly client: Client, readonly addresses: string }
-
 /** grpc-js neither resolves names nor uses proxies, so that the channel goes to the very addresses that the egress policy checked. */
 function createGrpcServer (target: GrpcTarget, egress: Egress, tls: TlsFiles, maxReply: number): GrpcServer {
   let looked = 0
-  const channel: Preparation<Channel> = createPreparation({
+  const channel: Preparation<{ readonly client: Client, readonly addresses: string }> = createPreparation({
     prepare: async signal => {
       const [grpc, addresses] = await Promise.all([loadGrpc(), resolve()])
       signal.throwIfAborted()

@@ -41,7 +41,7 @@ export interface McpConnection {
   close (): Promise<void>
 }
 
-export interface McpConnectionOptions extends McpTransportOptions {
+interface McpConnectionOptions extends McpTransportOptions {
   readonly server: McpServer
   readonly headers: Readonly<Record<string, string>>
   readonly secrets: readonly string[]

@@ -29,6 +29,12 @@ export function readScripts<E> (folder: string): Script<E>[] {
   return readdirSync(directory).sort().map(name => JSON.parse(readFileSync(new URL(name, directory), 'utf8')) as Script<E>)
 }
 
+/** Only an upstream that falls silent is waited for briefly: on a busy machine, one that answers may take long. */
+export function timeoutsFor (replies: readonly ScriptedReply[]) {
+  const patience = replies.some(({ status, end }) => status === null || end === 'stall') ? 100 : 30_000
+  return { firstByte: patience, idle: patience, total: 60_000 }
+}
+
 /** An upstream that follows a script. */
 export function followScript (replies: readonly ScriptedReply[]): Answer {
   return (_hit, response, count) => {

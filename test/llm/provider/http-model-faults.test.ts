@@ -4,7 +4,7 @@ import { inspect } from 'node:util'
 import { ServiceError } from '../../../src/base/errors.ts'
 import { createModelClient } from '../../helpers/model-client.ts'
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
-import { followScript, readScripts, type ScriptedReply } from '../../helpers/upstream-script.ts'
+import { followScript, readScripts, type ScriptedReply, timeoutsFor } from '../../helpers/upstream-script.ts'
 import { startUpstream } from '../../helpers/upstream-server.ts'
 import { quietLog } from '../../helpers/quiet-log.ts'
 
@@ -33,7 +33,7 @@ async function callScripted (t: TestContext, replies: readonly ScriptedReply[]) 
     baseUrl: upstream.baseUrl,
     apiKey: KEY,
     maxReplyBytes: 1024 * 1024,
-    timeouts: { firstByte: 100, idle: 100, total: 60_000 },
+    timeouts: timeoutsFor(replies),
     retry: { delays: [100, 300], wait: async milliseconds => { waits.push(milliseconds) } },
     log: quietLog({ warn: (...line) => logged.push(line) })
   })

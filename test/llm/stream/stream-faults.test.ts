@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import OpenAI, { APIError } from 'openai'
 import { createModelClient } from '../../helpers/model-client.ts'
-import { followScript, readScripts, type Script } from '../../helpers/upstream-script.ts'
+import { followScript, readScripts, type Script, timeoutsFor } from '../../helpers/upstream-script.ts'
 import { startUpstream } from '../../helpers/upstream-server.ts'
 import { openFrontDoor } from '../front-door.ts'
 
@@ -33,7 +33,7 @@ async function open (t: TestContext, script: Script<Expected>) {
   const client = createModelClient({
     baseUrl: upstream.baseUrl,
     apiKey: KEY,
-    timeouts: { firstByte: 100, idle: 100, total: 60_000 },
+    timeouts: timeoutsFor(script.replies),
     retry: { delays: [100, 300], wait: async () => {} }
   })
   const door = await openFrontDoor(client)

@@ -6,7 +6,7 @@ type Documented = Pick<TemplateFunction, 'name' | 'parameters' | 'summary' | 'ex
 
 const INTRODUCTION = `# Functions
 
-Both template languages have these functions. What a function works on is its last argument, where a Go pipeline puts it. Null and nothing count as the
+Both template languages have these functions. What a function works on is its last argument, where a Go pipeline puts it; \`eq\`, \`lt\`, \`index\` and their like take theirs first, as in Go. Null and nothing count as the
 empty text and the empty list. Examples are in Handlebars, with their variables and what they give; each goes in Go, too:
 
 - \`{{upper (join ", " variables.tags)}}\`: \`{{upper (join ", " .variables.tags)}}\`, or \`{{.variables.tags | join ", " | upper}}\`

@@ -29,7 +29,7 @@ describe('what hides in a text', () => {
   })
 
   it('is the same in the console', () => {
-    const [, pattern = ''] = /^export const HIDDEN = (\/.+\/gu)$/m.exec(readFileSync('console/parts/oddities.ts', 'utf8')) ?? []
+    const [, pattern = ''] = /^const HIDDEN = (\/.+\/gu)$/m.exec(readFileSync('console/parts/oddities.ts', 'utf8')) ?? []
     const hides = runInNewContext(pattern) as RegExp
     const all = CHARACTERS.join('')
     assert.ok(revealHidden(all) === all.replaceAll(hides, character => `\\u{${character.codePointAt(0)?.toString(16)}}`))

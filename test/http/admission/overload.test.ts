@@ -20,6 +20,7 @@ describe('a service to which more comes than it can answer', () => {
     const answers: Answer[] = []
     const states = new Set<number>()
     const state = { isOver: false }
+    t.after(() => { state.isOver = true })
     const flood = Array.from({ length: CONNECTIONS }, async () => {
       while (!state.isOver) answers.push(await ask('/api/render/prompts/slow'))
     })
@@ -79,7 +80,8 @@ async function firstRefusal (flood: () => Promise<Answer>, attempt: () => Promis
 async function startSlow (t: TestContext, environment: Readonly<Record<string, string>> = {}): Promise<{ service: ServiceProcess, ask: (path: string, headers?: object) => Promise<Answer> }> {
   const folder = await createTemporaryFolder()
   await folder.write('templates/slow.json', JSON.stringify(SLOW))
-  const service = await startProcess(t, { STORE_DIR: folder.path, ...environment })
+  // With a longer time for a render, none is given up, and the wait never ends.
+  const service = await startProcess(t, { STORE_DIR: folder.path, RENDER_TIMEOUT_MS: '500', ...environment })
   const pool = new Pool(service.url, { connections: 2 * CONNECTIONS })
   t.after(async () => {
     await pool.destroy()

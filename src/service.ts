@@ -1,7 +1,7 @@
 import type { Caller } from './access/caller.ts'
 import type { Rates } from './access/rates.ts'
 import type { Owners } from './access/token-table.ts'
-import { type Config, labelsIn, mediaTokensIn } from './config/config.ts'
+import { type Config, mediaTokensIn } from './config/config.ts'
 import { readOffered } from './config/service-files.ts'
 import { KINDS, ON_DEMAND } from './registry/kind-table.ts'
 import { environKind, Environs } from './registry/kinds/environ-kind.ts'
@@ -43,6 +43,7 @@ import { createToolCaller } from './tool/tool-caller.ts'
 import { createToolReader, type ToolReader } from './tool/tool-reader.ts'
 import type { ToolType } from './tool/tool-type.ts'
 import { TOOL_TYPES } from './tool/tool-types.ts'
+import { listIn } from './base/text.ts'
 
 /** The longest wait of the start for tool servers, in ms; tools reported later are linked later. */
 const TOOL_PATIENCE = 1000
@@ -304,7 +305,7 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
     isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),
     audit
   })
-  const protectedLabels = new Set(labelsIn(config.PROTECTED_LABELS))
+  const protectedLabels = new Set(listIn(config.PROTECTED_LABELS))
   const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, protectedLabels, audit })
   return { publisher, releases, close: () => parser.close() }
 }

@@ -54,3 +54,8 @@ export async function makePrivateFolder (path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: PRIVATE_FOLDER })
   await chmod(path, PRIVATE_FOLDER)
 }
+
+/** Such as `ENOENT`; `''` for an error without one. */
+export function errorCode (error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
+}

@@ -12,6 +12,24 @@ export function isJsonObject (value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+// From a service or a model, in any form: a value of the wrong type counts as an empty one.
+
+export function textOf (value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+export function listOf (value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value as readonly Json[] : []
+}
+
+export function objectOf (value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {}
+}
+
+export function ownField (given: JsonObject, name: string): Json | undefined {
+  return Object.hasOwn(given, name) ? given[name] : undefined
+}
+
 /** In any JSON that the service reads; code that recurses over JSON relies on this limit. */
 export const MAX_JSON_DEPTH = 100
 

@@ -101,3 +101,8 @@ export function starPattern (pattern: string): (text: string) => boolean {
     return true
   }
 }
+
+/** Names between commas, as a variable of the environment has several. */
+export function listIn (text: string): string[] {
+  return text.split(',').map(each => each.trim()).filter(each => each !== '')
+}

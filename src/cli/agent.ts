@@ -1,5 +1,6 @@
+import { objectOf, textOf } from '../base/json.ts'
 import { type Command } from 'commander'
-import { apiPath, objectOf, textOf } from './api-client.ts'
+import { apiPath } from './api-client.ts'
 import { type Cli } from './context.ts'
 import { AT_ONCE, type SessionLaunch } from './dialogue.ts'
 import { addTalkOptions, talk, type TalkOptions } from './talk.ts'

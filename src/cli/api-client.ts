@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { WebSocket } from 'ws'
 import { targetNotFound } from '../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { nodeHttp } from '../runtime/http-modules.ts'
 import { fitsHeader } from '../base/text.ts'
 import { MAX_EVENT_BYTES } from '../llm/model-client.ts'
@@ -65,20 +65,6 @@ function objectIn (body: string): JsonObject {
   } catch {
     return {}
   }
-}
-
-// From a service or a model, in any form: a value of the wrong type counts as an empty one.
-
-export function textOf (value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
-}
-
-export function listOf (value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value as readonly Json[] : []
-}
-
-export function objectOf (value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {}
 }
 
 /** In bytes; a larger one ends the command, so that it cannot fill the memory. */

@@ -1,8 +1,8 @@
+import { objectOf, textOf } from '../base/json.ts'
 import { type Command, type Option } from 'commander'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 import { ENTRY_KINDS } from './entries.ts'
-import { objectOf, textOf } from './api-client.ts'
 
 /** In ms, while the user waits for a completion. */
 const PATIENCE = 1500

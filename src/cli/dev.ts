@@ -1,7 +1,7 @@
 import { createTwoFilesPatch, OMIT_HEADERS } from 'diff'
 import { resolve } from 'node:path'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
 import { type Cli } from './context.ts'
 import { CliError, type Output } from './output.ts'
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { type JsonObject, parseJson } from '../base/json.ts'
+import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Service } from '../service.ts'
 import type { TurnResult, RequestContext } from '../service/sessions/door.ts'
-import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
 import { CliError, EXIT } from './output.ts'
 
 export function remoteDialogues ({ definition, startAt }: SessionLaunch, api: ApiClient): Dialogues {

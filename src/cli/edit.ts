@@ -1,3 +1,4 @@
+import { objectOf } from '../base/json.ts'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -6,7 +7,6 @@ import { join } from 'node:path'
 import { type Command } from 'commander'
 import { type Cli, openLines } from './context.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
-import { objectOf } from './api-client.ts'
 import { type CliKind, entryTextOf, pathOf, publish, storedText, tagOf, tellDiagnostics } from './entries.ts'
 import { draftOf } from './entry-files.ts'
 

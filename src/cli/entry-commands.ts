@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander'
-import { type Json, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { type Json, type JsonObject, listOf, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { pluralOf, withArticle } from '../base/text.ts'
-import { listOf, objectOf, textOf } from './api-client.ts'
 import { type Cli, readParameters } from './context.ts'
 import {
   ENTRY_KINDS, type CliKind, type EntryText, idOf, type IdOptions, pathOf, publish, readEntryText, tellDiagnostics, valueTextOf, withId

@@ -1,11 +1,10 @@
 import { access, mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Json, stringifyJson } from '../base/json.ts'
+import { type Json, objectOf, stringifyJson } from '../base/json.ts'
 import { wholeSkillText } from '../registry/kinds/skill-definition.ts'
 import { keyToFiles } from '../store/directory-paths.ts'
 import { jsonToYaml } from '../store/json-to-yaml.ts'
 import { pathToKey, type StoreKeys } from '../store/store.ts'
-import { objectOf } from './api-client.ts'
 import type { CliKind } from './entries.ts'
 import { CliError, EXIT } from './output.ts'
 

@@ -1,6 +1,5 @@
-import { type JsonObject, stringifyJson } from '../base/json.ts'
+import { type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
 import { revealHidden } from '../base/text.ts'
-import { listOf, objectOf, textOf } from './api-client.ts'
 import type { DialogueEvent, Dialogues, EventPlace } from './dialogue.ts'
 import type { Output } from './output.ts'
 

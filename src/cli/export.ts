@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command } from 'commander'
-import { type Json, type JsonObject } from '../base/json.ts'
-import { type ApiClient, ApiError, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import { type ApiClient, ApiError, apiPath } from './api-client.ts'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 

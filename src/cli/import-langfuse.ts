@@ -1,6 +1,6 @@
-import { contentHash, type JsonObject, stringifyJson } from '../base/json.ts'
+import { contentHash, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
 import { asPromptObject } from '../registry/kinds/entry-kind.ts'
-import { type ApiClient, ApiError, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type ApiClient, ApiError, apiPath } from './api-client.ts'
 import { ENTRY_KINDS, type CliKind, publish } from './entries.ts'
 import { CliError, EXIT } from './output.ts'
 import { type ImportedPrompt, type ImportedVersion } from './langfuse-prompts.ts'

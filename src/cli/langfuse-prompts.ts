@@ -1,10 +1,9 @@
-import { contentHash, isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { contentHash, isJsonObject, type Json, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
 import { RejectedEntry } from '../registry/diagnostic.ts'
 import { mapTexts, parsePromptDefinition } from '../registry/kinds/prompt-definition.ts'
 import { isLabel, LATEST, MAX_LABELS } from '../registry/kinds/release-record.ts'
 import { checkPromptId, type PromptReference, siblingOf } from '../registry/link/references.ts'
 import { findUnstorable } from '../service/publish-entry.ts'
-import { listOf, objectOf, textOf } from './api-client.ts'
 
 export interface LangfuseReference {
   readonly name: string

@@ -1,7 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
-import { objectOf, textOf } from './api-client.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
 import type { Cli } from './context.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
@@ -80,15 +79,15 @@ export class TypeWriter {
 
   #object (schema: JsonObject, indent: string): string {
     const inner = `${indent}  `
-    const properties = Object.entries(objectTypeOf(schema['properties']))
+    const properties = Object.entries(objectOf(schema['properties']))
     const required = new Set(listOf(schema['required']))
-    const patterns = Object.values(objectTypeOf(schema['patternProperties']))
+    const patterns = Object.values(objectOf(schema['patternProperties']))
     const { additionalProperties: others = true } = schema
     const types = properties.map(([name, property]) => [name, this.#type(property, inner)] as const)
     const rest = unionOf([...patterns, others].map(each => this.#type(each, inner)))
     const undeclared = [...required].filter(name => !properties.some(([known]) => known === name)).map(name => `${JSON.stringify(name)}: ${rest}`)
     const members = types.map(([name, type]) => {
-      const description = objectTypeOf(objectTypeOf(schema['properties'])[name])['description']
+      const description = objectOf(objectOf(schema['properties'])[name])['description']
       return `${commentOf(description, inner)}readonly ${JSON.stringify(name)}${required.has(name) ? '' : '?'}: ${type}`
     })
     // An index signature's type must include the types of all named members.
@@ -133,14 +132,6 @@ function memberAt (root: JsonObject, segments: readonly string[]): Json | undefi
     if (Array.isArray(place)) return (place as readonly Json[])[Number(name)]
     return isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined
   }, root)
-}
-
-function listOf (value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value as readonly Json[] : []
-}
-
-function objectTypeOf (value: Json | undefined): JsonObject {
-  return isJsonObject(value) ? value : {}
 }
 
 interface TypesOptions { readonly output?: string, readonly check?: boolean, readonly prefix?: string, readonly label?: string }

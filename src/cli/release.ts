@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
-import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type Json, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
 import type { Cli } from './context.ts'
 import { tellDiagnostics } from './entries.ts'
 import { CliError, EXIT, usageError } from './output.ts'

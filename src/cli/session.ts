@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type Json, type JsonObject, parseJson } from '../base/json.ts'
-import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
 import { askYesOrNo, type Cli, openLines } from './context.ts'
 import { placeIn } from './dialogue.ts'
 import { type Output, usageError } from './output.ts'

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
-import { type Json, type JsonObject } from '../base/json.ts'
-import { type ApiClient, apiPath, listOf, objectOf, textOf } from './api-client.ts'
+import { type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
 import { chooseCommand, type Cli, type GivenParameters, openLines, readParameters, withParameters } from './context.ts'
 import { approvalsIn, AT_ONCE, type SessionLaunch, type DialogueInput } from './dialogue.ts'
 import { CliError, EXIT, usageError } from './output.ts'

@@ -4,10 +4,10 @@ import { dirname, extname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import pLimit from 'p-limit'
-import { contentHash, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { contentHash, type Json, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
 import { isDotpromptFile, isInside, keyToFiles } from '../store/directory-paths.ts'
 import { keyToFunction, pathToKey, toPath } from '../store/store.ts'
-import { type ApiClient, ApiError, listOf, objectOf, textOf } from './api-client.ts'
+import { type ApiClient, ApiError } from './api-client.ts'
 import { type Cli, openLines } from './context.ts'
 import { draftOf } from './entry-files.ts'
 import { ENTRY_KINDS, type CliKind, pathOf, publish, storedText, tagOf } from './entries.ts'
@@ -243,7 +243,7 @@ export async function pullFolder (path: string, options: SyncOptions, opened: Sy
   if (failed > 0) throw new CliError(EXIT.NO, `${failed} of ${steps.length} could not be written`)
 }
 
-/** Modules that the folder does not have need the user's wish; an empty folder gets all. */
+/** Modules that the folder does not have need the user's word; an empty folder gets all. */
 async function withoutOtherModules (
   steps: readonly PlannedChange[],
   { folder, known }: Comparison,

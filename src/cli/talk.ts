@@ -1,12 +1,11 @@
 import { createWriteStream } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { JsonObject } from '../base/json.ts'
+import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { revealHidden } from '../base/text.ts'
 import { isConsent } from '../engine/texts.ts'
 import { ENDED, type Status } from '../session/model.ts'
-import { listOf, objectOf, textOf } from './api-client.ts'
 import type { CommandsHere } from './commands-here.ts'
 import { askYesOrNo, chooseCommand, type Cli, type CommandChoice, type Lines, openLines } from './context.ts'
 import {

@@ -5,10 +5,10 @@ import { RejectedEntry } from '../registry/diagnostic.ts'
 import { parseTests, type TestCase } from '../registry/kinds/tests-kind.ts'
 import { type Bundle } from '../service/bundle.ts'
 import { type VersionSelector } from '../service/choose-prompt.ts'
+import { listOf, objectOf } from '../base/json.ts'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 import { openHere } from './local-folder.ts'
-import { listOf, objectOf } from './api-client.ts'
 import type { Case, RunOne } from './test-suites.ts'
 
 /**

@@ -1,4 +1,5 @@
-import { type ApiClient, ApiError, apiPath, objectOf } from './api-client.ts'
+import { objectOf } from '../base/json.ts'
+import { type ApiClient, ApiError, apiPath } from './api-client.ts'
 import { EXIT } from './output.ts'
 import { type RunOne } from './test-suites.ts'
 

@@ -1,6 +1,6 @@
 import { type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static } from '../base/schema-builder.ts'
-import { fitsHeader } from '../base/text.ts'
+import { fitsHeader, listIn } from '../base/text.ts'
 import { isBuiltin } from '../llm/model-client.ts'
 import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
@@ -43,20 +43,16 @@ function checkAccess (config: Config): void {
 
 function checkLabels ({ DEFAULT_LABEL: label, PROTECTED_LABELS: text }: Config): void {
   const served = label === '' || label === LATEST ? [] : [['DEFAULT_LABEL', label]]
-  const guarded = labelsIn(text).map(each => ['PROTECTED_LABELS', each])
+  const guarded = listIn(text).map(each => ['PROTECTED_LABELS', each])
   const wrong = [...served, ...guarded].find(([, each]) => !isLabel(each as string))
   if (wrong !== undefined) throw new ConfigError(`${wrong[0] as string}: expected names of labels such as production, got "${wrong[1] as string}"`)
-}
-
-export function labelsIn (text: string): readonly string[] {
-  return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
 const MEDIA: ReadonlySet<string> = new Set(['image_url', 'input_audio', 'file'])
 
 /** @throws ConfigError */
 export function mediaTokensIn (text: string): ReadonlyMap<string, number> {
-  return new Map(labelsIn(text).map(each => {
+  return new Map(listIn(text).map(each => {
     const [, type = '', tokens] = /^([a-z_]+)\s*=\s*(\d{1,9})$/.exec(each) ?? []
     if (!MEDIA.has(type)) throw new ConfigError(`MEDIA_TOKENS: expected image_url=1000,input_audio=500,file=5000, got "${each}"`)
     return [type, Number(tokens)]

@@ -1,3 +1,4 @@
+import { errorCode } from '../base/durable-files.ts'
 import { createHash } from 'node:crypto'
 import { constants, existsSync, type Stats } from 'node:fs'
 import { type FileHandle, lstat, open, readdir, realpath } from 'node:fs/promises'
@@ -21,10 +22,6 @@ export class FileRefusal extends Error {
     super(message)
     this.code = code
   }
-}
-
-export function errorCode (error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 /** Lets a path begin at a descriptor, as `openat` does: https://man7.org/linux/man-pages/man5/proc_pid_fd.5.html */

@@ -2,8 +2,8 @@ import { constants, statSync } from 'node:fs'
 import { mkdir, open, readdir } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { arch, platform } from 'node:process'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import { PRIVATE_FILE, replaceFile } from '../base/durable-files.ts'
+import { isJsonObject, type JsonObject, ownField } from '../base/json.ts'
+import { errorCode, PRIVATE_FILE, replaceFile } from '../base/durable-files.ts'
 import { beginningOf, utf8In } from '../base/text.ts'
 import type { OperatorFile, Workspace } from '../config/operator.ts'
 import { createSlices } from '../runtime/event-loop.ts'
@@ -15,7 +15,7 @@ import { changedBy, type ContentOf, type Page, pageOf, type Touched } from './ch
 import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
 import { GLOB_EXPECTED, globOf } from './glob.ts'
 import { search, walk } from './search.ts'
-import { assertSame, errorCode, FileRefusal, type OpenFolder, refusalOf, sha256, WorkspaceFiles } from './workspace-files.ts'
+import { assertSame, FileRefusal, type OpenFolder, refusalOf, sha256, WorkspaceFiles } from './workspace-files.ts'
 import { type MemoryPlace, type ReadMemory, readMemory, remember } from './memory-files.ts'
 import { DEFAULT_WHITELIST, normalisePath, widened } from './path-rules.ts'
 
@@ -176,10 +176,6 @@ function missing (request: JsonObject, reason: string): JsonObject {
   // The sender of a request for a preview knows the change in it.
   const { change, ...rest } = request
   return { type: 'missing', request: rest, reason }
-}
-
-function ownField (given: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
 /** Empty on no branch, and in what is no repository itself. */

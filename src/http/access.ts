@@ -8,6 +8,7 @@ import { hostNotAllowed, originForeign, roleMissing, tokenRequired, tokenUnknown
 import type { Log } from '../runtime/telemetry.ts'
 import { Type } from '../base/schema-builder.ts'
 import { type Config, ConfigError } from '../config/config.ts'
+import { listIn } from '../base/text.ts'
 import type { App } from './app.ts'
 import { oneOf } from './schemas.ts'
 import { subprotocolToken } from './socket/accept-sockets.ts'
@@ -38,7 +39,7 @@ export function corsHeaders (origins: readonly string[], origin: string | undefi
 
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'] as const
 
-/** Keeps foreign pages from using a service without tokens through a visitor's browser. */
+/** Keeps foreign pages from using a service without tokens through a user's browser. */
 interface OpenAccess {
   readonly hosts: HostNames
   readonly origins: ReadonlySet<string>
@@ -215,21 +216,17 @@ function openFile (file: TokenFile): Access {
 
 /** @throws ConfigError when `CORS_ORIGINS` has anything but origins */
 export function corsOrigins ({ CORS_ORIGINS: text }: Config): readonly string[] {
-  const origins = listed(text)
+  const origins = listIn(text)
   const wrong = origins.find(origin => !URL.canParse(origin) || new URL(origin).origin !== origin)
   if (wrong !== undefined) throw new ConfigError(`CORS_ORIGINS: expected origins such as https://console.example.com, got "${wrong}"`)
   return origins
 }
 
 function allowedHosts ({ ALLOWED_HOSTS: text }: Config): readonly string[] {
-  const names = listed(text)
+  const names = listIn(text)
   const wrong = names.find(name => !/^[\w-]+(?:\.[\w-]+)*$/.test(name))
   if (wrong !== undefined) throw new ConfigError(`ALLOWED_HOSTS: expected names such as prompts.example.com, without a port, got "${wrong}"`)
   return names
-}
-
-function listed (text: string): string[] {
-  return text.split(',').map(each => each.trim()).filter(each => each !== '')
 }
 
 const patterns = (description: string) => Type.Optional(Type.Array(Type.String(), { description: `${description}; left out: all` }))

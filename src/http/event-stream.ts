@@ -90,7 +90,7 @@ function * textsOf (followed: FeedItem, after: EventId | undefined): Generator<s
   }
 }
 
-function eventText (event: string, data: JsonObject): string {
+export function eventText (event: string, data: JsonObject): string {
   return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 

@@ -50,7 +50,7 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
 
   async function chooseVersion (generation: Generation, id: string, release: PromptRelease | undefined, version: number): Promise<ChosenPrompt> {
     if (release === undefined) {
-      if (findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
+      if (lookUpPrompt(generation, id) === undefined) throw missingPrompt(generation, id)
       throw versionNotFound(id, version, [])
     }
     return { prompt: await versions.read(generation, release, version), version, label: undefined }
@@ -79,12 +79,12 @@ function conflictingSelectors (reason: string): Error {
   return requestInvalid(`request: ${reason}; expected one of them`, { part: 'query' })
 }
 
-function findLatest ({ prompts }: Generation, id: string): Prompt | undefined {
+export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
   return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
 function latest (generation: Generation, id: string, release: PromptRelease | undefined): ChosenPrompt {
-  const prompt = findLatest(generation, id)
+  const prompt = lookUpPrompt(generation, id)
   if (prompt === undefined) throw missingPrompt(generation, id)
   return { prompt, version: release?.latest, label: undefined }
 }
@@ -92,7 +92,7 @@ function latest (generation: Generation, id: string, release: PromptRelease | un
 function underLabel (generation: Generation, id: string, release: PromptRelease | undefined, label: string, key: string | undefined): ChosenPrompt {
   const versions = release?.labels.get(label)
   if (release === undefined || versions === undefined) {
-    if (release === undefined && findLatest(generation, id) === undefined) throw missingPrompt(generation, id)
+    if (release === undefined && lookUpPrompt(generation, id) === undefined) throw missingPrompt(generation, id)
     throw labelNotFound(id, label, [...release?.labels.keys() ?? []])
   }
   const [first] = versions

@@ -14,7 +14,6 @@ import { collectNeeds } from '../registry/needs/prompt-needs.ts'
 import type { Activity } from '../runtime/telemetry.ts'
 import { Deadline } from '../runtime/deadline.ts'
 import { inTurn } from '../runtime/event-loop.ts'
-import { toPath } from '../store/store.ts'
 import { type Link, type LinkedPartial, RenderError } from '../template/language.ts'
 import type { TracedAnswer } from '../template/provenance.ts'
 import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, RenderRun, type RunOptions } from '../template/run.ts'
@@ -25,7 +24,7 @@ import { isObject, type Value } from '../template/value.ts'
 import { type ToolCallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
 import type { ToolCaller } from '../tool/tool-caller.ts'
 import { missingPrompt } from './find-entries.ts'
-import type { ChosenPrompt } from './choose-prompt.ts'
+import { type ChosenPrompt, lookUpPrompt } from './choose-prompt.ts'
 import { assembleMessages, explain, type Explanation, type RenderedMessage } from './rendered-messages.ts'
 
 export interface RenderEnvironment {
@@ -293,10 +292,6 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
       deadline.abandon()
     }
   }
-}
-
-export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | undefined {
-  return prompts.get(id) ?? prompts.get(toPath(id))
 }
 
 /** @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded */

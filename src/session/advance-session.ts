@@ -107,14 +107,14 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
 
-/** Computes the next transition. Reading a log runs the same function, with a gate that repeats the recorded decisions. */
+/** Computes the next log entry. Reading a log runs the same function, with a gate that repeats the recorded decisions. */
 export function advance (session: Session, fact: Fact, gate: Gate, stamp: Stamp): Advanced {
   return new LogEntryBuilder(session, stamp).take(fact, gate)
 }
 
 const STOPPED: Readonly<Record<StopCause, Status>> = { cancel: 'cancelled', expiry: 'expired', budget: 'failed', fault: 'failed' }
 
-/** Computes one transition, and the session after it. No effect is performed before the transition is written. */
+/** Computes one log entry, and the session after it. No effect is performed before the log entry is written. */
 class LogEntryBuilder {
   readonly #before: Session
   readonly #stamp: Stamp
@@ -375,7 +375,7 @@ function first (id: string, transition: LogEntry, engines: Engines, gate: Gate):
   return begin(id, fact.start, engine, gate, transition).session
 }
 
-/** Repeats the recorded decisions. An effect that the transition does not name is not begun. */
+/** Repeats the recorded decisions. An effect that the log entry does not name is not begun. */
 function recordedGate ({ seq, begun, held, denied }: LogEntry): Gate & { readonly seen: ReadonlySet<string> } {
   const seen = new Set<string>()
   const decide = (_session: Session, { effect }: OpenEffect): ReturnType<Gate> => {

@@ -34,7 +34,7 @@ export interface Moment {
   readonly session: string
   readonly seq: number
   readonly at: number
-  /** How many effects the transition has asked for so far; the next effect's id follows from it. */
+  /** How many effects the log entry has asked for so far; the next effect's id follows from it. */
   readonly effects: number
   readonly notices: number
 }

@@ -17,7 +17,7 @@ interface LiveMessage {
 
 export type FeedItem = { readonly transition: LogEntry } | { readonly live: JsonObject }
 
-/** Yields each transition once and in order, from any replica, with live messages between. Ends with the session. */
+/** Yields each log entry once and in order, from any replica, with live messages between. Ends with the session. */
 export async function * followSession (
   store: SessionStore,
   id: string,
@@ -33,7 +33,7 @@ export async function * followSession (
     isUnread = true
     wake()
   }
-  // Unknown during the first reading: live messages of that time come after all its transitions.
+  // Unknown during the first reading: live messages of that time come after all its log entries.
   let appended: number | undefined
   const stop = await store.watch(id, {
     onAppend (seq) {
@@ -57,7 +57,7 @@ export async function * followSession (
       const isDue = isUnread
       isUnread = false
       for await (const transition of isDue ? readShown(store, id, last) : []) {
-        // A command's live output comes before the transition with the command's end, however late the log is read.
+        // A command's live output comes before the log entry with the command's end, however late the log is read.
         yield * saidUpTo(live, transition.seq - 1)
         last = transition.seq
         // After the end others may follow, about effects that were aborted with the session.
@@ -66,7 +66,7 @@ export async function * followSession (
       }
       yield * saidUpTo(live, last, true)
       appended ??= last
-      // The follower may have the ending transition already, and no later one repeats it.
+      // The follower may have the ending entry already, and no later one repeats it.
       if (isFirst) isOver ||= await hasEnded(store, id, last)
       if (isFirst && !isOver) yield * (await greet()).map(words => ({ live: words }))
       // The signal may have aborted while the log was read.
@@ -84,7 +84,7 @@ function lengthOf ({ text }: JsonObject): number {
   return typeof text === 'string' ? text.length : 0
 }
 
-/** Yields and removes what was published before transition `seq + 1`. @param isAll also messages of unknown place */
+/** Yields and removes what was published before log entry `seq + 1`. @param isAll also messages of unknown place */
 function * saidUpTo (live: LiveMessage[], seq: number, isAll = false): Generator<FeedItem> {
   for (let [next] = live; next !== undefined && (next.behind === undefined ? isAll : next.behind <= seq); [next] = live) {
     live.shift()
@@ -106,7 +106,7 @@ export interface SessionEvent {
   readonly data: JsonObject
 }
 
-/** Clients know the n-th event, from 0, by the transition's number and n. */
+/** Clients know the n-th event, from 0, by the log entry's number and n. */
 export function eventsOf ({ at, fact, notices }: LogEntry): SessionEvent[] {
   const time = timeOf(at)
   const said = inputOf(fact)

@@ -22,7 +22,7 @@ interface ForkOptions {
   readonly from: string
   readonly to: string
   readonly owner: string
-  /** The last transition that may be copied. @default no limit */
+  /** The last log entry that may be copied. @default no limit */
   readonly upTo?: number | undefined
   /** Bytes of the copied log. @default no limit */
   readonly most?: number | undefined
@@ -30,7 +30,7 @@ interface ForkOptions {
 }
 
 /**
- * Forks a session: copies its log up to the last transition (entry), at most `upTo`, after which the session waited for its user, so that the
+ * Forks a session: copies its log up to the last log entry, at most `upTo`, after which the session waited for its user, so that the
  * copy can continue differently. The copy is a session of its own, and its entries get new signatures. The log is read twice, so that it is
  * never in memory as a whole.
  * @throws NothingToFork, ForkTooLarge, EngineDiverged, EngineUnknown, LogUntrusted, SessionStoreError

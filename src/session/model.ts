@@ -4,7 +4,7 @@ export type Status = 'running' | 'waiting_input' | 'waiting_approval' | 'complet
 
 export const ENDED: ReadonlySet<Status> = new Set<Status>(['completed', 'failed', 'cancelled', 'expired'])
 
-/** An entry of a session's append-only log. The session is computed from its transitions alone. */
+/** An entry of a session's append-only log. The session is computed from its log entries alone. */
 export interface LogEntry {
   /** Counts from 1, without a gap. */
   readonly seq: number
@@ -12,7 +12,7 @@ export interface LogEntry {
   readonly at: number
   /** Random. A retry sends the same token, so that the store recognises it. */
   readonly token: string
-  /** The replica that wrote the transition performs the effects that it begins. */
+  /** The replica that wrote the log entry performs the effects that it begins. */
   readonly by: string
   readonly fact: Fact
   readonly begun: readonly Begun[]
@@ -112,7 +112,7 @@ export interface Start {
   readonly terminal?: string
   /** Only a process that has this disk performs the session's effects. */
   readonly disk?: Disk
-  /** The original's last copied transition, and the size of the copied log in bytes. */
+  /** The original's last copied log entry, and the size of the copied log in bytes. */
   readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
   readonly parent?: Parent
 }

@@ -154,7 +154,7 @@ interface RunnerOptions {
   readonly disks?: HeldDisks
   readonly onWritten?: (session: Session, transition: LogEntry) => void
   readonly onEnded?: (session: Session) => void
-  /** Called after a transition of this process; `close` waits for the promise. */
+  /** Called after a log entry of this process; `close` waits for the promise. */
   readonly onSettled?: (session: Session) => Promise<void>
   /** In ms. @default 8 s */
   readonly lease?: number

@@ -66,7 +66,7 @@ const LONG = 32 * 1024
 
 interface LoadedEntry {
   readonly transition: LogEntry
-  /** The size of the transition's JSON, in bytes. */
+  /** The size of the log entry's JSON, in bytes. */
   readonly size: number
 }
 
@@ -276,7 +276,7 @@ export class SessionLog {
   }
 
   /**
-   * Appends a transition (log entry) to a session's log. Retries with the same token while the store does not answer.
+   * Appends a log entry to a session's log. Retries with the same token while the store does not answer.
    * @param driver the replica that performs the session's effects from now on, if any
    * @returns false when another writer was first, or when another replica has perhaps taken the session over since: the caller then performs no
    * effect, and reads the session again

@@ -16,7 +16,7 @@ export interface Session extends LogPosition {
   /** Digests of interrupted calls, of which nobody knows whether they were done. A later result of an equal call removes one. */
   readonly doubtful: ReadonlySet<string>
   readonly asked: ReadonlyMap<string, ApprovalRecord>
-  /** In bytes. A transition counts only when the store has written it. */
+  /** In bytes. A log entry counts only when the store has written it. */
   readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number

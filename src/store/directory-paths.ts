@@ -1,3 +1,4 @@
+import { errorCode } from '../base/durable-files.ts'
 import { basename, dirname, extname, isAbsolute, join, relative, sep } from 'node:path'
 import type { KeyKind, StoreKeys } from './store.ts'
 
@@ -86,28 +87,24 @@ function isSegment (segment: string): boolean {
 }
 
 export function isAbsent (error: unknown): boolean {
-  return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(codeOf(error))
+  return ['ENOENT', 'ENOTDIR', 'ENAMETOOLONG'].includes(errorCode(error))
 }
 
 export function isPresent (error: unknown): boolean {
-  return codeOf(error) === 'EEXIST'
+  return errorCode(error) === 'EEXIST'
 }
 
 export function isEndlessLink (error: unknown): boolean {
-  return codeOf(error) === 'ELOOP'
+  return errorCode(error) === 'ELOOP'
 }
 
 /** In words, for an error of that file only; `undefined` for an error of the disk itself. */
 export function fileProblem (error: unknown): string | undefined {
   if (isEndlessLink(error)) return 'is a link that leads to itself'
-  return ['EACCES', 'EPERM'].includes(codeOf(error)) ? 'may not be read by this process' : undefined
+  return ['EACCES', 'EPERM'].includes(errorCode(error)) ? 'may not be read by this process' : undefined
 }
 
 export function writeProblem (error: unknown): 'read-only' | 'impossible' | undefined {
-  if (['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error))) return 'read-only'
-  return ['ENAMETOOLONG', 'ENOTDIR', 'EISDIR', 'ELOOP'].includes(codeOf(error)) ? 'impossible' : undefined
-}
-
-function codeOf (error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (['EACCES', 'EPERM', 'EROFS'].includes(errorCode(error))) return 'read-only'
+  return ['ENAMETOOLONG', 'ENOTDIR', 'EISDIR', 'ELOOP'].includes(errorCode(error)) ? 'impossible' : undefined
 }

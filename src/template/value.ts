@@ -30,7 +30,7 @@ export type Value =
   | Nothing
   | Absent
 
-/** Names can come from strangers: read with `Object.hasOwn`, or as `data-names.ts` describes. */
+/** Names can come from strangers: read with `Object.hasOwn`, or as `scope.ts` does. */
 export interface ValueObject { readonly [key: string]: Value }
 
 /** Not known yet in this pass: a tool's result, or a shared variable. `PENDING` is the only instance. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, textOf } from '../../base/json.ts'
 import { NO_WORDS } from '../../llm/answer.ts'
 import { loggedAnswer } from '../../llm/history.ts'
 import type { Engine, Next, Progress, Refused } from '../../session/engine.ts'
@@ -211,10 +211,6 @@ function describeSkillMove ({ cwd }: SkillState, result: JsonObject): string {
 function whyOf (fact: Extract<Fact, { readonly effect: string }>): [code: string, message: string] {
   if (fact.kind === 'failure') return [fact.code, fact.message]
   return fact.kind === 'refused' ? ['REFUSED', fact.reason] : ['UNKNOWN', unknownOutcome(fact.kind === 'unknown' ? fact.reason : undefined)]
-}
-
-function textOf (value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
 }
 
 /** The first that exists counts. The spelling comes from existing clients and stays. */

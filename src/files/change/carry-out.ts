@@ -1,7 +1,7 @@
 import { lstat, mkdir, rename, rm, rmdir, unlink } from 'node:fs/promises'
 import pLimit from 'p-limit'
-import { writeNewFile } from '../../base/durable-files.ts'
-import { errorCode, FileRefusal, type ContentHash, fileStateAt, refusalOf, sha256, type OpenPath, type WorkspaceFiles } from '../workspace-files.ts'
+import { errorCode, writeNewFile } from '../../base/durable-files.ts'
+import { type ContentHash, FileRefusal, fileStateAt, type OpenPath, refusalOf, sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { foldersOf, type ChangeStep } from './change-rules.ts'
 
 const SIDE_BY_SIDE = 8

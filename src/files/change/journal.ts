@@ -1,10 +1,10 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { PRIVATE_FILE, PRIVATE_FOLDER, syncFolder, writeNewFile } from '../../base/durable-files.ts'
+import { errorCode, PRIVATE_FILE, PRIVATE_FOLDER, syncFolder, writeNewFile } from '../../base/durable-files.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
-import { errorCode, FileRefusal } from '../workspace-files.ts'
+import { FileRefusal } from '../workspace-files.ts'
 import type { Conflict, ChangeStep } from './change-rules.ts'
 
 /** In ms that a change can be undone, and in bytes of a workspace's journal. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, ownField } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
 import { ABSENT, FileRefusal, type ContentHash, sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { type FileAction, applyEdits, contentFrom, type Eol, parseActions, refuseTooLarge } from './action.ts'
@@ -81,10 +81,6 @@ function pathsOf (given: Json | undefined): readonly string[] | undefined {
 function member (given: JsonObject, name: string): JsonObject | undefined {
   const value = ownField(given, name)
   return isJsonObject(value) ? value : undefined
-}
-
-function ownField (given: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
 /** A person's consent is valid only for this state. */

@@ -3,7 +3,7 @@ import { type Caller, seesEverything } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { isVisibleEntry, isVisibleKey, refusalBy, type RightsWatch } from '../../access/rights.ts'
 import { tooManyStreams } from '../../base/errors.ts'
-import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import type { EntryProblem } from '../../registry/entries/entry-table.ts'
 import { type RegistryChange, changesBetween } from '../../registry/offered.ts'
@@ -15,6 +15,7 @@ import type { Service } from '../../service.ts'
 import { keyToPath, kindPrefix } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import { holdStream, sendEvents } from '../send-reply.ts'
+import { eventText } from '../event-stream.ts'
 
 /** In ms. */
 const PAUSE = 100
@@ -208,10 +209,6 @@ function write ({ stream }: StreamClient, text: string): void {
   if (stream.writableEnded) return
   if (stream.readableLength + stream.writableLength > MAX_UNREAD) stream.destroy()
   else stream.write(text)
-}
-
-function eventText (event: string, data: JsonObject): string {
-  return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 
 const Events = Type.String({

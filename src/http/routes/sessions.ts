@@ -167,7 +167,7 @@ const SessionQuery = Type.Object({
 
 const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Optional(Type.String()) })
 
-/** The most transitions in one audit, and the buffer it is sent through, in bytes. */
+/** The most log entries in one audit, and the buffer it is sent through, in bytes. */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
 const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))

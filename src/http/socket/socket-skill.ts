@@ -25,7 +25,7 @@ interface SocketSkillOptions {
   readonly connection: SocketConnection
   readonly client: SocketPeer
   readonly services: SkillServices
-  /** Begins behind the transition `after`, ends when the client has left. @throws SESSION_NOT_FOUND */
+  /** Begins behind the log entry `after`, ends when the client has left. @throws SESSION_NOT_FOUND */
   readonly follow: (id: string, after: number) => Promise<AsyncGenerator<FeedItem>>
   readonly signal: AbortSignal
   /** The client can no longer follow, although the session has not ended. */

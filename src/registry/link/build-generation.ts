@@ -196,7 +196,7 @@ export class GenerationBuilder {
   #keyConflicts: readonly EntryProblem[] = []
   #last: Generation
 
-  /** `shelf` keeps old versions that a label or another prompt names. */
+  /** The cache keeps old versions that a label or another prompt names. */
   constructor (tables: EntryTables, registerTools: RegisterTools, shelf: VersionCache, toolProblems: (id: string) => readonly string[] = () => []) {
     const kinds = [...tables.kinds]
     const byKey = new Map(kinds.map(kind => [kind.key, tables.of(kind)]))

@@ -71,7 +71,7 @@ export class VersionCache {
   }
 
   /**
-   * Reads the wanted versions that the shelf lacks. While the store cannot be read they stay missing, and `failure` has the reason.
+   * Reads the wanted versions that the cache lacks. While the store cannot be read they stay missing, and `failure` has the reason.
    * @param same finds a parsed entry with the same content, which saves a read and a parse
    * @returns the entries that were added
    */

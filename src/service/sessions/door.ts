@@ -29,12 +29,12 @@ export interface RequestContext {
   /** A request that is sent again with the same key counts once. */
   readonly key?: string | undefined
   readonly signal: AbortSignal
-  /** In ms; 0 for a visitor who follows the events instead. @default 30 s */
+  /** In ms; 0 for a caller who follows the events instead. @default 30 s */
   readonly patience?: number | undefined
 }
 
 export interface TurnResult extends IdleState {
-  /** The last transition before the call; those that the call has caused have higher numbers. */
+  /** The last log entry before the call; those that the call has caused have higher numbers. */
   readonly after: number
   /** An approver who does not own the session sees only the approvals that wait. */
   readonly isOwn: boolean
@@ -57,7 +57,7 @@ interface SessionServiceOptions {
   readonly approvals: Approvals
 }
 
-/** For requests, WebSockets and terminals; each operation checks what the visitor may do. */
+/** For requests, WebSockets and terminals; each operation checks what the caller may do. */
 export class SessionService {
   readonly #options: SessionServiceOptions
 
@@ -105,7 +105,7 @@ export class SessionService {
   }
 
   /**
-   * Refuses an action that waits for approval in a session that the visitor owns.
+   * Refuses an action that waits for approval in a session that the caller owns.
    * @param otherwise the input that is sent to the session instead, if nothing waits for approval and `shown` names no approval
    * @param shown the approval that is refused. @default the first that waits now
    * @throws SESSION_NOT_FOUND, SESSION_BUSY, SESSION_ENDED, REQUEST_INVALID, APPROVAL_DECIDED, APPROVAL_OUTDATED

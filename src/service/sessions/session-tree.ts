@@ -79,7 +79,7 @@ async function headsBelow (store: SessionStore, root: string, parent?: string): 
 /** In UTF-16 units of JSON; clients get the rest from the child session itself. */
 const MAX_SHOWN = 32 * 1024
 
-/** Transitions, at the end of the log. */
+/** Log entries, at the end of the log. */
 const LAST = 5
 
 interface SessionReaders {
@@ -113,7 +113,7 @@ async function askOf ({ store, runner }: SessionReaders, child: Session): Promis
   })
   if (approvals.length > 0) return { approvals }
   if (child.status !== 'waiting_input') return undefined
-  // The number of the transition tells two questions with the same text apart.
+  // The number of the log entry tells two questions with the same text apart.
   return { word: child.engine.view.stateName, text: (await lastSaid(store, child)).slice(0, MAX_SHOWN), seq: child.seq }
 }
 

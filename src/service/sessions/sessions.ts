@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Caller } from '../../access/caller.ts'
 import { refusalBy, type RightsWatch } from '../../access/rights.ts'
 import { forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, tooManySessions } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson, textOf } from '../../base/json.ts'
 import { eventsOf, type FeedItem, followSession, type SessionEvent, timeOf } from '../../session/follow.ts'
 import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
 import type { Fact, Head, Start, LogEntry } from '../../session/model.ts'
@@ -62,7 +62,7 @@ export class SessionStarts {
     }))
   }
 
-  /** From a transition at which it waited. @default the last @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED */
+  /** From a log entry at which it waited. @default the last @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.#running.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)
@@ -160,7 +160,7 @@ export class Sessions {
     })
   }
 
-  /** Read from the log one by one as they are asked for. @throws SESSION_NOT_FOUND before the first transition */
+  /** Read from the log one by one as they are asked for. @throws SESSION_NOT_FOUND before the first log entry */
   async audit (caller: Caller, id: string, after: number): Promise<AsyncGenerator<LogEntry>> {
     return await this.#running.use(async ({ store, runner }) => {
       await requireOwn(runner, caller, id)
@@ -215,7 +215,7 @@ async function * whileAllowed (rights: RightsWatch, check: () => void, follow: (
 
 /** Of the user, the model, a tool or the service itself, in the order of the session's events. */
 export interface Message {
-  /** The transition from which the message comes; `n` is the index of the event in it. */
+  /** The log entry from which the message comes; `n` is the index of the event in it. */
   readonly seq: number
   readonly n: number
   readonly at: string
@@ -246,7 +246,7 @@ const MAX_PAGE = 1024 * 1024
 
 const MAX_PATHS = 20
 
-/** `log` starts with the transition that contains the message `after`, the last on the page before. */
+/** `log` starts with the log entry that contains the message `after`, the last on the page before. */
 export async function readMessages (log: AsyncIterable<LogEntry>, after: MessagePlace, limit: number): Promise<MessagePage> {
   const messages: Message[] = []
   let size = 0
@@ -267,7 +267,7 @@ interface LastMessages {
   readonly hasEarlier: boolean
 }
 
-/** Transitions read at first for each wanted message, and the growth while too few messages are found. */
+/** Log entries read at first for each wanted message, and the growth while too few messages are found. */
 const [FOR_EACH, FURTHER] = [2, 4]
 
 /** Reads from near the log's end on; fewer than `limit` are returned if they are too long for one page. */
@@ -311,7 +311,7 @@ export function messagesOf (transition: LogEntry): Message[] {
 
 type MessageContent = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
-/** `said`: the texts of the transition's messages, which agents show a second time as lines of `stdout`. */
+/** `said`: the texts of the log entry's messages, which agents show a second time as lines of `stdout`. */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): MessageContent | undefined {
   switch (type) {
     case 'input': return inputOf(data)
@@ -359,10 +359,6 @@ function pathsOf (files: Json | undefined): string {
 
 function clip (text: string): string {
   return text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT)}…[truncated]`
-}
-
-function textOf (value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
 }
 
 export interface SessionUse {

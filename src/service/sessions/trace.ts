@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, textOf } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import type { PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { PLAN, type PlanResult } from '../../engine/plan/state.ts'
@@ -75,7 +75,7 @@ export function traceOf (session: Session, transitions: readonly LogEntry[], kee
     cache_stats: result.cache_stats,
     events: transitions.flatMap(eventsOf).slice(0, MAX_EVENTS),
     result: outcomeOf(result),
-    ...(keepsRaw ? { raw_content: answersOf(transitions).map(answer => maskSecrets(textOf(answer))) } : {})
+    ...(keepsRaw ? { raw_content: answersOf(transitions).map(answer => maskSecrets(answerText(answer))) } : {})
   }
 }
 
@@ -84,7 +84,7 @@ export function answersOf (transitions: readonly LogEntry[]): Json[] {
   return transitions.flatMap(({ fact }) => fact.kind === 'result' && asked.has(fact.effect) ? [fact.result] : [])
 }
 
-export function textOf (answer: Json): string {
+export function answerText (answer: Json): string {
   return loggedAnswer(answer)?.text ?? ''
 }
 
@@ -134,25 +134,25 @@ const MAX_PLAIN = 200
 /** They become fields of their own in the service's log. */
 const APART = new Set(['prefix', 'level', 'text', 'brief', 'event', 'trace_id'])
 
-/** Only the process that has written a transition copies its lines, so each is logged once. */
+/** Only the process that has written a log entry copies its lines, so each is logged once. */
 export function logLinesTo (log: Log, hasValues: boolean): (session: Pick<Session, 'id' | 'start'>, transition: Pick<LogEntry, 'notices'>) => void {
   return ({ id, start: { definition } }, { notices }) => {
     for (const { type, data } of notices) {
       if (type !== 'log') continue
       const { prefix, level, text, brief, event } = data
-      const method = METHODS.get(plainText(level)) ?? 'info'
-      const shown = plainText(event) || plainText(brief) || plainText(text)
+      const method = METHODS.get(textOf(level)) ?? 'info'
+      const shown = textOf(event) || textOf(brief) || textOf(text)
       const more = dataOf(data, hasValues)
       log[method]({
         session: id,
         traceId: traceIdOf(id),
         definition,
-        prefix: plainText(prefix),
-        severity: plainText(level),
-        ...(event === undefined ? {} : { event: plainText(event) }),
+        prefix: textOf(prefix),
+        severity: textOf(level),
+        ...(event === undefined ? {} : { event: textOf(event) }),
         ...(Object.keys(more).length === 0 ? {} : { data: more }),
-        ...(hasValues && text !== shown ? { text: plainText(text) } : {})
-      }, `[${plainText(prefix)}] ${shown}`)
+        ...(hasValues && text !== shown ? { text: textOf(text) } : {})
+      }, `[${textOf(prefix)}] ${shown}`)
     }
   }
 }
@@ -163,8 +163,4 @@ function dataOf (data: JsonObject, hasValues: boolean): JsonObject {
 
 function isPlain (name: string, value: Json): boolean {
   return typeof value === 'number' || typeof value === 'boolean' || (typeof value === 'string' && value.length <= MAX_PLAIN && PLAIN.has(name))
-}
-
-function plainText (value: Json | undefined): string {
-  return typeof value === 'string' ? value : ''
 }

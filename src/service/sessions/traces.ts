@@ -8,7 +8,7 @@ import { resultOf, startedAs } from '../../session/engine.ts'
 import type { Head, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 import type { ListQuery, HeadPage } from '../../session/store/session-store.ts'
-import { answersOf, isPlan, maskJson, sessionOfTrace, textOf, type PlanTrace, traceIdOf, traceOf } from './trace.ts'
+import { answersOf, isPlan, maskJson, sessionOfTrace, answerText, type PlanTrace, traceIdOf, traceOf } from './trace.ts'
 
 export interface SessionLogs {
   /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
@@ -116,7 +116,7 @@ function modelOf (answer: Json): Json {
 }
 
 function jsonOf (answer: Json, version: number): Json {
-  const reply = parsePlan(textOf(answer), version)
+  const reply = parsePlan(answerText(answer), version)
   return isProblem(reply) ? null : reply.json
 }
 

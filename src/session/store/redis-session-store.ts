@@ -155,7 +155,7 @@ export interface RedisSessionStoreOptions {
   readonly commandTimeout?: number
 }
 
-/** Transitions in a reader's first request. */
+/** Log entries in a reader's first request. */
 const FIRST_PAGE = 4
 
 /** Of one shard: the first request, and the most of a later one. */

@@ -183,7 +183,7 @@ interface SessionLine {
   readonly written: number
 }
 
-/** Number and seal come first and the transition last, so that each can be cut out without parsing. */
+/** Number and seal come first and the log entry last, so that each can be cut out without parsing. */
 export function formatLine ({ seq, text, seal }: StoredLogEntry, { head, due, written }: SessionLine): string {
   return `${stringifyJson({ seq, seal, written, due, head }).slice(0, -1)}${LOG_ENTRY_FIELD}${text}}\n`
 }
@@ -195,7 +195,7 @@ function parseLine (bytes: Buffer): SessionLine {
   return { head: { ...head, driver: head.driver }, due, written }
 }
 
-/** Does not parse the transition. @throws Error when the text is not such a line */
+/** Does not parse the log entry. @throws Error when the text is not such a line */
 function entryOfLine (bytes: Buffer): StoredLogEntry {
   const [, seq, seal = ''] = /^\{"seq":(\d+),"seal":"([\w-]*)",/.exec(bytes.toString('latin1', 0, 128)) ?? []
   const start = bytes.indexOf(LOG_ENTRY_FIELD)

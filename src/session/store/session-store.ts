@@ -57,7 +57,7 @@ export interface Append {
   readonly after: LogPosition | undefined
   readonly transition: LogEntry
   readonly entry: StoredLogEntry
-  /** Owner, `createdAt`, parent and root never change after the first transition. */
+  /** Owner, `createdAt`, parent and root never change after the first log entry. */
   readonly head: Head
   /** In ms after the append, by the store's clock. 'never' also removes the driver; 'keep' leaves both. Only a number sets the driver from `head`. */
   readonly due: number | 'never' | 'keep'
@@ -188,7 +188,7 @@ export function isNext ({ after }: Append, top: LogPosition | undefined): boolea
   return top?.seq === after?.seq && top?.token === after?.token
 }
 
-/** 'again' for a retry of this very transition. @param token of the stored entry with the same number */
+/** 'again' for a retry of this very log entry. @param token of the stored entry with the same number */
 export function refusal ({ transition }: Append, top: LogPosition | undefined, token: string | undefined): Appended {
   return token === transition.token ? 'again' : { top: top && { seq: top.seq, token: top.token } }
 }

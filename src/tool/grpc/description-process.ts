@@ -166,7 +166,7 @@ function isMapEntry ({ options, fields }: IType): boolean {
   return options?.['map_entry'] === true && names.length === 2 && fields['key']?.id === 1 && fields['value']?.id === 2
 }
 
-// The entry of the child process in which descriptions of services are parsed (see grpc-method.ts).
+// The entry of the child process in which descriptions of services are parsed (see grpc-type.ts).
 
 export type MethodAnswer = { readonly described: MethodDescription } | { readonly problem: string }
 

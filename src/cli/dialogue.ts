@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Service } from '../service.ts'
-import type { TurnResult, RequestContext } from '../service/sessions/door.ts'
+import type { TurnResult, RequestContext } from '../service/sessions/session-service.ts'
 import { type ApiClient, apiPath } from './api-client.ts'
 import { CliError, EXIT } from './output.ts'
 

@@ -9,7 +9,7 @@ import { idsMeant, isPartial, type PromptReference, readReference } from '../reg
 import { Linker } from '../registry/link/link-prompts.ts'
 import { heaviest } from '../registry/link/release-linker.ts'
 import { type PromptRelease } from '../registry/generation.ts'
-import { parseVersion } from '../registry/link/version-shelf.ts'
+import { parseVersion } from '../registry/link/version-cache.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import { type Store, StoreError, type StoredValue } from '../store/store.ts'
 

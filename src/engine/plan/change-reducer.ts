@@ -4,7 +4,7 @@ import { cleanOutputForAI, clip, cutMiddle } from '../clip.ts'
 import { type Ended, ranAs } from '../reducer.ts'
 import { changedIn, failedCheck, MAX_SHOWN_OUTPUT, previewOf, UndoReducer } from './undo.ts'
 import { type PlanProblem } from './parse-plan.ts'
-import { type ChangedPath, type PlanPurpose, type PlanState } from './state.ts'
+import { type ChangedPath, type PlanPurpose, type PlanState } from './plan-state.ts'
 
 /** In ms. */
 const TIMEOUTS = { preview: 30_000, check: 600_000 } as const

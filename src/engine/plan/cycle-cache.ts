@@ -1,7 +1,7 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type ContextRequest } from './parse-plan.ts'
-import { type CacheStats, type PlanState } from './state.ts'
+import { type CacheStats, type PlanState } from './plan-state.ts'
 
 const UNUSED = { hits: 0, misses: 0 } as const
 

@@ -8,7 +8,7 @@ import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePa
 import { type CompiledSchema, compileSchemaLater } from '../../tool/schema/schema.ts'
 import { isProblem, parsePlan, type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
 import type { PlanLimits } from './plan-setting.ts'
-import type { PlanState } from './state.ts'
+import type { PlanState } from './plan-state.ts'
 
 /** Share of unprintable characters from which a content is no text. */
 const MAX_UNPRINTABLE = 0.1

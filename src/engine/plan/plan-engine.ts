@@ -5,7 +5,7 @@ import { takeFact } from '../reducer.ts'
 import { NO_CACHE } from './cycle-cache.ts'
 import type { PlanAction } from './parse-plan.ts'
 import { intentOf } from './plan-input.ts'
-import { type CacheStats, PLAN, type PlanResult, type PlanState, type PlanStep } from './state.ts'
+import { type CacheStats, PLAN, type PlanResult, type PlanState, type PlanStep } from './plan-state.ts'
 import { PlanReducer } from './plan-reducer.ts'
 import { type PlanSetting, routeMode } from './plan-setting.ts'
 

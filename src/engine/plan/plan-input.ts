@@ -4,7 +4,7 @@ import { normalisePath } from '../../files/path-rules.ts'
 import { type Refused } from '../../session/engine.ts'
 import { type Action } from '../../session/model.ts'
 import { isConsent } from '../texts.ts'
-import { type ChangedPath, type PlanState, type PlanStep } from './state.ts'
+import { type ChangedPath, type PlanState, type PlanStep } from './plan-state.ts'
 import { routeMode } from './plan-setting.ts'
 
 export const REMEMBER = /^\s*(?:remember|запомни)[\s.!]*$/i

@@ -12,7 +12,7 @@ import { answersTo, keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-ca
 import { judgeReply } from './judge-reply.ts'
 import type { PlanProblem, PlanReply } from './parse-plan.ts'
 import { intentOf, LISTENING } from './plan-input.ts'
-import type { ContextEntry, PendingRead, PlanState } from './state.ts'
+import type { ContextEntry, PendingRead, PlanState } from './plan-state.ts'
 import { routeMode } from './plan-setting.ts'
 
 /** In ms. */

@@ -5,7 +5,7 @@ import { clip } from '../clip.ts'
 import { type Ended, type Level, Outbox, renderText } from '../reducer.ts'
 import { PLAN_TEXTS, type PlanText } from '../texts.ts'
 import type { PlanProblem } from './parse-plan.ts'
-import type { ChangedPath, PlanPurpose, PlanState, PlanStep } from './state.ts'
+import type { ChangedPath, PlanPurpose, PlanState, PlanStep } from './plan-state.ts'
 
 /** Errors, and code points of each. */
 const MAX_ERRORS = 5

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import type { Service } from '../../service.ts'
-import type { TurnResult } from '../../service/sessions/door.ts'
+import type { TurnResult } from '../../service/sessions/session-service.ts'
 import type { App } from '../app.ts'
 import { BEGINS_SESSION, DRIVES_SESSION, idParameters, oneOf } from '../schemas.ts'
 import { replyWithTurn, SessionId, SessionStatus, SessionSummary, summariseSession, turnReply } from './sessions.ts'

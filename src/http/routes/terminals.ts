@@ -2,7 +2,7 @@ import { type ErrorCode } from '../../base/error-codes.ts'
 import { Type } from '../../base/schema-builder.ts'
 import { MAX_SIDE, USUAL_SIZE } from '../../exec/executor.ts'
 import { type Service } from '../../service.ts'
-import { type TerminalRow } from '../../service/sessions/terminal-door.ts'
+import { type TerminalRow } from '../../service/sessions/terminal-service.ts'
 import { type App } from '../app.ts'
 import { oneOf } from '../schemas.ts'
 

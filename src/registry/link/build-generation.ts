@@ -14,7 +14,7 @@ import { releaseKind } from '../kinds/release-kind.ts'
 import { type ToolEntry, toolKind } from '../kinds/tool-kind.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
 import { ReleaseLinker } from './release-linker.ts'
-import type { VersionCache } from './version-shelf.ts'
+import type { VersionCache } from './version-cache.ts'
 
 interface OwnedEntry {
   readonly id: string

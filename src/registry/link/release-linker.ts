@@ -7,7 +7,7 @@ import type { ReleaseEntry } from '../kinds/release-kind.ts'
 import { type LabelShare, sharesOf } from '../kinds/release-record.ts'
 import { Linker, type Lookup } from './link-prompts.ts'
 import { idsMeant, isPartial, nameOfVersion, readReference } from './references.ts'
-import type { VersionCache } from './version-shelf.ts'
+import type { VersionCache } from './version-cache.ts'
 
 type Shares = ReadonlyArray<LabelShare & { readonly entry: PromptEntry }>
 

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { AGENT, LOOP } from '../../engine/dialogue-state.ts'
-import { PLAN } from '../../engine/plan/state.ts'
+import { PLAN } from '../../engine/plan/plan-state.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { childId } from '../../session/child.ts'
 import type { Outcome } from '../../session/effects.ts'

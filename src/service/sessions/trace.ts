@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject, textOf } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import type { PlanSetting } from '../../engine/plan/plan-setting.ts'
-import { PLAN, type PlanResult } from '../../engine/plan/state.ts'
+import { PLAN, type PlanResult } from '../../engine/plan/plan-state.ts'
 import { loggedAnswer } from '../../llm/history.ts'
 import { isOf, resultOf, startedAs } from '../../session/engine.ts'
 import type { LogEntry } from '../../session/model.ts'

@@ -38,8 +38,8 @@ export function checkCount (context: Context, call: CallSite, least: number, mos
   const got = most === Infinity ? call.written.length : count
   const reason = `wrong number of args for ${call.name}: want ${wanted} got ${got}`
   noteFailing(context, call.identifier, reason)
-  return callExpression(call, (machine, dot) => {
-    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(machine, dot)
+  return callExpression(call, (state, dot) => {
+    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(state, dot)
     throw failure(context, call.identifier, reason)
   })
 }
@@ -75,19 +75,19 @@ export function compileOperands (context: Context, args: readonly Operand[], pip
 }
 
 /** Evaluates all arguments, the piped one first as in Go, and gives their values in the order of `all`. A value can still be a `LazyNode` or `Absent`. */
-export function evaluateAll ({ all, isPiped }: Operands, machine: RenderState, dot: GoValue): GoValue[] {
+export function evaluateAll ({ all, isPiped }: Operands, state: RenderState, dot: GoValue): GoValue[] {
   const values = new Array<GoValue>(all.length)
   const last = all.length - 1
-  if (isPiped) values[last] = (all[last] as CompiledExpression).evaluate(machine, dot)
+  if (isPiped) values[last] = (all[last] as CompiledExpression).evaluate(state, dot)
   const count = isPiped ? last : all.length
-  for (let index = 0; index < count; index++) values[index] = (all[index] as CompiledExpression).evaluate(machine, dot)
+  for (let index = 0; index < count; index++) values[index] = (all[index] as CompiledExpression).evaluate(state, dot)
   return values
 }
 
-export function resolveValues ({ places }: Operands, machine: RenderState, values: GoValue[], first = 0, settleOne = resolveValue): boolean {
+export function resolveValues ({ places }: Operands, state: RenderState, values: GoValue[], first = 0, settleOne = resolveValue): boolean {
   let isKnown = true
   for (let index = first; index < values.length; index++) {
-    const value = settleOne(machine, values[index] as GoValue, places[index] as Position)
+    const value = settleOne(state, values[index] as GoValue, places[index] as Position)
     if (value === PENDING) isKnown = false
     values[index] = value
   }

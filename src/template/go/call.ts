@@ -111,8 +111,8 @@ function bounds (keys: readonly GoValue[], length: number, capacity: number): [s
 
 function compileNot (_context: Context, call: CallSite): CompiledExpression {
   const [operand] = call.operands.all as [CompiledExpression]
-  return callExpression(call, (machine, dot) => {
-    const truth = truthOf(operand.evaluate(machine, dot))
+  return callExpression(call, (state, dot) => {
+    const truth = truthOf(operand.evaluate(state, dot))
     return truth === PENDING ? PENDING : truth === false
   })
 }
@@ -121,14 +121,14 @@ function compileNot (_context: Context, call: CallSite): CompiledExpression {
 function compileLength (context: Context, call: CallSite): CompiledExpression {
   const [operand] = call.operands.all as [CompiledExpression]
   const [place] = call.operands.places as [Position]
-  return callExpression(call, (machine, dot) => {
-    const value = operand.evaluate(machine, dot)
+  return callExpression(call, (state, dot) => {
+    const value = operand.evaluate(state, dot)
     if (value instanceof LazyNode) {
       const keys = value.keys()
       return keys === PENDING ? PENDING : (keys as readonly string[]).length
     }
-    const known = resolveValue(machine, value, place)
-    return known === PENDING ? PENDING : guarded(context, call, () => lengthOf(machine.builtins, known))
+    const known = resolveValue(state, value, place)
+    return known === PENDING ? PENDING : guarded(context, call, () => lengthOf(state.builtins, known))
   })
 }
 
@@ -136,20 +136,20 @@ function compileLength (context: Context, call: CallSite): CompiledExpression {
 function compileIndex (context: Context, call: CallSite): CompiledExpression {
   const { operands } = call
   const [container] = operands.all as [CompiledExpression]
-  return callExpression(call, (machine, dot) => {
-    const values = evaluateAll(operands, machine, dot)
-    if (!resolveValues(operands, machine, values, 1)) return PENDING
-    return guarded(context, call, () => descend(machine, values, container.path))
+  return callExpression(call, (state, dot) => {
+    const values = evaluateAll(operands, state, dot)
+    if (!resolveValues(operands, state, values, 1)) return PENDING
+    return guarded(context, call, () => descend(state, values, container.path))
   })
 }
 
-function descend (machine: RenderState, values: readonly GoValue[], start: string): GoValue {
+function descend (state: RenderState, values: readonly GoValue[], start: string): GoValue {
   const [container, ...keys] = values as [GoValue, ...GoValue[]]
   if (container === null) throw new CallError('index of untyped nil')
   let item: GoValue = container
   let path = start
   for (const key of keys) {
-    item = elementOf(machine.builtins, item, key, path)
+    item = elementOf(state.builtins, item, key, path)
     path = item instanceof Absent ? item.path : joinPath(path, String(key))
   }
   return item
@@ -157,20 +157,20 @@ function descend (machine: RenderState, values: readonly GoValue[], start: strin
 
 function compileSlice (context: Context, call: CallSite): CompiledExpression {
   const { operands } = call
-  return callExpression(call, (machine, dot) => {
-    const values = evaluateAll(operands, machine, dot)
-    if (!resolveValues(operands, machine, values)) return PENDING
+  return callExpression(call, (state, dot) => {
+    const values = evaluateAll(operands, state, dot)
+    if (!resolveValues(operands, state, values)) return PENDING
     const [item, ...keys] = values as [GoValue, ...GoValue[]]
-    return noteBytes(machine, guarded(context, call, () => sliceOf(machine.builtins, item, keys)))
+    return noteBytes(state, guarded(context, call, () => sliceOf(state.builtins, item, keys)))
   })
 }
 
 /** Has nothing to call here, because no value is a function. */
 function compileFunctionCall (context: Context, call: CallSite): CompiledExpression {
   const { operands, written: [callee] } = call
-  return callExpression(call, (machine, dot) => {
-    const values = evaluateAll(operands, machine, dot)
-    if (!resolveValues(operands, machine, values)) return PENDING
+  return callExpression(call, (state, dot) => {
+    const values = evaluateAll(operands, state, dot)
+    if (!resolveValues(operands, state, values)) return PENDING
     const [target] = values as [GoValue]
     return guarded(context, call, () => {
       if (kindOf(target) === 'nil') throw new CallError('call of nil')
@@ -206,30 +206,30 @@ function compileLogic ({ unit }: Context, call: CallSite): CompiledExpression {
   // An unknown operand leaves all after it unevaluated, but not the piped one, which came first.
   const written = isPiped ? all.slice(0, -1) : all
   const skipped = assignsBehind(written, all.length)
-  const expression = callExpression(call, (machine, dot) => {
-    const piped = isPiped ? (all[final] as CompiledExpression).evaluate(machine, dot) : null
+  const expression = callExpression(call, (state, dot) => {
+    const piped = isPiped ? (all[final] as CompiledExpression).evaluate(state, dot) : null
     for (let index = 0; index < final; index++) {
-      const value = (all[index] as CompiledExpression).evaluate(machine, dot)
+      const value = (all[index] as CompiledExpression).evaluate(state, dot)
       const truth = truthOf(value)
       if (truth === PENDING) {
-        skip(machine, skipped[index] as readonly number[])
+        skip(state, skipped[index] as readonly number[])
         return PENDING
       }
       if (truth === isOr) {
-        decide(machine, form, index)
+        decide(state, form, index)
         return value
       }
     }
-    decide(machine, form, final)
-    return isPiped ? piped : (all[final] as CompiledExpression).evaluate(machine, dot)
+    decide(state, form, final)
+    return isPiped ? piped : (all[final] as CompiledExpression).evaluate(state, dot)
   })
   if (written.length === 0) return expression
-  return { ...expression, last: machine => (written[Math.min(machine.decided?.[form] ?? 0, written.length - 1)] as CompiledExpression).last(machine) }
+  return { ...expression, last: state => (written[Math.min(state.decided?.[form] ?? 0, written.length - 1)] as CompiledExpression).last(state) }
 }
 
-function decide (machine: RenderState, form: number, operand: number): void {
-  machine.decided ??= []
-  machine.decided[form] = operand
+function decide (state: RenderState, form: number, operand: number): void {
+  state.decided ??= []
+  state.decided[form] = operand
 }
 
 function assignsBehind (written: readonly CompiledExpression[], count: number): ReadonlyArray<readonly number[]> {
@@ -246,13 +246,13 @@ function assignsBehind (written: readonly CompiledExpression[], count: number): 
 function compileDefault ({ unit }: Context, call: CallSite): CompiledExpression {
   const [fallback, value] = call.operands.all as [CompiledExpression, CompiledExpression]
   const evaluateFallback = unit.tracing.fallback(fallback.evaluate)
-  return callExpression(call, (machine, dot) => {
-    const result = value.evaluate(machine, dot)
+  return callExpression(call, (state, dot) => {
+    const result = value.evaluate(state, dot)
     if (result === PENDING) {
-      skip(machine, fallback.assigns)
+      skip(state, fallback.assigns)
       return PENDING
     }
-    return isMissing(result) ? evaluateFallback(machine, dot) : result
+    return isMissing(result) ? evaluateFallback(state, dot) : result
   })
 }
 
@@ -266,19 +266,19 @@ function compileFormat (context: Context, call: CallSite): CompiledExpression {
   const last = all.length - 1
   const [first] = written
   const constant = first && constantProblem(first)
-  const valueAt = (machine: RenderState, index: number, value: GoValue): GoValue => {
-    const known = resolveValue(machine, value, places[index] as Position)
+  const valueAt = (state: RenderState, index: number, value: GoValue): GoValue => {
+    const known = resolveValue(state, value, places[index] as Position)
     const problem = index === 0 ? typeProblem(known, (all[0] as CompiledExpression).isBoxed) : undefined
     if (problem === undefined) return known
-    throw failure(context, isPiped && last === 0 ? call.identifier : (all[0] as CompiledExpression).last(machine), problem)
+    throw failure(context, isPiped && last === 0 ? call.identifier : (all[0] as CompiledExpression).last(state), problem)
   }
-  return callExpression(call, (machine, dot) => {
-    const piped = isPiped ? (all[last] as CompiledExpression).evaluate(machine, dot) : null
+  return callExpression(call, (state, dot) => {
+    const piped = isPiped ? (all[last] as CompiledExpression).evaluate(state, dot) : null
     if (constant !== undefined) throw failure(context, first as Operand, constant)
-    const values = all.map((operand, index) => valueAt(machine, index, isPiped && index === last ? piped : operand.evaluate(machine, dot)))
+    const values = all.map((operand, index) => valueAt(state, index, isPiped && index === last ? piped : operand.evaluate(state, dot)))
     if (values.includes(PENDING)) return PENDING
     const [text, ...args] = values
-    return text === NOTHING ? NOTHING : format(machine.builtins, text as string, args)
+    return text === NOTHING ? NOTHING : format(state.builtins, text as string, args)
   })
 }
 
@@ -347,10 +347,10 @@ function callBuiltin (context: Context, call: CallSite, builtin: Builtin): Compi
   if (wrong !== undefined) return wrong
   const { operands } = call
   if (operands.all.length === 2 && builtin.applyPair !== undefined) return callPair(context, call, builtin.applyPair)
-  return callExpression(call, (machine, dot) => {
-    const values = evaluateAll(operands, machine, dot)
-    if (!resolveValues(operands, machine, values)) return PENDING
-    return guarded(context, call, () => builtin.apply(machine.builtins, values))
+  return callExpression(call, (state, dot) => {
+    const values = evaluateAll(operands, state, dot)
+    if (!resolveValues(operands, state, values)) return PENDING
+    return guarded(context, call, () => builtin.apply(state.builtins, values))
   })
 }
 
@@ -358,21 +358,21 @@ function callBuiltin (context: Context, call: CallSite, builtin: Builtin): Compi
 function callPair (context: Context, call: CallSite, apply: NonNullable<Builtin['applyPair']>): CompiledExpression {
   const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [CompiledExpression, CompiledExpression]
   const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
-  const applySettled = (machine: RenderState, first: GoValue, second: GoValue): GoValue => {
-    const left = typeof first === 'object' ? resolveValue(machine, first, firstPlace) : first
-    const right = typeof second === 'object' ? resolveValue(machine, second, secondPlace) : second
+  const applySettled = (state: RenderState, first: GoValue, second: GoValue): GoValue => {
+    const left = typeof first === 'object' ? resolveValue(state, first, firstPlace) : first
+    const right = typeof second === 'object' ? resolveValue(state, second, secondPlace) : second
     if (left === PENDING || right === PENDING) return PENDING
     try {
-      return apply(machine.builtins, left, right)
+      return apply(state.builtins, left, right)
     } catch (error) {
       if (!(error instanceof CallError)) throw error
       throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
     }
   }
-  if (!call.operands.isPiped) return callExpression(call, (machine, dot) => applySettled(machine, evaluateFirst(machine, dot), evaluateSecond(machine, dot)))
-  return callExpression(call, (machine, dot) => {
-    const second = evaluateSecond(machine, dot)
-    return applySettled(machine, evaluateFirst(machine, dot), second)
+  if (!call.operands.isPiped) return callExpression(call, (state, dot) => applySettled(state, evaluateFirst(state, dot), evaluateSecond(state, dot)))
+  return callExpression(call, (state, dot) => {
+    const second = evaluateSecond(state, dot)
+    return applySettled(state, evaluateFirst(state, dot), second)
   })
 }
 
@@ -380,11 +380,11 @@ function callShared (context: Context, call: CallSite, shared: TemplateFunction)
   const wrong = checkCount(context, call, shared.arity.least, shared.arity.most)
   if (wrong !== undefined) return wrong
   const { operands } = call
-  return callExpression(call, (machine, dot) => {
-    const values = evaluateAll(operands, machine, dot)
-    if (!resolveValues(operands, machine, values, 0, resolveWhole)) return PENDING
+  return callExpression(call, (state, dot) => {
+    const values = evaluateAll(operands, state, dot)
+    if (!resolveValues(operands, state, values, 0, resolveWhole)) return PENDING
     try {
-      return shared.apply(allShared(machine, values), machine.builtins)
+      return shared.apply(allShared(state, values), state.builtins)
     } catch (error) {
       throw calledWrongly(context, call, error)
     }
@@ -400,16 +400,16 @@ function callTool (context: Context, call: CallSite): CompiledExpression {
   const { operands, identifier } = call
   const slot = context.unit.links.get(identifier) as number
   const at = placeOf(context, identifier)
-  return callExpression(call, (machine, dot) => {
-    const values = evaluateAll(operands, machine, dot)
-    if (!resolveValues(operands, machine, values, 0, resolveWhole)) return PENDING
-    const tool = machine.links[slot] as LinkedTool
-    const plain = allShared(machine, values)
+  return callExpression(call, (state, dot) => {
+    const values = evaluateAll(operands, state, dot)
+    if (!resolveValues(operands, state, values, 0, resolveWhole)) return PENDING
+    const tool = state.links[slot] as LinkedTool
+    const plain = allShared(state, values)
     try {
-      measureArguments(plain, machine.run)
+      measureArguments(plain, state.run)
     } catch (error) {
       throw calledWrongly(context, call, error)
     }
-    return machine.run.call(tool, plain, {}, at) ?? NOTHING
+    return state.run.call(tool, plain, {}, at) ?? NOTHING
   })
 }

@@ -9,16 +9,16 @@ export function plainPath (slot: number, names: readonly string[]): PlainPath | 
   return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
 }
 
-export function beginsAtRoot (machine: RenderState, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
-  return isOfVariables && (slot < 0 ? dot : machine.variables[slot]) === machine.root
+export function beginsAtRoot (state: RenderState, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
+  return isOfVariables && (slot < 0 ? dot : state.variables[slot]) === state.root
 }
 
 /** `undefined` when it is no data, such as in shared variables: then the path must be evaluated in the usual way. */
-export function readPlain (machine: RenderState, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
-  let value = slot < 0 ? dot : machine.variables[slot]
+export function readPlain (state: RenderState, dot: GoValue, { slot, names, isOfVariables }: PlainPath): GoValue | undefined {
+  let value = slot < 0 ? dot : state.variables[slot]
   let index = 0
-  if (isOfVariables && value === machine.root) {
-    value = machine.variablesOfRoot
+  if (isOfVariables && value === state.root) {
+    value = state.variablesOfRoot
     index = 1
   }
   for (; index < names.length; index++) {
@@ -29,10 +29,10 @@ export function readPlain (machine: RenderState, dot: GoValue, { slot, names, is
 }
 
 /** Gives `PENDING` while a tool result or a shared variable is unknown: the render then runs another pass. */
-export type Evaluate = (machine: RenderState, dot: GoValue) => GoValue
+export type Evaluate = (state: RenderState, dot: GoValue) => GoValue
 
-/** Returns `before` with the statement's output; `{{break}}` and `{{continue}}` set `machine.jump`. */
-export type Write = (machine: RenderState, dot: GoValue, value: GoValue, before: string) => string
+/** Returns `before` with the statement's output; `{{break}}` and `{{continue}}` set `state.jump`. */
+export type Write = (state: RenderState, dot: GoValue, value: GoValue, before: string) => string
 
 /** `writeList` handles the first two itself, because that is faster. */
 export const Kind = {
@@ -52,7 +52,7 @@ export interface CompiledExpression {
   /** Directly from a map or a list, where Go has an `interface {}`: that changes Go's messages. */
   readonly isBoxed: boolean
   /** Go's messages name the node that was evaluated last. */
-  readonly last: (machine: RenderState) => Node
+  readonly last: (state: RenderState) => Node
   readonly start: number
 }
 

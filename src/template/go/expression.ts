@@ -37,7 +37,7 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Com
     ...value,
     size: value.size + 1,
     assigns: unionOf([value.assigns, [slot]]),
-    evaluate: (machine, dot) => (machine.variables[slot] = evaluate(machine, dot))
+    evaluate: (state, dot) => (state.variables[slot] = evaluate(state, dot))
   }
 }
 
@@ -45,9 +45,9 @@ function assignUnknown (context: Context, node: VariableNode, value: CompiledExp
   const reason = undefinedVariable(context, node)
   return {
     ...value,
-    evaluate: (machine, dot) => {
-      value.evaluate(machine, dot)
-      throw failure(context, value.last(machine), reason)
+    evaluate: (state, dot) => {
+      value.evaluate(state, dot)
+      throw failure(context, value.last(state), reason)
     }
   }
 }
@@ -76,9 +76,9 @@ function notAFunction (context: Context, first: Operand, blamed: Node, piped: Co
   return {
     ...failing(context, first, reason),
     assigns: piped.assigns,
-    evaluate: (machine, dot) => {
-      piped.evaluate(machine, dot)
-      throw failure(context, first.type === 'pipe' ? piped.last(machine) : blamed, reason)
+    evaluate: (state, dot) => {
+      piped.evaluate(state, dot)
+      throw failure(context, first.type === 'pipe' ? piped.last(state) : blamed, reason)
     }
   }
 }
@@ -94,12 +94,12 @@ function fieldWithArguments (
   const member = memberOf(context, [name], last)
   const reason = `${name} is not a method but has arguments`
   noteFailing(context, node, reason)
-  const evaluate: Evaluate = (machine, dot) => {
-    piped?.evaluate(machine, dot)
-    const receiver = holder.evaluate(machine, dot)
+  const evaluate: Evaluate = (state, dot) => {
+    piped?.evaluate(state, dot)
+    const receiver = holder.evaluate(state, dot)
     const isField = receiver instanceof LazyNode || (kindOf(receiver) === 'map' && !(receiver instanceof Absent) && receiver !== PENDING)
-    if (isField) throw failure(context, last(machine), reason)
-    return member(machine, receiver, name, path, holder.isBoxed)
+    if (isField) throw failure(context, last(state), reason)
+    return member(state, receiver, name, path, holder.isBoxed)
   }
   return { ...holder, evaluate, assigns: unionOf([piped?.assigns ?? [], holder.assigns]), isBoxed: true, path, last }
 }
@@ -170,7 +170,7 @@ function compileNumber (context: Context, node: NumberNode): CompiledExpression 
 
 function compileText (node: StringNode): CompiledExpression {
   const expression = constant(node, node.text)
-  return hasLoneSurrogate(node.text) ? { ...expression, evaluate: machine => noteBytes(machine, node.text) } : expression
+  return hasLoneSurrogate(node.text) ? { ...expression, evaluate: state => noteBytes(state, node.text) } : expression
 }
 
 function dotExpression ({ scope, unit }: Context, node: Node): CompiledExpression {
@@ -203,13 +203,13 @@ function compileField (context: Context, node: FieldNode): CompiledExpression {
   const [first = '', ...others] = node.names
   const path = joinPath(base.path, first)
   const member = memberOrRoot(context, first, node, isOfRoot)
-  const evaluate: Evaluate = (machine, dot) => dot === machine.root ? machine.root.field(first) : member(machine, dot, first, path, false)
+  const evaluate: Evaluate = (state, dot) => dot === state.root ? state.root.field(first) : member(state, dot, first, path, false)
   const start = leaf(node, path, unit.tracing.start(first, evaluate, isOfRoot), true)
   return others.length === 0 ? start : fieldsOf(context, node, start, others)
 }
 
-function isOfRoot (machine: RenderState, dot: GoValue, name: string): boolean {
-  return dot === machine.root || (isRootName(name, machine.run) && !hasField(dot, name))
+function isOfRoot (state: RenderState, dot: GoValue, name: string): boolean {
+  return dot === state.root || (isRootName(name, state.run) && !hasField(dot, name))
 }
 
 /** A pending argument might have the field, and so counts. */
@@ -229,9 +229,9 @@ function fieldsOf (context: Context, node: Operand, base: CompiledExpression, na
   const { evaluate, isBoxed, assigns } = base
   const [name = ''] = names
   const [firstPath = ''] = paths
-  const read: Evaluate = (machine, receiver) => {
-    let value = member(machine, receiver, name, firstPath, isBoxed)
-    for (let index = 1; index < names.length; index++) value = member(machine, value, names[index] as string, paths[index] as string, true)
+  const read: Evaluate = (state, receiver) => {
+    let value = member(state, receiver, name, firstPath, isBoxed)
+    for (let index = 1; index < names.length; index++) value = member(state, value, names[index] as string, paths[index] as string, true)
     return value
   }
   return {
@@ -246,44 +246,44 @@ function fieldsOf (context: Context, node: Operand, base: CompiledExpression, na
 }
 
 /** `isBoxed`: Go would have an `interface {}`, which its messages then name. */
-type Member = (machine: RenderState, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
+type Member = (state: RenderState, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
-function memberOf (context: Context, names: readonly string[], last: (machine: RenderState) => Node): Member {
+function memberOf (context: Context, names: readonly string[], last: (state: RenderState) => Node): Member {
   const careful = carefulMember(context, last)
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
 /** A name that the argument lacks and the scope root has is read at the root. */
-function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (machine: RenderState, argument: GoValue, name: string) => boolean): Member {
+function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (state: RenderState, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
-  const either: Member = (machine, receiver, name, path, isBoxed) =>
-    isOfRoot(machine, receiver, name) ? machine.root.field(name) : member(machine, receiver, name, path, isBoxed)
+  const either: Member = (state, receiver, name, path, isBoxed) =>
+    isOfRoot(state, receiver, name) ? state.root.field(name) : member(state, receiver, name, path, isBoxed)
   return isGoDataName(name) ? quickMember(either) : either
 }
 
 /** Faster: a value with a member of a name that JavaScript does not use is a map, without further checks. */
 function quickMember (careful: Member): Member {
-  return (machine, receiver, name, path, isBoxed) => {
-    if (typeof receiver !== 'object' || receiver === null) return careful(machine, receiver, name, path, isBoxed)
+  return (state, receiver, name, path, isBoxed) => {
+    if (typeof receiver !== 'object' || receiver === null) return careful(state, receiver, name, path, isBoxed)
     const value = dataMember(receiver, name)
-    if (value === undefined) return careful(machine, receiver, name, path, isBoxed)
+    if (value === undefined) return careful(state, receiver, name, path, isBoxed)
     return value === null && isToolResult(receiver) ? NOTHING : value
   }
 }
 
 /** A missing field is `Absent` or, inside a tool's result, `NOTHING`. */
-function carefulMember (context: Context, last: (machine: RenderState) => Node): Member {
-  return (machine, receiver, name, path, isBoxed) => {
+function carefulMember (context: Context, last: (state: RenderState) => Node): Member {
+  return (state, receiver, name, path, isBoxed) => {
     if (receiver === null) {
       if (!isBoxed) return new Absent(path)
-      throw failure(context, last(machine), `nil pointer evaluating interface {}.${name}`)
+      throw failure(context, last(state), `nil pointer evaluating interface {}.${name}`)
     }
     if (receiver === PENDING || receiver === NOTHING) return receiver
     if (receiver instanceof LazyNode) return receiver.field(name)
     if (receiver instanceof Absent) return new Absent(joinPath(receiver.path, name))
     if (kindOf(receiver) === 'map') return memberOfMap(receiver as GoMap, name, path)
     if (Array.isArray(receiver) && isToolResult(receiver)) return NOTHING
-    throw failure(context, last(machine), cannotEvaluate(receiver, name, isBoxed))
+    throw failure(context, last(state), cannotEvaluate(receiver, name, isBoxed))
   }
 }
 

@@ -74,31 +74,31 @@ class GoTemplate implements Template {
 
   open (run: RenderRun, frame: RunFrame): OpenTemplate {
     const { list } = this.#body
-    // Kept for the next time, so that a partial in a loop needs one machine; a template within itself gets its own.
+    // Kept for the next time, so that a partial in a loop needs one; a template within itself gets its own.
     let idle: RenderState | undefined
     return (dot, before) => {
-      const machine = idle ?? this.#machine(run, frame)
+      const state = idle ?? this.#state(run, frame)
       idle = undefined
-      machine.variables[0] = dot
-      machine.traced?.begin(run.within)
-      const text = before === undefined ? this.#writeWhole(machine, dot) : writeList(machine, list, dot, before)
-      idle = machine
+      state.variables[0] = dot
+      state.traced?.begin(run.within)
+      const text = before === undefined ? this.#writeWhole(state, dot) : writeList(state, list, dot, before)
+      idle = state
       return text
     }
   }
 
-  #writeWhole (machine: RenderState, dot: GoValue): string {
-    const { run } = machine
+  #writeWhole (state: RenderState, dot: GoValue): string {
+    const { run } = state
     const start = run.trace?.last
-    const text = writeList(machine, this.#body.list, dot, '')
+    const text = writeList(state, this.#body.list, dot, '')
     run.checkOutput(text.length)
     return run.holdsBytes ? unicodeOutput(run, text, start) : text
   }
 
-  #machine (run: RenderRun, frame: RunFrame): RenderState {
-    const machine = new RenderState(run, frame, new Array<GoValue>(this.#body.slots))
-    if (this.#isExplained) machine.traced = new TracedState(traceOf(run), frame.root)
-    return machine
+  #state (run: RenderRun, frame: RunFrame): RenderState {
+    const state = new RenderState(run, frame, new Array<GoValue>(this.#body.slots))
+    if (this.#isExplained) state.traced = new TracedState(traceOf(run), frame.root)
+    return state
   }
 }
 

@@ -23,27 +23,27 @@ export function toShared ({ run }: RenderState, value: GoValue): Value {
   return run.holdsBytes && typeof value === 'string' ? toUnicode(value) : toPlain(value)
 }
 
-export function allShared (machine: RenderState, values: readonly GoValue[]): Value[] {
-  return machine.run.holdsBytes ? values.map(value => toShared(machine, value)) : values.map(toPlain)
+export function allShared (state: RenderState, values: readonly GoValue[]): Value[] {
+  return state.run.holdsBytes ? values.map(value => toShared(state, value)) : values.map(toPlain)
 }
 
 /** An absent value is noted as missing and becomes `PENDING`, a `LazyNode` is read. */
-export function resolveValue (machine: RenderState, value: GoValue, at: Position): GoValue {
+export function resolveValue (state: RenderState, value: GoValue, at: Position): GoValue {
   if (value instanceof LazyNode) refuseRoot(value, 'go', at)
-  return resolveWhole(machine, value, at)
+  return resolveWhole(state, value, at)
 }
 
 /** Functions such as `json`, and tools, may be given the root, too. */
-export function resolveWhole (machine: RenderState, value: GoValue, at: Position): GoValue {
+export function resolveWhole (state: RenderState, value: GoValue, at: Position): GoValue {
   if (typeof value !== 'object' || value === null) return value
-  if (value instanceof Absent) return machine.run.miss(value, at)
+  if (value instanceof Absent) return state.run.miss(value, at)
   return value instanceof LazyNode ? value.read() : value
 }
 
 /** Code is skipped when it is not known yet whether it runs: what it could assign is pending. */
-export function skip (machine: RenderState, slots: readonly number[]): void {
-  machine.run.unfinished = true
-  for (let index = 0; index < slots.length; index++) machine.variables[slots[index] as number] = PENDING
+export function skip (state: RenderState, slots: readonly number[]): void {
+  state.run.unfinished = true
+  for (let index = 0; index < slots.length; index++) state.variables[slots[index] as number] = PENDING
 }
 
 export function unionOf (assigns: readonly (readonly number[])[]): readonly number[] {

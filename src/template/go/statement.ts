@@ -26,8 +26,8 @@ export function compileStatement (context: Context, node: Exclude<Statement, Tex
 }
 
 function jump (kind: number): CompiledBlock {
-  const write: Write = (machine, _dot, _value, before) => {
-    machine.jump = kind
+  const write: Write = (state, _dot, _value, before) => {
+    state.jump = kind
     return before
   }
   return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
@@ -49,7 +49,7 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   const path = pathOfPipe(context, node.pipe)
   const print = printerOf(context, node)
-  const write: Write = (machine, _dot, value, before) => before + print(machine, value)
+  const write: Write = (state, _dot, value, before) => before + print(state, value)
   return {
     evaluate,
     path,
@@ -62,18 +62,18 @@ export function compilePrinting (context: Context, node: PrintNode, beside: Besi
   }
 }
 
-function printerOf (context: Context, node: ActionNode): (machine: RenderState, value: GoValue) => string {
+function printerOf (context: Context, node: ActionNode): (state: RenderState, value: GoValue) => string {
   const at = placeOf(context, node)
-  return (machine, value) => {
+  return (state, value) => {
     if (typeof value === 'string') return value
     if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
-    const known = typeof value === 'object' ? resolveValue(machine, value, at) : value
+    const known = typeof value === 'object' ? resolveValue(state, value, at) : value
     if (known === PENDING) {
-      machine.run.unfinished = true
+      state.run.unfinished = true
       return ''
     }
     if (known === null) return ''
-    return machine.builtins.printer.text(known)
+    return state.builtins.printer.text(known)
   }
 }
 
@@ -92,7 +92,7 @@ function compileBranch (context: Context, node: BranchNode): CompiledBlock {
     path,
     kind: setsDot ? Kind.Other : Kind.If,
     write: writeBranch(
-      setsDot ? context.unit.tracing.inner(list) : (machine, dot, _value, before) => writeList(machine, list, dot, before),
+      setsDot ? context.unit.tracing.inner(list) : (state, dot, _value, before) => writeList(state, list, dot, before),
       otherwise,
       branches,
       maybe(jumps)
@@ -110,12 +110,12 @@ function isReading ({ commands, variables }: Pipe): boolean {
 }
 
 function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: readonly number[], maybeJumps: number): Write {
-  return (machine, dot, value, before) => {
+  return (state, dot, value, before) => {
     const truth = truthOf(value)
-    if (truth === true) return writeThen(machine, dot, value, before)
-    if (truth === false) return otherwise === undefined ? before : writeList(machine, otherwise, dot, before)
-    skip(machine, assigns)
-    machine.jump = maybeJumps
+    if (truth === true) return writeThen(state, dot, value, before)
+    if (truth === false) return otherwise === undefined ? before : writeList(state, otherwise, dot, before)
+    skip(state, assigns)
+    state.jump = maybeJumps
     return before
   }
 }
@@ -139,15 +139,15 @@ function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   const blocks = context.scope.depth
   const writeInside = context.unit.tracing.body(body)
   const at = placeOf(context, node.pipe ?? node)
-  return (machine, _dot, value, before) => {
-    machine.run.enter(blocks)
-    const argument = argumentOf(machine, value, at)
-    const { variables } = machine
-    machine.variables = new Array<GoValue>(body.slots)
-    machine.variables[0] = argument
-    const text = writeInside(machine, argument, before)
-    machine.variables = variables
-    machine.run.leave(blocks)
+  return (state, _dot, value, before) => {
+    state.run.enter(blocks)
+    const argument = argumentOf(state, value, at)
+    const { variables } = state
+    state.variables = new Array<GoValue>(body.slots)
+    state.variables[0] = argument
+    const text = writeInside(state, argument, before)
+    state.variables = variables
+    state.run.leave(blocks)
     return text
   }
 }
@@ -156,12 +156,12 @@ function writePartial (context: Context, node: TemplateNode): Write {
   const slot = context.unit.links.get(node) as number
   const blocks = context.scope.depth
   const at = placeOf(context, node.pipe ?? node)
-  return (machine, _dot, value, before) => {
-    const known = argumentOf(machine, value, at)
-    const { run, root: outer } = machine
-    const { id, template: { syntax }, write, root } = ((machine.partials ??= [])[slot] ??= enterPartial(run, machine.links[slot] as LinkedPartial, outer))
+  return (state, _dot, value, before) => {
+    const known = argumentOf(state, value, at)
+    const { run, root: outer } = state
+    const { id, template: { syntax }, write, root } = ((state.partials ??= [])[slot] ??= enterPartial(run, state.links[slot] as LinkedPartial, outer))
     // The partial's own scope root has the defaults that it declares for variables the caller left out.
-    const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(machine, known)
+    const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(state, known)
     const { within } = run
     run.enter(blocks)
     run.within = id
@@ -205,19 +205,19 @@ function compileRange (context: Context, node: BranchNode): CompiledBlock {
   const loop: Loop = { header, body, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
   const at = placeOf(context, node.pipe)
-  const write: Write = (machine, dot, value, before) => {
-    if (problem !== undefined) throw failure(context, list.last(machine), problem)
-    if (Array.isArray(value) && value.length > 0) return overList(machine, loop, value as readonly GoValue[], before)
-    const known = otherwise === undefined && value instanceof Absent ? machine.run.miss(value, at) : value
-    setHeader(machine, loop, known)
-    const text = iterate(machine, known, before)
+  const write: Write = (state, dot, value, before) => {
+    if (problem !== undefined) throw failure(context, list.last(state), problem)
+    if (Array.isArray(value) && value.length > 0) return overList(state, loop, value as readonly GoValue[], before)
+    const known = otherwise === undefined && value instanceof Absent ? state.run.miss(value, at) : value
+    setHeader(state, loop, known)
+    const text = iterate(state, known, before)
     if (text === PENDING) {
-      skip(machine, inside)
-      machine.jump = maybe(jumps)
+      skip(state, inside)
+      state.jump = maybe(jumps)
       return before
     }
     if (text !== undefined) return text as string
-    return otherwise === undefined ? before : writeElse(machine, dot, otherwise, before)
+    return otherwise === undefined ? before : writeElse(state, dot, otherwise, before)
   }
   return {
     evaluate: list.evaluate,
@@ -230,9 +230,9 @@ function compileRange (context: Context, node: BranchNode): CompiledBlock {
   }
 }
 
-function writeElse (machine: RenderState, dot: GoValue, list: List, before: string): string {
-  const text = writeList(machine, list, dot, before)
-  machine.jump &= ~(Jump.Break | Jump.MaybeBreak)
+function writeElse (state: RenderState, dot: GoValue, list: List, before: string): string {
+  const text = writeList(state, list, dot, before)
+  state.jump &= ~(Jump.Break | Jump.MaybeBreak)
   return text
 }
 
@@ -260,95 +260,95 @@ function setHeader ({ variables }: RenderState, { header: { key, element } }: Lo
 }
 
 /** `undefined` when there is nothing to loop over; `PENDING` when the value is unknown. */
-type Iterate = (machine: RenderState, value: GoValue, before: string) => string | typeof PENDING | undefined
+type Iterate = (state: RenderState, value: GoValue, before: string) => string | typeof PENDING | undefined
 
 function iteration (context: Context, list: CompiledExpression, loop: Loop): Iterate {
-  return (machine, value, before) => {
+  return (state, value, before) => {
     if (value === null || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
     if (value === PENDING) return PENDING
-    if (value instanceof LazyNode) return overBranch(machine, loop, value, before)
+    if (value instanceof LazyNode) return overBranch(state, loop, value, before)
     const kind = kindOf(value)
-    if (kind === 'map') return overMap(machine, loop, value as GoMap, before)
+    if (kind === 'map') return overMap(state, loop, value as GoMap, before)
     if (kind === 'int' || kind === 'uint8') {
-      if (loop.header.key < 0) return overInteger(machine, loop, value, before)
-      throw failure(context, list.last(machine), `can't use ${machine.builtins.printer.text(value)} to iterate over more than one variable`)
+      if (loop.header.key < 0) return overInteger(state, loop, value, before)
+      throw failure(context, list.last(state), `can't use ${state.builtins.printer.text(value)} to iterate over more than one variable`)
     }
-    throw failure(context, list.last(machine), `range can't iterate over ${machine.builtins.printer.text(value)}`)
+    throw failure(context, list.last(state), `range can't iterate over ${state.builtins.printer.text(value)}`)
   }
 }
 
-function overList (machine: RenderState, loop: Loop, list: readonly GoValue[], before: string): string {
+function overList (state: RenderState, loop: Loop, list: readonly GoValue[], before: string): string {
   let text = before
   for (let index = 0; index < list.length; index++) {
     const element = list[index] as GoValue
-    text = iterateOnce(machine, loop, index, element === null && isToolResult(list) ? NOTHING : element, text)
-    if (endsLoop(machine, loop, text, index + 1 < list.length)) break
+    text = iterateOnce(state, loop, index, element === null && isToolResult(list) ? NOTHING : element, text)
+    if (endsLoop(state, loop, text, index + 1 < list.length)) break
   }
   return text
 }
 
-function overMap (machine: RenderState, loop: Loop, map: GoMap, before: string): string | undefined {
+function overMap (state: RenderState, loop: Loop, map: GoMap, before: string): string | undefined {
   const count = memberNames(map).length
   if (count === 0) return undefined
-  machine.run.charge(count * WORK_PER_SORTED_NAME)
+  state.run.charge(count * WORK_PER_SORTED_NAME)
   const keys = sortedKeys(map)
   const isFromTool = isToolResult(map)
   let text = before
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
     const element = map[key] as GoValue
-    text = iterateOnce(machine, loop, key, element === null && isFromTool ? NOTHING : element, text)
-    if (endsLoop(machine, loop, text, index + 1 < keys.length)) break
+    text = iterateOnce(state, loop, key, element === null && isFromTool ? NOTHING : element, text)
+    if (endsLoop(state, loop, text, index + 1 < keys.length)) break
   }
   return text
 }
 
 /** Members stay lazy: each is fetched only when it is used. */
-function overBranch (machine: RenderState, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
+function overBranch (state: RenderState, loop: Loop, branch: LazyNode, before: string): string | typeof PENDING | undefined {
   const keys = branch.keys()
   if (keys === PENDING) return PENDING
   const names = keys as readonly string[]
   if (names.length === 0) return undefined
-  machine.run.charge(names.length)
+  state.run.charge(names.length)
   let text = before
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string
-    text = iterateOnce(machine, loop, name, branch.field(name), text)
-    if (endsLoop(machine, loop, text, index + 1 < names.length)) break
+    text = iterateOnce(state, loop, name, branch.field(name), text)
+    if (endsLoop(state, loop, text, index + 1 < names.length)) break
   }
   return text
 }
 
 /** The integers have the type of `value`: int or uint8. */
-function overInteger (machine: RenderState, loop: Loop, value: GoValue, before: string): string | undefined {
+function overInteger (state: RenderState, loop: Loop, value: GoValue, before: string): string | undefined {
   const count = integerOf(value)
   if (count <= 0) return undefined
   let text = before
   // No bigint: the limit of visits is reached long before 2^53.
   for (let index = 0; index < count; index++) {
     // Costs a visit because it is made here, whereas elements of a list exist.
-    machine.run.charge(1)
-    text = iterateOnce(machine, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
-    if (endsLoop(machine, loop, text, index + 1 < count)) break
+    state.run.charge(1)
+    text = iterateOnce(state, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
+    if (endsLoop(state, loop, text, index + 1 < count)) break
   }
   return text
 }
 
-function iterateOnce (machine: RenderState, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
-  const { variables } = machine
+function iterateOnce (state: RenderState, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
+  const { variables } = state
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
-  return machine.traced === undefined ? writeList(machine, body, element, before) : writeRoundTraced(machine, header, body, key, element, before)
+  return state.traced === undefined ? writeList(state, body, element, before) : writeRoundTraced(state, header, body, key, element, before)
 }
 
-function endsLoop (machine: RenderState, loop: Loop, text: string, hasMore: boolean): boolean {
-  if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
-  const { jump } = machine
+function endsLoop (state: RenderState, loop: Loop, text: string, hasMore: boolean): boolean {
+  if (text.length > state.outputLimit) state.run.checkOutput(text.length)
+  const { jump } = state
   if (jump === Jump.None) return false
-  machine.jump = Jump.None
+  state.jump = Jump.None
   if ((jump & Jump.Break) !== 0) return true
   if ((jump & Jump.MaybeBreak) === 0) return false
-  if (hasMore) skip(machine, loop.skipped)
+  if (hasMore) skip(state, loop.skipped)
   return true
 }
 

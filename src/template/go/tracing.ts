@@ -9,14 +9,14 @@ import { writeList } from './write-list.ts'
 
 // Wraps the closures that run statements, to report to the trace. What all kinds report is in `write-list.ts`.
 
-function traceBody (body: Body): (machine: RenderState, argument: GoValue, before: string) => string {
-  return (machine, value, before) => {
-    const traced = tracedOf(machine)
+function traceBody (body: Body): (state: RenderState, argument: GoValue, before: string) => string {
+  return (state, value, before) => {
+    const traced = tracedOf(state)
     const { dot, argument, slots, list, ofList } = traced
     traced.argument = traced.trace.takeArgument()
     traced.dot = traced.argument
     traced.slots = undefined
-    const text = writeList(machine, body.list, value, before)
+    const text = writeList(state, body.list, value, before)
     traced.dot = dot
     traced.argument = argument
     traced.slots = slots
@@ -27,19 +27,19 @@ function traceBody (body: Body): (machine: RenderState, argument: GoValue, befor
 }
 
 function traceCall (write: Write): Write {
-  return (machine, dot, value, before) => {
-    const { trace, from } = tracedOf(machine)
+  return (state, dot, value, before) => {
+    const { trace, from } = tracedOf(state)
     trace.hand(from)
-    return write(machine, dot, value, before)
+    return write(state, dot, value, before)
   }
 }
 
 function traceWith (list: List): Write {
-  return (machine, _dot, value, before) => {
-    const traced = tracedOf(machine)
+  return (state, _dot, value, before) => {
+    const traced = tracedOf(state)
     const { dot } = traced
     traced.dot = traced.from
-    const text = writeList(machine, list, value, before)
+    const text = writeList(state, list, value, before)
     traced.dot = dot
     return text
   }
@@ -47,29 +47,29 @@ function traceWith (list: List): Write {
 
 /** Rounds need the value and its provenance; those of the enclosing `range` are restored after the loop. */
 function traceLoop ({ key, element }: RangeHeader, write: Write): Write {
-  return (machine, dot, value, before) => {
-    const traced = tracedOf(machine)
+  return (state, dot, value, before) => {
+    const traced = tracedOf(state)
     const { list, ofList, from } = traced
     traced.list = value
     traced.ofList = from
     if (key >= 0) traced.assign(key, from)
     if (element >= 0) traced.assign(element, from)
-    const text = write(machine, dot, value, before)
+    const text = write(state, dot, value, before)
     traced.list = list
     traced.ofList = ofList
     return text
   }
 }
 
-export function writeRoundTraced (machine: RenderState, header: RangeHeader, body: List, key: GoValue, element: GoValue, before: string): string {
-  const traced = tracedOf(machine)
+export function writeRoundTraced (state: RenderState, header: RangeHeader, body: List, key: GoValue, element: GoValue, before: string): string {
+  const traced = tracedOf(state)
   const { dot } = traced
   const provenance = ofElement(traced, key)
   traced.dot = provenance
   if (header.element >= 0) traced.assign(header.element, provenance)
   // A key has no members, so it can share its element's provenance.
   if (header.key >= 0) traced.assign(header.key, provenance)
-  const text = writeList(machine, body, element, before)
+  const text = writeList(state, body, element, before)
   traced.dot = dot
   return text
 }
@@ -82,10 +82,10 @@ function ofElement ({ trace, list, ofList }: TracedState, key: GoValue): Provena
 }
 
 function traceMaking (evaluate: Evaluate): Evaluate {
-  return (machine, dot) => {
-    const { trace } = tracedOf(machine)
+  return (state, dot) => {
+    const { trace } = tracedOf(state)
     const { mark } = trace
-    const value = evaluate(machine, dot)
+    const value = evaluate(state, dot)
     trace.seal(mark)
     return value
   }
@@ -94,9 +94,9 @@ function traceMaking (evaluate: Evaluate): Evaluate {
 const FALLBACK = originated([{ kind: 'default' }])
 
 function traceFallback (evaluate: Evaluate): Evaluate {
-  return (machine, dot) => {
-    tracedOf(machine).trace.read(FALLBACK)
-    return evaluate(machine, dot)
+  return (state, dot) => {
+    tracedOf(state).trace.read(FALLBACK)
+    return evaluate(state, dot)
   }
 }
 
@@ -106,14 +106,14 @@ export interface GoTracing {
   readonly dot: Evaluate
   variable (slot: number): Evaluate
   operand (evaluate: Evaluate, find: () => PlainPath | undefined): Evaluate
-  start (name: string, evaluate: Evaluate, isOfRoot: (machine: RenderState, dot: GoValue, name: string) => boolean): Evaluate
+  start (name: string, evaluate: Evaluate, isOfRoot: (state: RenderState, dot: GoValue, name: string) => boolean): Evaluate
   fields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate
   assignment (slot: number, evaluate: Evaluate): Evaluate
   making (evaluate: Evaluate): Evaluate
   fallback (evaluate: Evaluate): Evaluate
   writer (at: Position, beside: Beside, names: readonly string[]): PathWriter | undefined
   call (write: Write): Write
-  body (body: Body): (machine: RenderState, argument: GoValue, before: string) => string
+  body (body: Body): (state: RenderState, argument: GoValue, before: string) => string
   loop (header: RangeHeader, write: Write): Write
   inner (list: List): Write
 }
@@ -123,19 +123,19 @@ const readDot: Evaluate = (_machine, dot) => dot
 export const UNTRACED: GoTracing = {
   isOn: false,
   dot: readDot,
-  variable: slot => machine => machine.variables[slot] ?? null,
+  variable: slot => state => state.variables[slot] ?? null,
   operand: evaluate => evaluate,
   start: (_name, evaluate) => evaluate,
   // Fields of the dot are the most frequent expressions: no further call.
-  fields: (base, _names, read) => base === readDot ? read : (machine, dot) => read(machine, base(machine, dot)),
+  fields: (base, _names, read) => base === readDot ? read : (state, dot) => read(state, base(state, dot)),
   assignment: (_slot, evaluate) => evaluate,
   making: evaluate => evaluate,
   fallback: evaluate => evaluate,
   writer: () => undefined,
   call: write => write,
-  body: body => (machine, argument, before) => writeList(machine, body.list, argument, before),
+  body: body => (state, argument, before) => writeList(state, body.list, argument, before),
   loop: (_header, write) => write,
-  inner: list => (machine, _dot, value, before) => writeList(machine, list, value, before)
+  inner: list => (state, _dot, value, before) => writeList(state, list, value, before)
 }
 
 export const TRACED: GoTracing = {

@@ -6,9 +6,9 @@ import { Jump, type RenderState, maybe, REAL_JUMPS, skip, type TracedState } fro
 import { resolveOrigin } from './trace-paths.ts'
 
 /** Frequent statements are inline: V8 cannot predict closure calls. @throws RenderError, or a ServiceError such as RENDER_BUDGET */
-export function writeList (machine: RenderState, list: List, dot: GoValue, before: string): string {
-  machine.run.charge(list.cost)
-  const { traced } = machine
+export function writeList (state: RenderState, list: List, dot: GoValue, before: string): string {
+  state.run.charge(list.cost)
+  const { traced } = state
   const { steps, tail } = list
   let text = before
   for (let index = 0; index < steps.length; index++) {
@@ -16,71 +16,71 @@ export function writeList (machine: RenderState, list: List, dot: GoValue, befor
     text += step.before
     if (traced === undefined) {
       const { path, kind } = step
-      const value = (path && readPlain(machine, dot, path)) ?? step.evaluate(machine, dot)
-      if (kind === Kind.Print) text = print(machine, step, dot, value, text)
-      else if (kind === Kind.If && truthOf(value) === true) text = writeList(machine, step.list as List, dot, text)
-      else text = step.write(machine, dot, value, text)
-    } else text = writeTraced(machine, traced, step, dot, text)
-    if (text.length > machine.outputLimit) machine.run.checkOutput(text.length)
-    if (machine.jump === Jump.None) continue
-    if ((machine.jump & REAL_JUMPS) === 0) skipRest(machine, steps, index + 1)
+      const value = (path && readPlain(state, dot, path)) ?? step.evaluate(state, dot)
+      if (kind === Kind.Print) text = print(state, step, dot, value, text)
+      else if (kind === Kind.If && truthOf(value) === true) text = writeList(state, step.list as List, dot, text)
+      else text = step.write(state, dot, value, text)
+    } else text = writeTraced(state, traced, step, dot, text)
+    if (text.length > state.outputLimit) state.run.checkOutput(text.length)
+    if (state.jump === Jump.None) continue
+    if ((state.jump & REAL_JUMPS) === 0) skipRest(state, steps, index + 1)
     return text
   }
   if (list.tailWriter !== undefined) traced?.writeText(tail, list.tailWriter)
   return text + tail
 }
 
-function print (machine: RenderState, step: ListStep, dot: GoValue, value: GoValue, before: string): string {
+function print (state: RenderState, step: ListStep, dot: GoValue, value: GoValue, before: string): string {
   if (typeof value === 'string') return before + value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return before + intText(value)
-  return step.write(machine, dot, value, before)
+  return step.write(state, dot, value, before)
 }
 
 /** Skipped code might have jumped: what the rest assigns becomes pending, and its jumps possible. */
-function skipRest (machine: RenderState, steps: readonly ListStep[], from: number): void {
+function skipRest (state: RenderState, steps: readonly ListStep[], from: number): void {
   for (let index = from; index < steps.length; index++) {
     const { assigns, jumps } = steps[index] as ListStep
-    skip(machine, assigns)
-    machine.jump |= maybe(jumps)
+    skip(state, assigns)
+    state.jump |= maybe(jumps)
   }
 }
 
-function writeTraced (machine: RenderState, traced: TracedState, step: ListStep, dot: GoValue, before: string): string {
+function writeTraced (state: RenderState, traced: TracedState, step: ListStep, dot: GoValue, before: string): string {
   const { path, kind, beforeWriter } = step
   const { trace } = traced
   if (beforeWriter !== undefined) traced.writeText(step.before, beforeWriter)
-  const plain = path && readPlain(machine, dot, path)
-  if (kind === Kind.Print) return printTraced(machine, traced, step, dot, plain, before)
+  const plain = path && readPlain(state, dot, path)
+  if (kind === Kind.Print) return printTraced(state, traced, step, dot, plain, before)
   const { mark } = trace
   if (kind === Kind.If) {
     // The values in a condition are no origin of anything that is printed.
-    const value = plain ?? step.evaluate(machine, dot)
-    const text = truthOf(value) === true ? writeList(machine, step.list as List, dot, before) : step.write(machine, dot, value, before)
+    const value = plain ?? step.evaluate(state, dot)
+    const text = truthOf(value) === true ? writeList(state, step.list as List, dot, before) : step.write(state, dot, value, before)
     trace.drop(mark)
     return text
   }
-  const way = path && resolveOrigin(machine, traced, dot, path, plain)
-  const value = way === undefined || plain === undefined ? step.evaluate(machine, dot) : plain
+  const way = path && resolveOrigin(state, traced, dot, path, plain)
+  const value = way === undefined || plain === undefined ? step.evaluate(state, dot) : plain
   traced.from = way ?? trace.take(mark)
-  const text = step.write(machine, dot, value, before)
+  const text = step.write(state, dot, value, before)
   // Drops the names that a branch reports each time it is tested or looped over.
   trace.drop(mark)
   return text
 }
 
-function printTraced (machine: RenderState, traced: TracedState, step: ListStep, dot: GoValue, plain: GoValue | undefined, before: string): string {
+function printTraced (state: RenderState, traced: TracedState, step: ListStep, dot: GoValue, plain: GoValue | undefined, before: string): string {
   const { trace, partial } = traced
   const writer = step.writer as PathWriter
   const path = step.path as PlainPath
   if (typeof plain === 'string' || (typeof plain === 'number' && Number.isSafeInteger(plain))) {
     const text = typeof plain === 'string' ? plain : intText(plain)
-    const isWritten = beginsAtRoot(machine, dot, path)
+    const isWritten = beginsAtRoot(state, dot, path)
       ? trace.writeBelow(text, writer.belowRoot, traced.ofVariables, partial)
       : trace.writeBelow(text, writer.below, traced.provenanceOf(path.slot), partial)
     if (isWritten) return before + text
   }
   const { mark } = trace
-  const text = step.write(machine, dot, step.evaluate(machine, dot), '')
+  const text = step.write(state, dot, step.evaluate(state, dot), '')
   trace.write(text, writer.made, partial, mark)
   return before + text
 }

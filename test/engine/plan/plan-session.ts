@@ -1,6 +1,6 @@
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { planEngine } from '../../../src/engine/plan/plan-engine.ts'
-import { PLAN, type PlanState } from '../../../src/engine/plan/state.ts'
+import { PLAN, type PlanState } from '../../../src/engine/plan/plan-state.ts'
 import { DEFAULT_LIMITS, type PlanSetting } from '../../../src/engine/plan/plan-setting.ts'
 import { DEFAULT_WHITELIST } from '../../../src/files/path-rules.ts'
 import { parseAgent } from '../../../src/registry/kinds/agent-kind.ts'

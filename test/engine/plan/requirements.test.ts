@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../../src/base/json
 import { judgeReply } from '../../../src/engine/plan/judge-reply.ts'
 import { memoryBlock } from '../../../src/engine/plan/plan-reducer.ts'
 import { DEFAULT_LIMITS, type PlanLimits, routeMode } from '../../../src/engine/plan/plan-setting.ts'
-import { type PlanState } from '../../../src/engine/plan/state.ts'
+import { type PlanState } from '../../../src/engine/plan/plan-state.ts'
 import { memoryIn, readPatch } from '../../../src/files/memory-rules.ts'
 import { PLAN_LIMITS } from '../../../src/registry/kinds/plan-kind.ts'
 import { PlanSession } from './plan-session.ts'

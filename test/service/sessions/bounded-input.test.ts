@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { boundedInput } from '../../../src/service/sessions/door.ts'
+import { boundedInput } from '../../../src/service/sessions/session-service.ts'
 
 describe('An input', () => {
   it('has at most 512 KiB, its action counted', () => {

@@ -42,7 +42,7 @@ export interface Diagnostic extends Pick<TextName, 'part' | 'member'> {
   /** Such as `messages.0`; `locate` replaces it by a line and column. */
   readonly field?: JsonPath
   readonly hint?: string
-  /** For an extension, which brings several entries. */
+  /** Which entry it is about, where one key (of an extension) has several. */
   readonly subject?: { readonly kind: string, readonly id: string }
 }
 

@@ -140,7 +140,7 @@ export function workspaceLocks (): WorkspaceLocks {
   }
 }
 
-/** If it performs one effect twice, as after a crash, the change is made only once. */
+/** After a crash an effect may be performed again: the journal knows its id, so that the change is made only once. */
 export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Perform<ApplyEffect> {
   return async ({ session: { id: session }, effect: { id: effect, workspace, change, together, timeout }, signal }) => {
     const workspaces = await load()

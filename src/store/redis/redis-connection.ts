@@ -78,7 +78,7 @@ function meaning (error: Error, { secrets, options }: RedisTarget): string {
   return phrase?.[1].replace('<database>', String(options.db)) ?? `gives an error: ${withoutSecrets(firstLine(error.message), secrets)}`
 }
 
-/** Redis repeats arguments here: a key, a value, a script. */
+/** The end of an error by Redis, which repeats arguments of the command: keys and values must not get into the log. */
 const ARGUMENTS = /, with args beginning with: .*/
 
 function firstLine (text: string): string {

@@ -253,7 +253,6 @@ function memberOf (context: Context, names: readonly string[], last: (state: Ren
   return names.every(isGoDataName) ? quickMember(careful) : careful
 }
 
-/** A name that the argument lacks and the scope root has is read at the root. */
 function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (state: RenderState, argument: GoValue, name: string) => boolean): Member {
   const member = carefulMember(context, () => node)
   const either: Member = (state, receiver, name, path, isBoxed) =>

@@ -87,8 +87,9 @@ describe('A process that is killed while an agent streams its answers and sums u
         const moments = Array.from({ length: counts[at] }, (_, index) => index + 1).filter(n => IS_LONG || (n % 2 === 0) === (place === 'Redis'))
         await Promise.all(moments.map(n => limit(async () => {
           const plan = planOf(place)
-          assert.equal(await run({ ...plan, kill: { at, n } }), 'SIGKILL')
-          assert.equal(await run(plan), 0)
+          // How many moments there are depends on time: a lease may be renewed once less. Then nobody was killed.
+          if (await run({ ...plan, kill: { at, n } }) === 'SIGKILL') assert.equal(await run(plan), 0)
+          else assert.ok((JSON.parse(await readFile(plan.counts, 'utf8')) as typeof counts)[at] < n, `${at} ${n}: nobody was killed`)
           await check(plan, `${at} ${n}`)
         })))
       })

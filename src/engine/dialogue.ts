@@ -195,7 +195,6 @@ export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
 
 const OUTCOMES = { MODEL_FAILED: { end: 'Failed', listen: 'Silent' }, MODEL_UNREADABLE: { end: 'Unreadable', listen: 'Unclear' } } as const
 
-/** The only action is `retry`. */
 export function refuseAction ({ step, retry }: DialogueState, action: Action | undefined): Refused | undefined {
   if (action === undefined) return undefined
   if (action.name !== 'retry') return { kind: 'invalid', message: `there is no action "${action.name}" here` }

@@ -228,7 +228,7 @@ export interface LocalExecutorOptions {
   readonly terminals?: string | undefined
   /** Called once, with the reason, if `sandbox` is `auto` and no sandbox works on this machine. */
   readonly onBare?: (reason: string) => void
-  /** Called once. */
+  /** Called at most once, with folders of commands that the jail does not show. */
   readonly onUnseen?: (folders: readonly string[]) => void
 }
 

@@ -39,7 +39,7 @@ export const MAX_PATH = 240
 /** Never written, deleted or read, at any place in a path: secrets, and folders of git and of this service. */
 const PROTECTED = ['.env', '.env.*', '*.pem', '*.key', '*.p12', 'id_rsa*', 'secrets', '.git', '.papa-yu', '.ai-prompt-shell'].map(starPattern)
 
-/** These only list the names of variables. */
+/** Exceptions to `PROTECTED`: they only list the names of variables. */
 const SHOWN = new Set(['.env.example', '.env.sample', '.env.template'])
 
 /** Only the text is checked: links are checked by the code that opens the file. */

@@ -18,7 +18,7 @@ interface BodySchema {
   readonly content?: Readonly<Record<string, { readonly schema: BodySchema }>>
 }
 
-/** Also those of routes that declare none; must run before the routes are registered. */
+/** Refuses members and queries that a route does not declare, also where it declares no body or query. Call it before routes are registered. */
 export function closeRequests (app: App): void {
   app.addHook('onRoute', route => {
     const { schema } = route

@@ -160,7 +160,7 @@ interface Route {
 
 const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
 
-/** In characters, since callers can write any name. */
+/** In characters. A caller can write any text as a name, and it must not fill the log. */
 const MAX_LOGGED_NAME = 200
 
 /** Chooses a model API by the model's name. A fallback is asked only before the first byte of an answer. */

@@ -55,7 +55,7 @@ export abstract class ChangeReducer extends UndoReducer {
     return this.end(effect, { failure: 'refused by a person', code: 'REFUSED' })
   }
 
-  /** A change that is being mended is taken back. After an earlier goal's change the plan goes on, for its undo. */
+  /** A repair that is rejected takes back its change. Where an earlier goal has changed files the session stays open, so that they can be undone. */
   protected rejected (): Next<PlanState> {
     if (this.isMending) return this.giveUp()
     const { setting: { schemaVersion, keepsUndo }, applied, undone } = this.state

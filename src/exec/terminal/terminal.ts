@@ -326,7 +326,7 @@ export class Terminal {
     }
   }
 
-  /** Shows a part of the output to the reader, and keeps it, without what a terminal would answer. */
+  /** Shows output to the reader, and keeps it, without the control sequences to which a terminal replies: the reply would be typed into the shell. */
   #show (output: string): void {
     const text = this.#filter.read(output)
     if (text === '') return

@@ -15,7 +15,10 @@ export interface FileAction {
   readonly edits?: readonly Edit[]
 }
 
-/** Checked again just before the write. @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE */
+/**
+ * A first check, of the shape alone: files are looked at just before the write.
+ * @throws FileRefusal ERR_SCHEMA_VALIDATION, ERR_TOO_MANY_ACTIONS, ERR_CONTENT_REQUIRED, ERR_CONTENT_TOO_LARGE
+ */
 export function parseActions (given: Json | undefined, eol: Eol): FileAction[] {
   if (!Array.isArray(given)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a list of actions')
   if (given.length > MAX_ACTIONS) throw new FileRefusal('ERR_TOO_MANY_ACTIONS', `expected at most ${MAX_ACTIONS} actions, got ${given.length}`)

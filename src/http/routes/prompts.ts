@@ -97,7 +97,7 @@ const PromptReply = Type.Object({
   diagnostics: Type.Array(PlacedDiagnosticReply)
 })
 
-/** For changes made directly in the store, which keeps no authors. */
+/** Who is said to have made a change that was written directly into the store, which keeps no authors. */
 const STORE = 'store'
 
 export function promptRoutes (app: App, { registry, choosePrompt }: { registry: Registry, choosePrompt: ChoosePrompt }): void {

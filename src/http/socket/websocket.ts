@@ -199,7 +199,6 @@ function whyGone (client: SocketPeer): ServiceError | undefined {
 
 const MAX_FOLLOWED = 100
 
-/** The parts of the service that handlers of frames need. */
 type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
 
 interface SocketFramesOptions {

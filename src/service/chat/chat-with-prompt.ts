@@ -84,7 +84,7 @@ async function * checked (stream: FrameStream, promptId: string, answer: AnswerS
 interface ToolLoop {
   /** Gives the model's last reply as it came. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
-  /** An error before the first event is thrown. */
+  /** Throws an error that comes before the first event; a later one is an event of the stream. */
   stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
 }
 

@@ -67,7 +67,7 @@ export class OpenTerminal {
   }
 }
 
-/** Over all processes. */
+/** Open terminals of one caller, in all processes of the service. */
 const MAX_OF_CALLER = 4
 
 const LOOKED = 200

@@ -330,7 +330,6 @@ class RedisSessionStore implements SessionStore {
     await this.#nodes?.close()
   }
 
-  /** @throws SessionStoreError after `close` */
   #opened (): RedisNodes {
     if (this.#closed) throw new SessionStoreError('the store is closed')
     const { commandTimeout = 2000, log } = this.#options

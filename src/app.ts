@@ -30,7 +30,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   processMetrics()
   const tracer = await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind).filter(({ reading }) => reading !== 'asked'), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, ...(access.mode === 'tokens' ? { owners: access } : {}) })
+  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind).filter(({ reading }) => reading !== 'asked'), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, owners: access.mode === 'tokens' ? access : undefined })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)

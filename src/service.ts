@@ -148,7 +148,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
     log,
-    ...(onServed === undefined ? {} : { onServed })
+    onServed
   })
 
   const callTool = callWith(tools)
@@ -171,7 +171,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     onMoved: onLabel?.moved
   })
 
-  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, ...(onLabel === undefined ? {} : { onFallback: onLabel.missed }) })
+  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, onFallback: onLabel?.missed })
   const chatOptions = {
     models,
     toolLoop,

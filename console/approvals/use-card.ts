@@ -158,7 +158,7 @@ function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => vo
       if (now.decided !== undefined) { setDecided(now.decided); onDecided(); return }
       const { decided: mine } = await take(api.POST('/api/approvals/{id}', {
         params: { path: { id } },
-        body: { decision, digest, ...(command === undefined ? {} : { command }) }
+        body: { decision, digest, command }
       }))
       setMine(true)
       setDecided(mine)

@@ -34,7 +34,7 @@ export function TextField ({ rows = 1, isMono = false, most, ...field }: FieldPr
     required: isRequired,
     value,
     spellCheck: !isMono,
-    ...(most === undefined ? {} : { maxLength: most })
+    maxLength: most
   }
   return (
     <Labelled {...field}>

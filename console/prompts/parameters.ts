@@ -52,9 +52,9 @@ function fieldOf (name: string, schema: Readonly<Record<string, unknown>>, isReq
     isRequired,
     type: type === 'number' || type === 'integer' || type === 'boolean' ? type : type === 'array' || type === 'object' ? 'json' : 'string',
     isLong: typeof maxLength !== 'number' || maxLength > 200,
-    ...(Array.isArray(values) ? { values: values as unknown[] } : {}),
-    ...(standard === undefined ? {} : { standard }),
-    ...(typeof description === 'string' ? { description } : {})
+    values: Array.isArray(values) ? values as unknown[] : undefined,
+    standard,
+    description: typeof description === 'string' ? description : undefined
   }
 }
 

@@ -88,7 +88,7 @@ export function useDraft (id: string): Workpiece {
     const tag = over ?? base
     try {
       const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
-      await takeTagged(api.PUT('/api/prompts/{id}', { params: { path: { id }, header, ...(note === '' ? {} : { query: { note } }) }, body: storedForm(entry) }))
+      await takeTagged(api.PUT('/api/prompts/{id}', { params: { path: { id }, header, query: note === '' ? undefined : { note } }, body: storedForm(entry) }))
       dropDraft(id)
       const now = await readPrompt(id)
       take(now ?? undefined)

@@ -33,7 +33,7 @@ export function SessionsPage () {
     queryKey: ['sessions', 'list', of],
     initialPageParam: '',
     queryFn: ({ pageParam }) => {
-      const wish = { limit: 100, ...(pageParam === '' ? {} : { after: pageParam }), ...(of === '' ? {} : { definition: of }) }
+      const wish = { limit: 100, after: pageParam === '' ? undefined : pageParam, definition: of === '' ? undefined : of }
       return take(api.GET('/api/sessions', { params: { query: wish } }))
     },
     getNextPageParam: ({ next }) => next,

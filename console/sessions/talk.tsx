@@ -220,9 +220,9 @@ function whatRan ({ seq, n, tool, command, output = '' }: Said, { byPlace, decis
     words: command ?? [tool, given === undefined ? '' : JSON.stringify(given)].join(' '),
     output,
     phase: 'ended',
-    ...(typeof exitCode === 'number' ? { exitCode } : {}),
-    ...(says === undefined ? {} : { outcome: says }),
-    ...(typeof durationMs === 'number' ? { durationMs } : {}),
+    exitCode: typeof exitCode === 'number' ? exitCode : undefined,
+    outcome: says,
+    durationMs: typeof durationMs === 'number' ? durationMs : undefined,
     ...allowedBy(decisions.get(String(effect)))
   }
 }

@@ -215,7 +215,7 @@ export const terminalNotFound = define('TERMINAL_NOT_FOUND', 404, (id: string) =
 export const terminalGone = define('TERMINAL_GONE', 409, (id: string) => `The terminal "${id}" has ended`, id => ({ id }))
 export const terminalElsewhere = define('TERMINAL_ELSEWHERE', 409,
   (id: string, at: string) => `The terminal "${id}" is in another process of this service${at === '' ? '' : `, at ${at}`}`,
-  (id, at) => ({ id, ...(at === '' ? {} : { at }) }))
+  (id, at) => ({ id, at: at === '' ? undefined : at }))
 export const tooManyTerminals = define('TOO_MANY_TERMINALS', 429,
   (most: number, whose: 'caller' | 'process') => `There are ${most} terminals, the most that one ${whose} may have; end some`)
 export const terminalFailed = define('TERMINAL_FAILED', 502,
@@ -233,13 +233,13 @@ export const sessionBusy = define('SESSION_BUSY', 409,
 export const approvalNotFound = define('APPROVAL_NOT_FOUND', 404, (id: string) => `There is no approval "${id}"`, id => ({ id }))
 export const approvalOutdated = define('APPROVAL_OUTDATED', 409,
   (id: string, _next?: object) => `What waits for an approval in session "${id}" is something else than what was shown`,
-  (id, next) => ({ id, ...(next === undefined ? {} : { next }) }))
+  (id, next) => ({ id, next }))
 export const commitDisabled = define('COMMIT_DISABLED', 409, (_id: string, reason: string) => reason, id => ({ id }))
 export const commitDenied = define('COMMIT_DENIED', 409, (_id: string, reason: string) => reason, id => ({ id }))
 export const approvalDecided = define('APPROVAL_DECIDED', 409,
   (id: string, { decision, by, at }: Readonly<Record<'decision' | 'by' | 'at', string>>, _next?: object) =>
     `Approval "${id}" has been decided: ${decision}, at ${at}${by === '' ? '' : ` by ${by}`}`,
-  (id, { decision, by, at }, next) => ({ id, decision, by, at, ...(next === undefined ? {} : { next }) }))
+  (id, { decision, by, at }, next) => ({ id, decision, by, at, next }))
 export const sessionFull = define('SESSION_FULL', 409,
   (id: string, most: string) => `Session "${id}" has ${most}, the most that one may have; a fork of an earlier place goes on`,
   id => ({ id }))
@@ -290,9 +290,9 @@ export const variableMissing = define('VARIABLE_MISSING', 400,
     `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
   (id, missing, { syntax } = { syntax: undefined }, violations = []) => ({
     id,
-    ...(syntax === undefined ? {} : { syntax }),
+    syntax,
     missing,
-    ...(violations.length === 0 ? {} : { violations })
+    violations: violations.length === 0 ? undefined : violations
   }))
 export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
@@ -347,7 +347,7 @@ export const storeReadOnly = define('STORE_READ_ONLY', 405,
 export const entryChanged = define('ENTRY_CHANGED', 412,
   (key: string, current: string | undefined, problem: string | undefined) =>
     `Nothing was changed: what is stored under ${key} is not what If-Match or If-None-Match allow; ${problem ?? `its ETag is "${current ?? ''}"`}`,
-  (key, current) => ({ key, ...(current === undefined ? {} : { current }) }))
+  (key, current) => ({ key, current }))
 export const storeRefused = define('STORE_UNAVAILABLE', 503, (reason: string) => `Nothing was changed: ${reason}`)
 export const storeUnwritable = define('STORE_UNAVAILABLE', 503,
   (reason: string) => `The store failed in the middle of this: it may hold the change or not. ${reason}`)

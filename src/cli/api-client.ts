@@ -124,7 +124,7 @@ export class ApiClient {
     return { json: await readJson(response, this.#base), etag: response.headers.etag ?? '' }
   }
 
-  async post (path: string, body: Json, headers: Headers = {}): Promise<Json> {
+  async post (path: string, body: object, headers: Headers = {}): Promise<Json> {
     return readJson(await this.#open({ method: 'POST', path, text: stringifyJson(body), headers }), this.#base)
   }
 
@@ -138,7 +138,7 @@ export class ApiClient {
     await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
   }
 
-  async list (path: string, query: Readonly<Record<string, string>> = {}): Promise<Json[]> {
+  async list (path: string, query: Query = {}): Promise<Json[]> {
     const rows: Json[] = []
     for await (const page of this.pages(path, query)) {
       if (!Array.isArray(page)) throw strangeReply(this.#base)
@@ -147,18 +147,17 @@ export class ApiClient {
     return rows
   }
 
-  async * pages (path: string, query: Readonly<Record<string, string>> = {}): AsyncGenerator<Json, void> {
+  async * pages (path: string, query: Query = {}): AsyncGenerator<Json, void> {
     let after: string | undefined
     do {
-      const search = new URLSearchParams({ ...query, ...(after === undefined ? {} : { after }) })
-      const response = await this.#open({ method: 'GET', path: `${path}?${search.toString()}` })
+      const response = await this.#open({ method: 'GET', path: `${path}?${searchOf({ ...query, after })}` })
       yield await readJson(response, this.#base)
       after = nextAfter(response.headers.link)
     } while (after !== undefined)
   }
 
   /** Throws when the connection breaks. @param body makes the request a POST */
-  async * events (path: string, body?: Json): AsyncGenerator<ServerSentEvent, void> {
+  async * events (path: string, body?: object): AsyncGenerator<ServerSentEvent, void> {
     const response = await this.#open(body === undefined ? { method: 'GET', path } : { method: 'POST', path, text: stringifyJson(body) })
     if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw strangeReply(this.#base)
     const scanner = new EventScanner(MAX_EVENT_BYTES, event => event)
@@ -217,6 +216,13 @@ export class ApiClient {
     if (error instanceof CliError) return error
     return new CliError(EXIT.UNREACHABLE, `${this.#base.href} does not answer: ${transportError(error).summary}; --url or APS_URL says where the service is`)
   }
+}
+
+/** A member that is undefined is not sent. */
+type Query = Readonly<Record<string, string | undefined>>
+
+export function searchOf (query: Query): string {
+  return new URLSearchParams(Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)).toString()
 }
 
 /** Ids may contain any character. */

@@ -3,6 +3,7 @@ import { type Command, type Option } from 'commander'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
 import { ENTRY_KINDS } from './entries.ts'
+import { searchOf } from './api-client.ts'
 
 /** In ms, while the user waits for a completion. */
 const PATIENCE = 1500
@@ -90,7 +91,7 @@ function startingWith (prefix: string, words: readonly string[]): readonly strin
 async function idsOf ({ group, prefix }: { readonly group: string, readonly prefix: string }, command: Command, cli: Cli): Promise<readonly string[]> {
   const kind = ENTRY_KINDS.find(each => each.command === group)
   if (kind === undefined) return []
-  const search = new URLSearchParams({ limit: String(MAX_IDS), ...(prefix === '' ? {} : { prefix }) }).toString()
+  const search = searchOf({ limit: String(MAX_IDS), prefix: prefix === '' ? undefined : prefix })
   let timer: NodeJS.Timeout | undefined
   const tooLate = new Promise<never>((_resolve, reject) => { timer = setTimeout(() => { reject(new Error('too late')) }, PATIENCE) })
   try {

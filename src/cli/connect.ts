@@ -74,8 +74,8 @@ function readPrivate (file: string): string | undefined {
 function profileIn ({ url, token, tokenCommand }: JsonObject): Profile {
   return {
     url: textOf(url),
-    ...(textOf(token) === '' ? {} : { token: textOf(token) }),
-    ...(textOf(tokenCommand) === '' ? {} : { tokenCommand: textOf(tokenCommand) })
+    token: textOf(token) || undefined,
+    tokenCommand: textOf(tokenCommand) || undefined
   }
 }
 
@@ -157,7 +157,7 @@ export function addLoginCommand (program: Command, cli: Cli): void {
       const url = given ?? (cli.environment['APS_URL'] || readProfiles(cli.environment).named.get(name)?.url || DEFAULT_URL)
       const token = tokenStdin === true ? (await text(addAbortSignal(cli.signal, cli.stdin))).trim() : undefined
       if (token === '') throw usageError('--token-stdin: expected a token, and stdin was empty')
-      const profile = { url, ...(token === undefined ? {} : { token }), ...(tokenCommand === undefined ? {} : { tokenCommand }) }
+      const profile = { url, token, tokenCommand }
       const caller = objectOf(await cli.connect(url, tokenOf(profile, cli.environment)).get('/api/caller'))
       const file = await writeProfile(cli.environment, name, profile)
       if (output.wantsJson) return await output.json(caller)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Service } from '../service.ts'
 import type { TurnResult, RequestContext } from '../service/sessions/session-service.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
+import { type ApiClient, apiPath, searchOf } from './api-client.ts'
 import { CliError, EXIT } from './output.ts'
 
 export function remoteDialogues ({ definition, startAt }: SessionLaunch, api: ApiClient): Dialogues {
@@ -19,8 +19,8 @@ export function remoteDialogues ({ definition, startAt }: SessionLaunch, api: Ap
     async find (id) {
       if (id !== undefined) return await stateOf(id)
       for (const status of ['waiting_input', 'running', 'waiting_approval']) {
-        const query = new URLSearchParams({ ...(definition.endsWith('/') ? {} : { definition }), status, limit: String(LOOKED_AT) })
-        const page = objectOf(await api.get(`/api/sessions?${query.toString()}`))
+        const query = searchOf({ definition: definition.endsWith('/') ? undefined : definition, status, limit: String(LOOKED_AT) })
+        const page = objectOf(await api.get(`/api/sessions?${query}`))
         const head = listOf(page['sessions']).map(objectOf).find(each => textOf(each['definition']).startsWith(definition))
         if (head !== undefined) return await stateOf(textOf(head['id']))
       }

@@ -9,7 +9,7 @@ import { asPromptObject, decodeEnviron, decodeJson, decodeTemplate } from '../re
 import { readSkillText } from '../registry/kinds/skill-definition.ts'
 import type { KeyKind } from '../store/store.ts'
 import { yamlToJson } from '../store/decode-value.ts'
-import { type ApiClient, apiPath, type TaggedReply } from './api-client.ts'
+import { type ApiClient, apiPath, searchOf, type TaggedReply } from './api-client.ts'
 import { type Output, usageError } from './output.ts'
 
 export interface CliKind extends KeyKind {
@@ -187,7 +187,7 @@ function isPromptInYaml ({ key }: CliKind, text: string): boolean {
 interface Publication {
   readonly conditions?: Readonly<Record<string, string>>
   /** Kept with a prompt's new version, if the service records versions. */
-  readonly about?: Readonly<Record<string, string>>
+  readonly about?: Readonly<Record<string, string | undefined>>
   readonly isDryRun?: boolean
 }
 
@@ -203,7 +203,7 @@ export async function publish (
   { text, type }: EntryText,
   { conditions = {}, about = {}, isDryRun = false }: Publication = {}
 ): Promise<TaggedReply & { readonly isNew: boolean }> {
-  const search = new URLSearchParams(isDryRun ? { dryRun: 'true' } : about).toString()
+  const search = searchOf(isDryRun ? { dryRun: 'true' } : about)
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })
 }
 

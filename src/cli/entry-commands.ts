@@ -68,9 +68,9 @@ async function list (kind: CliKind, prefix: string | undefined, command: Command
   const hasDetail = kind.key !== 'environs' || output.wantsJson
   const query = {
     limit: '1000',
-    ...(kind.key === 'extensions' ? { type: 'all' } : {}),
-    ...(hasDetail ? { detail: 'true' } : {}),
-    ...(prefix === undefined ? {} : { prefix })
+    type: kind.key === 'extensions' ? 'all' : undefined,
+    detail: hasDetail ? 'true' : undefined,
+    prefix
   }
   const rows = await api.list(`/api/${kind.name}`, query)
   if (output.wantsJson) return await output.json(rows)

@@ -29,7 +29,7 @@ const RENDERED = 'typeof json.rendered_prompt === "string" ? json.rendered_promp
 
 const RENDER = '/api/render/prompts/{{prompt | trim | urlencode}}'
 
-const PROVIDERS = [
+const PROVIDERS: ReadonlyArray<{ readonly label: string, readonly path: string, readonly body: JsonObject, readonly transformResponse: string }> = [
   { label: 'chat', path: '/v1/chat/completions', body: { model: 'prompt:{{prompt | trim}}' }, transformResponse: 'json.choices[0].message.content' },
   { label: 'render', path: `${RENDER}?tools=stub`, body: {}, transformResponse: RENDERED },
   { label: 'render with tools', path: RENDER, body: {}, transformResponse: RENDERED }
@@ -63,7 +63,7 @@ async function storedCases (api: ApiClient, id: string): Promise<readonly JsonOb
 /** Variables are one object: promptfoo expands lists, reads `file://a`, fills in braces, and cannot name `user-name`. */
 function configuration (api: ApiClient, ids: readonly string[], label: string | undefined, cases: readonly StoredCase[]): JsonObject {
   const suffix = label === undefined ? '' : `@${label}`
-  const common = { method: 'POST', headers: { 'content-type': 'application/json', ...(api.hasToken ? { authorization: TOKEN } : {}) } }
+  const common: JsonObject = { method: 'POST', headers: { 'content-type': 'application/json', ...(api.hasToken ? { authorization: TOKEN } : {}) } }
   return {
     description: `Prompts of ${api.url}`,
     // The text is only the id: the service has the prompt. One line such as team.faq may name a file for promptfoo.
@@ -75,7 +75,7 @@ function configuration (api: ApiClient, ids: readonly string[], label: string | 
     })),
     tests: cases.map(({ id, test, vars }) => {
       const { vars: _vars, variables: _variables, run: _run, tools: _tools, assert, ...rest } = test
-      const checks = assert === undefined ? {} : { assert: listOf(assert).map(plainText) }
+      const checks: JsonObject = assert === undefined ? {} : { assert: listOf(assert).map(plainText) }
       return { ...rest, ...checks, vars: { variables: vars }, prompts: [id], providers: [providerOf(test)] }
     })
   }

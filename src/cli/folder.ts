@@ -131,7 +131,7 @@ function asStored (entry: RemoteEntry | undefined): RemoteEntry | undefined {
 /** All but prompts that are parts of extensions. */
 export async function listRemote (api: ApiClient): Promise<ReadonlyMap<string, RemoteEntry>> {
   const listings = await Promise.all(ENTRY_KINDS.map(async kind => {
-    const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', ...(kind.key === 'extensions' ? { type: 'all' } : {}) })
+    const rows = await api.list(`/api/${kind.name}`, { limit: '1000', detail: 'true', type: kind.key === 'extensions' ? 'all' : undefined })
     const owned = rows.map(objectOf).filter(({ etag }) => etag !== undefined || kind.key === 'environs')
     return owned.map(({ id, etag, stored }): RemoteEntry => ({ kind, id: textOf(id), tag: textOf(etag).replaceAll('"', ''), stored: textOf(stored) }))
   }))

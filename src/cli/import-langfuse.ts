@@ -76,7 +76,7 @@ async function publishVersion (
   if (known !== undefined) numbers.set(version.n, known)
   if (known !== undefined || version.n <= newest) return { isNew: false, number: known }
   const text = stringifyJson(version.renumbered((of, n) => records.get(of)?.numbers.get(n) ?? n))
-  const about = { source: sourceOf(version.n), ...(version.note === undefined ? {} : { note: version.note }) }
+  const about = { source: sourceOf(version.n), note: version.note }
   const { json } = await publish(api, PROMPTS, id, { text, type: 'application/json' }, { about })
   const number = objectOf(json)['version']
   if (typeof number !== 'number') throw new CliError(EXIT.NO, 'it was published, and the service records no versions; it does with VERSIONS=http')

@@ -36,7 +36,7 @@ export async function lintThere (folder: string, api: ApiClient, warn: (message:
 
 async function findingsOf ({ kind, id, file, entry }: LocalEntry, root: string, folder: string, api: ApiClient): Promise<Finding[]> {
   const value = parseJson(storedText(entry))
-  const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, ...(kind.key === 'templates' ? { id } : {}) }))
+  const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, id: kind.key === 'templates' ? id : undefined }))
   const find = extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
   return listOf(diagnostics).map(objectOf).map((diagnostic): Finding => {
     const { severity, code, message, hint } = diagnostic
@@ -59,10 +59,10 @@ function placeOf (
   if (line === undefined) return { line: 1, column: 1 }
   return find({
     line: Number(line),
-    ...(column === undefined ? {} : { column: Number(column) }),
-    ...(messageIndex === undefined ? {} : { messageIndex: Number(messageIndex) }),
-    ...(part === undefined ? {} : { part: Number(part) }),
-    ...(typeof member === 'string' ? { member } : {})
+    column: column === undefined ? undefined : Number(column),
+    messageIndex: messageIndex === undefined ? undefined : Number(messageIndex),
+    part: part === undefined ? undefined : Number(part),
+    member: typeof member === 'string' ? member : undefined
   })
 }
 

@@ -55,7 +55,7 @@ export async function openLocalDialogues (
       const session = await planPreviews.planFor(ANYONE, id)
       const part = 'path' in query ? await planPreviews.text(session, query.path, query.side) : await planPreviews.page(session, query.after, MAX_PAGE)
       const { held } = resultOf(session, PLAN)
-      return { ...part, ...(held === undefined ? {} : { confirm: { kind: 'diff', digest: held.digest } }) } as unknown as JsonObject
+      return { ...part, confirm: held === undefined ? undefined : { kind: 'diff', digest: held.digest } } as unknown as JsonObject
     })()),
     lastMessages: id => asked((async () => (await sessions.lastMessages(ANYONE, id, LAST_MESSAGES)).messages.map(message => ({ ...message })))()),
     printed: (id, { seq, n }) => asked((async () => {

@@ -40,12 +40,12 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
   if (resume === undefined && !isWhole) throw usageError('expected a goal, or --fix, and --workspace')
   const body = {
     workspace,
-    ...(goal === undefined ? {} : { goal }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(profile === undefined ? {} : { profile }),
-    ...(fix === undefined ? {} : { fix }),
-    ...(confirm === undefined ? {} : { confirm }),
-    ...(report === undefined ? {} : { report: await readReport(report) })
+    goal,
+    mode,
+    profile,
+    fix,
+    confirm,
+    report: report === undefined ? undefined : await readReport(report)
   }
   return {
     // Without `--profile` the service chooses one, so the sessions of all are searched.

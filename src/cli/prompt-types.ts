@@ -154,8 +154,7 @@ export function addTypesCommand (program: Command, cli: Cli): void {
       if (check && file === undefined) throw usageError('--check: expected -o with the file that is checked')
       const { api, output } = cli.open(command)
       let text = HEAD
-      const search = { ...(prefix === undefined ? {} : { prefix }), ...(label === undefined ? {} : { label }) }
-      for await (const page of api.pages('/api/openapi/prompts.json', search)) text += membersOf(objectOf(page))
+      for await (const page of api.pages('/api/openapi/prompts.json', { prefix, label })) text += membersOf(objectOf(page))
       text += '}\n'
       if (file === undefined) return await output.text(text)
       const known = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {

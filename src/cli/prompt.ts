@@ -5,7 +5,7 @@ import { beginningOf } from '../base/text.ts'
 import { type Answer, AnswerReader, errorIn } from '../llm/answer.ts'
 import { readReply } from '../llm/history.ts'
 import type { ServerSentEvent } from '../runtime/server-sent-events.ts'
-import { apiError, apiPath } from './api-client.ts'
+import { apiError, apiPath, searchOf } from './api-client.ts'
 import { type Cli, readParameters, withParameters } from './context.ts'
 import { CliError, EXIT, type Output, type Style, usageError } from './output.ts'
 import { idOf, type IdOptions, withId } from './entries.ts'
@@ -34,7 +34,7 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
     .action(async (id: string | undefined, options: ChatFlags, command: Command) => {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
-      const body = { variables: await readParameters(options, cli.stdin, cli.signal), ...(options.model === undefined ? {} : { model: options.model }) }
+      const body = { variables: await readParameters(options, cli.stdin, cli.signal), model: options.model }
       if (output.wantsJson) return await output.json(await api.post(path, body))
       if (!options.stream) return await printAnswer(output, objectOf(await api.post(path, body)))
       await printStream(output, api.events(path, { ...body, stream: true, stream_options: { include_usage: true } }))
@@ -44,17 +44,13 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
 async function render (id: string, options: RenderFlags, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
   const { explain, label, record, replay } = options
-  const search = new URLSearchParams({
-    ...(label === undefined ? {} : { label }),
-    ...(explain === true ? { explain: 'true' } : {}),
-    ...(record === undefined ? {} : { tools: 'record' })
-  }).toString()
+  const search = searchOf({ label, explain: explain === true ? 'true' : undefined, tools: record === undefined ? undefined : 'record' })
   const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
   const hasVariables = options.args !== undefined || options.param !== undefined
   // A bundle has the variables of its render; they are replaced only if the user gives others.
   const body = replay === undefined
     ? { variables: await readVariables() }
-    : { bundle: await readBundle(replay), ...(hasVariables ? { variables: await readVariables() } : {}) }
+    : { bundle: await readBundle(replay), variables: hasVariables ? await readVariables() : undefined }
   const reply = objectOf(await api.post(`${apiPath('api', 'render', 'prompts', id)}${search === '' ? '' : `?${search}`}`, body))
   if (record !== undefined) await writeBundle(record, reply['bundle'] ?? null)
   if (output.wantsJson) return await output.json(reply)

@@ -130,7 +130,7 @@ export async function moveLabel (
   note?: string,
   conditions: Readonly<Record<string, string>> = {}
 ): Promise<JsonObject> {
-  const body = JSON.stringify({ version, ...(note === undefined ? {} : { note }) })
+  const body = JSON.stringify({ version, note })
   return objectOf((await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json)
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
+import { type ApiClient, apiPath, searchOf } from './api-client.ts'
 import { askYesOrNo, type Cli, openLines } from './context.ts'
 import { placeIn } from './dialogue.ts'
 import { type Output, usageError } from './output.ts'
@@ -74,8 +74,7 @@ async function listSessions (api: ApiClient, query: Readonly<Record<string, stri
   const sessions: Json[] = []
   let after: string | undefined
   do {
-    const search = new URLSearchParams({ ...query, limit: '200', ...(after === undefined ? {} : { after }) })
-    const page = objectOf(await api.get(`/api/sessions?${search.toString()}`))
+    const page = objectOf(await api.get(`/api/sessions?${searchOf({ ...query, limit: '200', after })}`))
     sessions.push(...listOf(page['sessions']))
     after = page['next'] === undefined ? undefined : textOf(page['next'])
   } while (after !== undefined)
@@ -112,14 +111,14 @@ export function addApprovalCommands (program: Command, cli: Cli): void {
     .option('--reason <text>', 'for whoever waits')
     .action(async (id: string, { reason }: { readonly reason?: string }, command: Command) => {
       const { api, output } = cli.open(command)
-      await decide(id, { decision: 'reject', ...(reason === undefined ? {} : { reason }) }, api, output)
+      await decide(id, { decision: 'reject', reason }, api, output)
     })
 }
 
 async function listApprovals (api: ApiClient): Promise<Json[]> {
   const waiting: Json[] = []
   for (let after: string | undefined = ''; after !== undefined;) {
-    const page = objectOf(await api.get(`/api/approvals?${new URLSearchParams({ limit: '200', ...(after === '' ? {} : { after }) }).toString()}`))
+    const page = objectOf(await api.get(`/api/approvals?${searchOf({ limit: '200', after: after === '' ? undefined : after })}`))
     waiting.push(...listOf(page['approvals']))
     after = page['next'] === undefined ? undefined : textOf(page['next'])
   }
@@ -147,7 +146,7 @@ async function askForDigest (id: string, api: ApiClient, output: Output, cli: Cl
   }
 }
 
-async function decide (id: string, answer: JsonObject, api: ApiClient, output: Output): Promise<void> {
+async function decide (id: string, answer: object, api: ApiClient, output: Output): Promise<void> {
   const reply = objectOf(await api.post(apiPath('api', 'approvals', id), answer))
   if (output.wantsJson) return await output.json(reply)
   await output.words(`session ${textOf(reply['id'])} is ${textOf(reply['status'])}`)

@@ -58,7 +58,7 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: S
     isSettled: () => false,
     hint: 'type an answer; skill:cancel ends the skill, Ctrl-D leaves',
     async startAt (api) {
-      const wishes = { params, prompt, autoContinue: true, ...(execution === undefined ? {} : { execution }) }
+      const wishes = { params, prompt, autoContinue: true, execution }
       const place = terminal === undefined ? target ?? await targetOf(id, api) : await terminalFor(terminal, target, api)
       const body = { skillId: id, terminalSessionId: place, ...wishes }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body, AT_ONCE))['data'])['skillSessionId'])
@@ -110,7 +110,7 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       if (choice === undefined) return await output.words(`nothing was decided about it; to go on: aps skill approve ${session}`)
       if (choice.kind === 'run' && choice.command !== proposed) await showEdited(choice.command, output)
       const digest = textOf(event.data['digest'])
-      const edited = choice.kind === 'run' && choice.command !== proposed ? { command: choice.command } : {}
+      const edited: JsonObject = choice.kind === 'run' && choice.command !== proposed ? { command: choice.command } : {}
       const decided = { decision: choice.kind === 'run' ? 'approve' : 'reject', digest, ...edited }
       const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
       await output.words(`session ${session} is ${textOf(status)}`)

@@ -39,7 +39,7 @@ function planPush (differences: readonly Difference[], prune: boolean): readonly
     const { local, remote, known, isHeld } = difference
     if (local === undefined) return prune ? [{ what: 'remove', difference, ...conflictUnless(remote?.tag === known, known) }] : []
     // Pushed before and unchanged here since: somebody has removed it from the service on purpose.
-    if (remote === undefined) return [{ what: 'create', difference, ...(known === local.tag && !isHeld ? { conflict: 'it was removed there' } : {}) }]
+    if (remote === undefined) return [{ what: 'create', difference, conflict: known === local.tag && !isHeld ? 'it was removed there' : undefined }]
     return [{ what: 'change', difference, ...conflictUnless(remote.tag === known, known) }]
   })
 }
@@ -401,7 +401,7 @@ function planPull (differences: readonly Difference[], prune: boolean): readonly
     const { local, remote, known } = difference
     if (remote === undefined) {
       if (!prune) return []
-      return [{ what: 'remove', difference, ...(local?.tag === known ? {} : { conflict: 'it was never there, or was edited here' }) }]
+      return [{ what: 'remove', difference, conflict: local?.tag === known ? undefined : 'it was never there, or was edited here' }]
     }
     if (local === undefined) return [{ what: 'create', difference }]
     // A change that only the folder has is not overwritten: the next push sends it.

@@ -28,7 +28,7 @@ export function addTerminalCommand (program: Command, cli: Cli): void {
     .action(async (target: string | undefined, { attach }: { readonly attach?: string }, command: Command) => {
       if ((target === undefined) === (attach === undefined)) throw usageError('expected a target, or --attach with the id of a terminal')
       const { api, output } = cli.open(command)
-      const first = attach === undefined ? { type: 'terminal_open', target: target ?? '' } : { type: 'terminal_attach', terminalId: attach }
+      const first: JsonObject = attach === undefined ? { type: 'terminal_open', target: target ?? '' } : { type: 'terminal_attach', terminalId: attach }
       await sitAt(first, { api, output, stdin: cli.stdin })
     })
 }

@@ -36,7 +36,7 @@ export async function suitesOf (folder: string, warn: (message: string) => void)
       id,
       cases: await Promise.all((values as readonly Json[]).map(objectOf).map(async (value, index): Promise<Case> => {
         const known = await readKnown(root, value)
-        return { ...caseOf(value, index), place: { file: join(folder, file), ...find({ field: [index] }) }, ...(known === undefined ? {} : { known }) }
+        return { ...caseOf(value, index), place: { file: join(folder, file), ...find({ field: [index] }) }, known }
       }))
     }
   }))

@@ -9,7 +9,7 @@ export function testThere (api: ApiClient, label: string | undefined): RunOne {
   return async (id, { value, known }) => {
     try {
       const path = `${apiPath('api', 'prompts', id, 'tests', 'run')}${search}`
-      return objectOf(await api.post(path, { case: value, ...(known === undefined ? {} : { known }) }))
+      return objectOf(await api.post(path, { case: value, known }))
     } catch (error) {
       // An error that is not about this case, such as a missing right, would make every case fail.
       if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error

@@ -169,7 +169,7 @@ export function createClient<Prompts = AnyPrompts> ({ url, token, fetch: send = 
   return {
     async render (id, ...[variables = {}, options = {}]) {
       const { messages } = options
-      const response = await post('render', id, { variables, ...(messages === undefined ? {} : { messages }) }, options)
+      const response = await post('render', id, { variables, messages }, options)
       const { rendered_prompt: prompt } = await response.json() as { readonly rendered_prompt: string | readonly ChatMessage[] }
       return { prompt, release: releaseOf(response) }
     },

@@ -304,7 +304,7 @@ const CHOICES = { select: callInMessage, 'select-json': callInText }
 /** No parameter is required, so that the agent can ask the user in plain words for what is missing. */
 function declare ({ name, description, parameters }: AgentTool): JsonObject {
   const properties = Object.entries(parameters).map(([parameter, { type, description: about }]) => {
-    return [parameter, { type, ...(about === undefined ? {} : { description: about }) }]
+    return [parameter, { type, description: about }]
   })
   const schema = { type: 'object', properties: Object.fromEntries(properties) as JsonObject }
   return { type: 'function', function: { name, ...(description === undefined ? {} : { description }), parameters: schema } }

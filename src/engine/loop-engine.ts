@@ -335,7 +335,7 @@ class LoopReducer extends Dialogue<LoopState> {
   }
 
   #call ({ id, name, isOlder }: AskedCall, called: CalledFunction): LoopCall {
-    const as = { id, name, ...(isOlder === undefined ? {} : { isOlder }) }
+    const as = { id, name, isOlder }
     const begun = this.#beginCall(called)
     if ('effect' in begun) {
       this.say('toolCalled', 'exec', { name })
@@ -392,7 +392,7 @@ export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
     ...NOTHING_SAID,
     setting: agent,
     tools,
-    ...(definitions === undefined ? {} : { definitions }),
+    definitions,
     step: 'await_input',
     turn: 0,
     asked: undefined,
@@ -406,14 +406,14 @@ export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
   view: ({ step, hasFailed, messages, answer, value, finishReason, handover, error }) => ({
     stateName: step,
     outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open',
-    ...(handover === undefined ? {} : { definition: handover.active }),
+    definition: handover?.active,
     result: {
       last_state: step,
       messages,
       answer: answer ?? null,
-      ...(value === undefined ? {} : { value }),
-      ...(finishReason === undefined ? {} : { finishReason }),
-      ...(handover === undefined ? {} : { active: handover.active }),
+      value,
+      finishReason,
+      active: handover?.active,
       error: error ?? null
     }
   }),

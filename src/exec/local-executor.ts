@@ -322,7 +322,7 @@ export class LocalExecutor implements Executor {
       return reason
     })
     const reason = await this.#probe
-    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, readable, secrets, home, ...(shown === undefined ? {} : { shown }) })
+    if (reason === undefined) return await sandboxed(program, { workspace, hasNetwork, readable, secrets, home, shown })
     if (sandbox === 'required') throw new ExecutorError('SANDBOX_MISSING', `the operator wants a sandbox, and bubblewrap does not work here: ${reason}`)
     return program
   }

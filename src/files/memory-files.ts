@@ -43,7 +43,7 @@ export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
     }
   }
   const [user, project] = await Promise.all([read('user'), read('project')])
-  return { user, project, ...(problems.length > 0 ? { problems } : {}) }
+  return { user, project, problems: problems.length > 0 ? problems : undefined }
 }
 
 /** A repeat changes nothing. The user's preferences have a lock of their own. @throws FileRefusal MEMORY_UNUSABLE, ERR_CONTENT_TOO_LARGE */

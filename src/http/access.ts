@@ -257,7 +257,7 @@ function describe ({ name, roles, prompts, environs, runs, targets, labels, serv
     ...Object.fromEntries(
       Object.entries({ prompts, environs, runs, targets }).flatMap(([member, value]) => value === undefined ? [] : [[member, value.written]])
     ),
-    ...(labels === undefined ? {} : { labels: [...labels] }),
-    ...(serve === undefined ? {} : { serve })
+    labels: labels === undefined ? undefined : [...labels],
+    serve
   }
 }

@@ -131,9 +131,9 @@ export function skillErrorText ({ code, message, details }: ServiceError): strin
   return WORDS[code]?.(details) ?? message
 }
 
-function skillErrorBody (error: ServiceError, requestId: string): JsonObject {
+function skillErrorBody (error: ServiceError, requestId: string): object {
   const { code, details } = error
-  return { success: false, error: skillErrorText(error), code, requestId, ...(details === undefined ? {} : { details: details as JsonObject }) }
+  return { success: false, error: skillErrorText(error), code, requestId, details }
 }
 
 export function successWith<T> (data: T) {
@@ -153,7 +153,7 @@ interface ErrorShape {
   readonly schema: string
   readonly suffix: string
   readonly isFor: (path: string) => boolean
-  readonly bodyOf: (error: ServiceError, requestId: string) => JsonObject
+  readonly bodyOf: (error: ServiceError, requestId: string) => object
 }
 
 const SHAPES: readonly ErrorShape[] = [
@@ -183,7 +183,7 @@ export function handleErrors (app: FastifyInstance, logValues: boolean): void {
       request.log.error({ err: error }, 'unexpected error')
       return sendError(request, reply, unexpected())
     }
-    if (known.statusCode >= 500) request.log.warn({ code: known.code, ...(logValues ? { reason: known.message } : {}) }, 'request failed')
+    if (known.statusCode >= 500) request.log.warn({ code: known.code, reason: logValues ? known.message : undefined }, 'request failed')
     return sendError(request, reply, known)
   })
 }
@@ -206,7 +206,7 @@ export function errorBody (error: ServiceError, requestId: string) {
     error: nodeHttp.STATUS_CODES[error.statusCode] ?? 'Error',
     message: error.message,
     requestId,
-    ...(error.details === undefined ? {} : { details: error.details })
+    details: error.details
   }
 }
 

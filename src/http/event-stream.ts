@@ -25,7 +25,7 @@ export const EventStream = Type.String({
 interface StreamOptions<R> {
   /** The stream begins after this event. */
   readonly after?: EventId | undefined
-  readonly describeEnd?: (end: R) => { readonly event: string, readonly data: JsonObject }
+  readonly describeEnd?: (end: R) => { readonly event: string, readonly data: object }
 }
 
 /** A client resumes after the last id `seq.n`; live events have no id and are not sent again. */
@@ -90,7 +90,7 @@ function * textsOf (followed: FeedItem, after: EventId | undefined): Generator<s
   }
 }
 
-export function eventText (event: string, data: JsonObject): string {
+export function eventText (event: string, data: object): string {
   return `event: ${event}\ndata: ${stringifyJson(data)}\n\n`
 }
 

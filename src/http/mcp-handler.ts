@@ -149,7 +149,7 @@ function offerPrompts (server: Server, visit: McpRequest, { renderPrompt, choose
     const page = prompts.slice(0, PAGE)
     return {
       prompts: page.map((prompt): McpPrompt => ({ name: prompt.id, ...described(prompt), arguments: argumentsOf(prompt, generation, shared) })),
-      ...(prompts.length > page.length ? { nextCursor: page.at(-1)?.id } : {})
+      nextCursor: prompts.length > page.length ? page.at(-1)?.id : undefined
     }
   }))
 
@@ -332,7 +332,7 @@ async function inProtocol<T> (answer: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     const code = error.statusCode < 500 ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError
-    throw new ProtocolError(code, error.message, { code: error.code, ...(error.details === undefined ? {} : { details: error.details }) })
+    throw new ProtocolError(code, error.message, { code: error.code, details: error.details })
   }
 }
 
@@ -351,7 +351,7 @@ function argumentsOf (prompt: Prompt, { everyPrompt }: Generation, environs: Vis
     const { description } = propertyOf(parameters.schema, name)
     return {
       name,
-      ...(typeof description === 'string' ? { description } : {}),
+      description: typeof description === 'string' ? description : undefined,
       required: parameters.required.has(name) && !Object.hasOwn(parameters.defaults, name)
     }
   })

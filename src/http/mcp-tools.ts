@@ -91,7 +91,7 @@ function namedTools (generation: Generation, caller: Caller): Map<string, Tool> 
 
 function describeTool ([name, { definition }]: [string, Tool]): McpTool {
   const { description, parameters } = definition
-  return { name, ...(description === '' ? {} : { description }), inputSchema: { ...parameters?.schema, ...ANY_OBJECT } }
+  return { name, description: description === '' ? undefined : description, inputSchema: { ...parameters?.schema, ...ANY_OBJECT } }
 }
 
 function callOf (name: string, given: JsonObject, visit: McpRequest, uses: McpUses): (() => CallToolResult | Promise<CallToolResult>) | undefined {

@@ -12,7 +12,7 @@ const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
 export function openApiRoutes (app: App): void {
   const calls: ApiRoute[] = []
   app.addHook('onRoute', ({ method, url, schema, config }) => {
-    if (schema?.tags !== undefined && method !== 'HEAD') calls.push({ method, url, schema, ...(config === undefined ? {} : { config }) })
+    if (schema?.tags !== undefined && method !== 'HEAD') calls.push({ method, url, schema, config })
   })
   let made: ReturnType<typeof describeCalls> | undefined
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {

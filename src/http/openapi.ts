@@ -370,7 +370,7 @@ function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
   const errors = codes.map(code => [statusOf(code), Type.Ref(isBeforeRequest(code) ? 'Error' : errorShapeOf(url)?.schema ?? 'Error')] as const)
   return {
     ...schema,
-    ...(role === undefined ? {} : { security: [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]] }),
+    security: role === undefined ? undefined : [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]],
     response: { ...Object.fromEntries(errors), ...schema.response as object },
     'x-facts': { codes, headers }
   }

@@ -34,7 +34,7 @@ export const ConditionalHeaders = Type.Object({
 export function readPrecondition (headers: IncomingHttpHeaders): Precondition {
   const matches = readTags(headers['if-match'])
   const noneMatches = readTags(headers['if-none-match'])
-  return { ...(matches === undefined ? {} : { matches }), ...(noneMatches === undefined ? {} : { noneMatches }) }
+  return { matches, noneMatches }
 }
 
 /** Weak tags count as strong ones: a tag stands for content here, and proxies that compress make strong tags weak. */

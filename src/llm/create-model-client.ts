@@ -276,8 +276,8 @@ export function createModelClients (providers: readonly [ProviderConfig, ...Prov
     providers: [openProvider(first, options), ...others.map(provider => openProvider(provider, options))],
     fallbacks,
     total: options.timeouts?.total ?? DEFAULT_TIMEOUTS.total,
-    ...(model === undefined ? {} : { defaultModel: model }),
-    ...(log === undefined ? {} : { log })
+    defaultModel: model,
+    log
   })
 }
 
@@ -291,7 +291,7 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   }
   const address = parseBaseUrl(baseUrl)
   const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
-  const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, ...(apiKey === undefined ? {} : { apiKey }) })
+  const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, apiKey })
   const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ ...retried, log })]
   return { name, models, aliases, upstream: through(layers, model) }
 }

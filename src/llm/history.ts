@@ -79,8 +79,8 @@ export function loggedAnswer (reply: Json): Answer | undefined {
 
 /** An answer as a message: with the texts, and the calls in the field that the model used. */
 function messageOf ({ text, refusal, calls, thoughts, reasoning }: Answer): JsonObject {
-  const told = thoughts === '' || Object.keys(reasoning).length > 0 ? {} : { thoughts }
-  const refused = refusal === '' ? {} : { refusal }
+  const told: JsonObject = thoughts === '' || Object.keys(reasoning).length > 0 ? {} : { thoughts }
+  const refused: JsonObject = refusal === '' ? {} : { refusal }
   return { role: 'assistant', content: text === '' && calls.length > 0 ? null : text, ...refused, ...reasoning, ...told, ...callFields(calls) }
 }
 

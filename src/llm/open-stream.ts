@@ -314,7 +314,7 @@ export class EventRelay implements ReplyReceiver {
 
   #summary (outcome: StreamEnd['outcome']): StreamEnd {
     const { usage, model, bytes } = this.#judge
-    return { outcome, bytes, ...(usage === undefined ? {} : { usage }), ...(model === undefined ? {} : { model }) }
+    return { outcome, bytes, usage, model }
   }
 }
 

@@ -127,9 +127,9 @@ function beginModelSpan (parent: Span, options: ModelCallOptions, model: string 
   return parent.child(model === undefined ? operation : `${operation} ${model}`, 'client', {
     'gen_ai.operation.name': operation,
     'gen_ai.provider.name': provider,
-    ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
-    ...(request['stream'] === true ? { 'gen_ai.request.stream': true } : {}),
-    ...(prompt === undefined ? {} : { 'gen_ai.prompt.name': prompt }),
+    'gen_ai.request.model': model,
+    'gen_ai.request.stream': request['stream'] === true ? true : undefined,
+    'gen_ai.prompt.name': prompt,
     ...(promptRevision === undefined ? {} : spanVersion(promptRevision, promptVersion, promptLabel))
   })
 }
@@ -137,7 +137,7 @@ function beginModelSpan (parent: Span, options: ModelCallOptions, model: string 
 /** Leaves out estimated tokens: readers of a trace would take them for the provider's. */
 function answerAttributes (model: string | undefined, { inputTokens, outputTokens, isEstimate }: TokenUsage): SpanAttributes {
   return {
-    ...(model === undefined ? {} : { 'gen_ai.response.model': model.slice(0, MAX_MODEL_NAME) }),
+    'gen_ai.response.model': model?.slice(0, MAX_MODEL_NAME),
     ...(isEstimate ? {} : { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens })
   }
 }
@@ -319,7 +319,7 @@ export function createObserver (metrics: Metrics, tracer: Tracer | undefined): R
 function beginSpan (tracer: Tracer, { method, routeOptions: { url } }: FastifyRequest, caller: ReturnType<typeof parseTraceparent>) {
   return tracer.begin(
     url === undefined ? method : `${method} ${url}`,
-    { 'http.request.method': method, ...(url === undefined ? {} : { 'http.route': url }) },
+    { 'http.request.method': method, 'http.route': url },
     caller
   )
 }

@@ -1,5 +1,5 @@
 /** Never contain values of variables or secrets. */
-export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface Span {
   readonly traceId: string
@@ -31,10 +31,10 @@ export function parseTraceparent (header: string | string[] | undefined): TraceC
   return { traceparent: `00-${traceId}-${spanId}-${flags}`, traceId }
 }
 
-export function spanVersion (revision: string, version: number | undefined, label: string | undefined): Readonly<Record<string, string>> {
+export function spanVersion (revision: string, version: number | undefined, label: string | undefined): SpanAttributes {
   return {
     'gen_ai.prompt.version': version === undefined ? revision : String(version),
-    ...(version === undefined ? {} : { 'prompt_shell.prompt.revision': revision }),
-    ...(label === undefined ? {} : { 'prompt_shell.prompt.label': label })
+    'prompt_shell.prompt.revision': version === undefined ? undefined : revision,
+    'prompt_shell.prompt.label': label
   }
 }

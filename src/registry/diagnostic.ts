@@ -57,7 +57,7 @@ export class RejectedEntry extends Error {
 }
 
 export function reject (code: string, message: string, hint?: string, place?: TextPlace): RejectedEntry {
-  return new RejectedEntry([{ severity: 'error', code, message, ...place, ...(hint === undefined ? {} : { hint }) }])
+  return new RejectedEntry([{ severity: 'error', code, message, ...place, hint }])
 }
 
 export function ofPart (path: JsonPath, diagnostic: Diagnostic): Diagnostic {

@@ -37,7 +37,7 @@ async function providersOf (config: Config, environment: Environment): Promise<r
   }
   if (baseUrl === '') return []
   const limits = { concurrency: config.LLM_CONCURRENCY, queue: config.LLM_QUEUE }
-  return [{ ...BARE, name: 'default', baseUrl, models: [], limits, ...(apiKey === '' ? {} : { apiKey }) }]
+  return [{ ...BARE, name: 'default', baseUrl, models: [], limits, apiKey: apiKey === '' ? undefined : apiKey }]
 }
 
 /** It has one model, so it gets no request that names another. */
@@ -60,8 +60,8 @@ async function sharedOptions (config: Config, log: Log, providers: ReadonlyArray
       total: config.LLM_TIMEOUT_MS
     },
     log,
-    ...(model === '' ? {} : { model }),
-    ...(script === undefined ? {} : { script })
+    model: model === '' ? undefined : model,
+    script
   }
 }
 

@@ -102,8 +102,8 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     const { messages, bundle } = tools === 'live' ? await recordings.record(asked) : { bundle: undefined, ...await renderWithKnown() }
     return {
       rendered: promptOrMessages(candidate, messages),
-      ...(explanation === undefined ? {} : { explanation: placeSpans(explanation, candidate) }),
-      ...(bundle === undefined ? {} : { bundle })
+      explanation: explanation === undefined ? undefined : placeSpans(explanation, candidate),
+      bundle
     }
   }
 
@@ -143,7 +143,7 @@ interface Mistake extends PlacedDiagnostic {
 
 function mistakeOf (diagnostic: Diagnostic): Mistake {
   const { field, line } = diagnostic
-  return { ...placed(diagnostic), ...(field === undefined || line !== undefined ? {} : { field: pointerOf(field) }) }
+  return { ...placed(diagnostic), field: field === undefined || line !== undefined ? undefined : pointerOf(field) }
 }
 
 function pointerOf (steps: ReadonlyArray<string | number>): string {
@@ -185,10 +185,10 @@ function mistake (code: string, message: string, place: Omit<Facts, 'missing' | 
     hint: '',
     line,
     column,
-    ...(messageIndex === undefined ? {} : { messageIndex }),
-    ...(part === undefined ? {} : { part }),
-    ...(member === undefined ? {} : { member }),
-    ...(partial === undefined ? {} : { in: partial })
+    messageIndex,
+    part,
+    member,
+    in: partial
   }
 }
 

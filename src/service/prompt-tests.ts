@@ -293,7 +293,7 @@ function environmentOf ({ testCase: { tools }, generation, caller, known }: Case
 
 function renderOf (request: CaseRequest, environment: RenderEnvironment | undefined): RenderRequest {
   const { generation, caller, id, chosen, testCase: { variables }, requestId, activity } = request
-  return { generation, caller, id, chosen, variables, requestId, activity, ...(environment === undefined ? {} : { environment }) }
+  return { generation, caller, id, chosen, variables, requestId, activity, environment }
 }
 
 async function render (request: CaseRequest, environment: RenderEnvironment | undefined, { renderPrompt }: CaseRunnerOptions): Promise<string> {
@@ -373,7 +373,7 @@ function readVerdict ({ text, cut }: Answer): AssertionVerdict | undefined {
   const read = cut || 'reason' in found ? null : found.value
   if (!isJsonObject(read) || typeof read['pass'] !== 'boolean') return undefined
   const { pass, score, reason } = read
-  return { pass, reason: typeof reason === 'string' ? reason : '', ...(score === undefined ? {} : { score: Number(score) }) }
+  return { pass, reason: typeof reason === 'string' ? reason : '', score: score === undefined ? undefined : Number(score) }
 }
 
 interface CaseRequest {

@@ -100,7 +100,7 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
         return { id: path, key, tag: contentTag(kind, text), isNew, version: undefined, diagnostics: diagnostics.map(placed) }
       }
       const { outcome, version, before, keys } = kind === promptKind && isVersion
-        ? await versions.publish({ id: path, key, text, caller, precondition, ...(about === undefined ? {} : { about }) })
+        ? await versions.publish({ id: path, key, text, caller, precondition, about })
         : { outcome: await change(publication, key, expected => store.write(key, text, expected)), version: undefined, before: undefined, keys: [key] }
       const action = about?.from === undefined ? 'publish' : 'restore'
       audit({ action, kind: kind.key, id: path, version, from: before, note: about?.note, by: caller.name, requestId })

@@ -88,9 +88,9 @@ export function explain (trace: Trace, { prompt, version, label, bucket }: Chose
   return {
     prompt: prompt.id,
     revision: prompt.revision,
-    ...(version === undefined ? {} : { version }),
-    ...(label === undefined ? {} : { label }),
-    ...(bucket === undefined ? {} : { bucket }),
+    version,
+    label,
+    bucket,
     passes: trace.passes.map(durationMs => ({ durationMs })),
     calls: trace.calls,
     toolDefaults,
@@ -102,7 +102,7 @@ function explainMessages ({ messages, texts }: PromptDefinition, traced: Trace['
   const spans = messages.map((): MessageSpan[] => [])
   texts.forEach(({ message, where: { part, member } = {} }, index) => {
     const found = traced[index] ?? []
-    spans[message]?.push(...part === undefined ? found : found.map(span => ({ ...span, part, ...(member === undefined ? {} : { member }) })))
+    spans[message]?.push(...part === undefined ? found : found.map(span => ({ ...span, part, member })))
   })
   return messages.map((message, index) => message.kind === 'history'
     ? { placeholder: 'history', spans: [] }

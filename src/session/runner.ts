@@ -118,7 +118,7 @@ function inputFact (session: Session, { id: input, by, text, action }: SessionIn
   if (!acceptsInput(session)) throw sessionBusy(id, status)
   if (session.seq >= MAX_LOG_ENTRIES) throw sessionFull(id, `${MAX_LOG_ENTRIES} transitions`)
   if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
-  return { kind: 'input', id: input, by, text, ...(action === undefined ? {} : { action }) }
+  return { kind: 'input', id: input, by, text, action }
 }
 
 function refusalOf ({ kind, message }: Refused, { id, status }: Session): ServiceError {

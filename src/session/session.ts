@@ -75,9 +75,10 @@ export function headOf (session: Session, driver: string | undefined): Head {
     createdAt,
     updatedAt,
     driver,
-    ...(forkOf === undefined ? {} : { copied: forkOf.bytes }),
-    ...(parent === undefined ? {} : { parent: parent.session, root: parent.root }),
-    ...(children.length === 0 ? {} : { children })
+    copied: forkOf?.bytes,
+    parent: parent?.session,
+    root: parent?.root,
+    children: children.length === 0 ? undefined : children
   }
 }
 

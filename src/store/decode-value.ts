@@ -50,7 +50,7 @@ export function yamlToJson (text: string): StoredValue {
     return jsonBytes > MAX_VALUE_BYTES ? tooLarge(jsonBytes) : { kind: 'text', text: json }
   } catch (error) {
     const place = error instanceof YamlError ? error.place : undefined
-    return { kind: 'bad', reason: `is not usable YAML: ${(error as Error).message}`, ...(place === undefined ? {} : { place, hint: HINT }) }
+    return { kind: 'bad', reason: `is not usable YAML: ${(error as Error).message}`, place, hint: place === undefined ? undefined : HINT }
   }
 }
 

@@ -347,7 +347,7 @@ export function dotpromptToJson (text: string, file: string): StoredValue {
   } catch (error) {
     if (!(error instanceof DotpromptError)) throw error
     const { message: reason, place, hint, code } = error
-    return { kind: 'bad', reason, place, ...(hint === undefined ? {} : { hint }), ...(code === undefined ? {} : { code }) }
+    return { kind: 'bad', reason, place, hint, code }
   }
 }
 

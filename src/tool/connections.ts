@@ -47,7 +47,7 @@ export function createHttpAgent (egress: Egress, tls: TlsFiles, bounds: Bounds):
 async function openAgent (egress: Egress, tls: TlsFiles, bounds: Bounds): Promise<Agent> {
   const [Agent, buildConnector] = [undici.agent(), undici.connector()]
   const { ca, key, cert } = tls
-  const files = { ...(ca === null ? {} : { ca }), ...(key === null ? {} : { key }), ...(cert === null ? {} : { cert }) }
+  const files = { ca: ca ?? undefined, key: key ?? undefined, cert: cert ?? undefined }
   const connect = buildConnector({ lookup: egress.lookup, timeout: CONNECT_TIMEOUT, ...files })
   return new Agent({
     ...bounds,

@@ -77,7 +77,7 @@ function readRegistrationSchema (types: readonly ToolType[]): Json {
 }
 
 function rejected (code: string, message: string, violation?: Violation): ParsedDefinition {
-  return { definition: undefined, diagnostics: [{ severity: 'error', code, message, ...(violation === undefined ? {} : { field: fieldOf(violation) }) }] }
+  return { definition: undefined, diagnostics: [{ severity: 'error', code, message, field: violation === undefined ? undefined : fieldOf(violation) }] }
 }
 
 function fieldOf ({ path }: Violation): JsonPath {

@@ -18,7 +18,7 @@ export function events (names: readonly string[], parameters: readonly string[],
   const answer = fc.oneof(
     { weight: 4, arbitrary: fc.constantFrom('yes', 'да', 'no', 'Hello').map(content => answerWith({ content })) },
     { weight: 4, arbitrary: fc.array(call, { maxLength: 4 }).map(calls => answerWith({ content: null, tool_calls: calls })) },
-    { weight: 2, arbitrary: fc.constantFrom({ status: 'ok' }, { error: 'broken' }, { answer: 'x', owners: ['y'], references: [] }) },
+    { weight: 2, arbitrary: fc.constantFrom<JsonObject[]>({ status: 'ok' }, { error: 'broken' }, { answer: 'x', owners: ['y'], references: [] }) },
     fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>
   )
   const pick = fc.nat(5)

@@ -53,7 +53,7 @@ describe('The guard of a workspace', { skip: process.platform !== 'linux' }, () 
     const place = { files: new WorkspaceFiles({ root, hidden: [join(folder.path, 'state')] }), state: join(folder.path, 'state/user'), journal: new Journal(join(folder.path, 'journal')), session: 'S', owner: '', logs: new Map(given.map(one => [one, one])), signal: AbortSignal.timeout(60_000) }
     const answers: JsonObject[] = []
     for (const one of given) {
-      for (const request of [{ type: 'read_file', path: one }, { type: 'logs', source: one }, { type: 'preview', change: { do: { actions: [{ kind: 'DELETE_FILE', path: one }] } } }]) answers.push(...await fulfil([request], place))
+      for (const request of [{ type: 'read_file', path: one }, { type: 'logs', source: one }, { type: 'preview', change: { do: { actions: [{ kind: 'DELETE_FILE', path: one }] } } }] as JsonObject[]) answers.push(...await fulfil([request], place))
     }
     return JSON.stringify(answers.filter(({ type }) => type !== 'missing'))
   }

@@ -173,7 +173,7 @@ describe('traces over OTLP', () => {
     await waitFor('the warning', () => service.log.some(line => line.includes('traces cannot be exported')))
   })
 
-  for (const off of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }]) {
+  for (const off of [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }] as Array<Record<string, string>>) {
     it(`are off with ${Object.entries(off).join()}`, async t => {
       const { service, collector, chat, upstream } = await startTraced(t, answer, off)
       await (await chat({ variables: { name: 'Ada' } }, { traceparent })).text()

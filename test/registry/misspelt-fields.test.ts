@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type JsonObject } from '../../src/base/json.ts'
 import { type Fields, lintFields } from '../../src/registry/entries/entry-schemas.ts'
 import { registered } from '../helpers/registered.ts'
 
@@ -35,7 +36,7 @@ describe('lintFields', () => {
     })
   }
 
-  for (const value of [{ parameters: { defualt: {} } }, { url: [{ hosts: 1 }] }, { url: 'hots' }]) {
+  for (const value of [{ parameters: { defualt: {} } }, { url: [{ hosts: 1 }] }, { url: 'hots' }] as JsonObject[]) {
     it(`has nothing to say of ${JSON.stringify(value)}, which is not the list or object that the fields are of`, () => {
       assert.deepEqual(lintFields(value, FIELDS), [])
     })

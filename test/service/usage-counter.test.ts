@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type Json } from '../../src/base/json.ts'
 import { readUsage, UsageCounter } from '../../src/service/chat/models.ts'
 
 describe('UsageCounter', () => {
@@ -19,7 +20,7 @@ describe('UsageCounter', () => {
 })
 
 describe('readUsage', () => {
-  const none = [undefined, null, 'much', [], {}, { prompt_tokens: '3' }, { prompt_tokens: -1 }, { prompt_tokens: 1, completion_tokens: NaN }, { prompt_tokens: 1.5 }, { prompt_tokens: 1e300 }]
+  const none: Array<Json | undefined> = [undefined, null, 'much', [], {}, { prompt_tokens: '3' }, { prompt_tokens: -1 }, { prompt_tokens: 1, completion_tokens: NaN }, { prompt_tokens: 1.5 }, { prompt_tokens: 1e300 }]
   for (const usage of none) {
     it(`takes ${JSON.stringify(usage)} for none`, () => assert.equal(readUsage(usage), undefined))
   }

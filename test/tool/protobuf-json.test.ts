@@ -92,7 +92,7 @@ describe('a map of a protobuf message', () => {
     assert.deepEqual(withoutEmpty(decodeMessage(Maps, Buffer.from('12031201780a03120179', 'hex'))), { signed: { 0: 'x' }, flags: { false: 'y' } })
   })
 
-  for (const values of [{ flags: { no: 'x' } }, { flags: { '': 'x' } }, { one: { flags: { 0: 'x' } } }]) {
+  for (const values of [{ flags: { no: 'x' } }, { flags: { '': 'x' } }, { one: { flags: { 0: 'x' } } }] as JsonObject[]) {
     it(`has no key but true and false for a bool: ${JSON.stringify(values)}`, () => {
       assert.throws(() => encodeMessage(Maps, values), { message: 'a key of a map<bool, …> must be "true" or "false"' })
     })

@@ -169,7 +169,8 @@ function MoveLabel ({ id, releases, tag }: { readonly id: string, readonly relea
     try {
       const version = isSplit ? [{ version: to, weight }, { version: before as number, weight: 100 - weight }] : to
       const header = tag === undefined ? {} : { 'if-match': tag }
-      await take(api.PUT('/api/prompts/{id}/labels/{label}', { params: { path: { id, label }, header }, body: { version, ...(note === '' ? {} : { note }) } }))
+      const body = { version, note: note === '' ? undefined : note }
+      await take(api.PUT('/api/prompts/{id}/labels/{label}', { params: { path: { id, label }, header }, body }))
       setNote('')
       setTyped('')
     } catch (failure) {

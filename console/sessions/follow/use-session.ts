@@ -167,7 +167,7 @@ function useSaid (id: string, count: number): Dialogue {
       while (now.isWanted) {
         now.isWanted = false
         const last = all.current.at(-1)
-        const { messages, next } = await readPage(id, { limit: PAGE, ...(last === undefined ? {} : { after: `${last.seq}.${last.n}` }) })
+        const { messages, next } = await readPage(id, { limit: PAGE, after: last === undefined ? undefined : `${last.seq}.${last.n}` })
         if (messages.length === 0) continue
         all.current = [...all.current, ...messages]
         if (next === undefined) setDialogue(before => ({ ...before, said: all.current }))
@@ -182,7 +182,7 @@ function useSaid (id: string, count: number): Dialogue {
     if (first === undefined) return
     const earlier: Said[] = []
     for (let after: string | undefined; ;) {
-      const { messages, next } = await readPage(id, { limit: PAGE, ...(after === undefined ? {} : { after }) })
+      const { messages, next } = await readPage(id, { limit: PAGE, after })
       earlier.push(...messages.filter(message => isBefore(message, first)))
       after = next
       if (next === undefined || !messages.every(message => isBefore(message, first))) break

@@ -163,7 +163,7 @@ function PlanActions ({ session: { id, status }, plan, files, mayApply }: PlanAc
   })
   const look = (kind: 'undo' | 'redo') => { void act(async () => { setDry(await askTurn(id, kind)) }) }
   const apply = (digest?: string) => {
-    void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, ...(digest === undefined ? {} : { body: { digest } }) })))
+    void act(() => take(api.POST('/api/plans/{id}/apply', { ...params, body: digest === undefined ? undefined : { digest } })))
   }
   const confirm = (digest: string) => { void act(() => take(api.POST('/api/plans/{id}/confirm', { ...params, body: { digest } }))) }
   return (

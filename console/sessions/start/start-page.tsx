@@ -48,7 +48,7 @@ function StartPlan ({ profile: given }: { readonly profile: string }) {
   const [profile, setProfile] = useState(given)
   const { start, error, isBusy } = useStart()
   const workspace = chosen ?? workspaces.data?.[0]?.name ?? ''
-  const body = { goal, workspace, mode: 'plan' as const, ...(profile === '' ? {} : { profile }), ...(report === '' ? {} : { report }) }
+  const body = { goal, workspace, mode: 'plan' as const, profile: profile === '' ? undefined : profile, report: report === '' ? undefined : report }
   const submit = () => start(async key => {
     const plan = await take(api.POST('/api/plans', { params: { header: { 'idempotency-key': key } as never }, body }))
     return (plan as { readonly id: string }).id
@@ -235,7 +235,7 @@ function useSkillWish (id: string, skill: Skill) {
     skillId: id,
     terminalSessionId: target === '' ? 'manual' : target,
     params: given,
-    ...(prompt === '' ? {} : { prompt }),
+    prompt: prompt === '' ? undefined : prompt,
     execution: target === '' ? 'manual' as const : execution,
     autoContinue: true
   }

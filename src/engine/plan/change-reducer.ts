@@ -192,7 +192,7 @@ export abstract class ChangeReducer extends UndoReducer {
     const name = fix ?? checks[check] ?? ''
     const failed = 'failure' in ended ? ended.failure : failedCheck(ended.value)
     const ran = ranAs(effect, 'value' in ended ? ended.value : null)
-    const output = failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }
+    const output: JsonObject = failed === undefined ? {} : { output: clip(failed, MAX_SHOWN_OUTPUT) }
     this.outbox.notice('command', { check: name, phase: 'ended', passed: failed === undefined, ...ran, ...output })
     if (fix !== undefined) return this.#checkedFirst(name, failed)
     if (failed === undefined) {

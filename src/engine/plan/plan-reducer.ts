@@ -50,7 +50,7 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
     const intent = intentOf(this.state, text, action)
     if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
     const isAboutRound = ['write', 'change', 'retry', 'reject', 'remember'].includes(intent.wants)
-    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, ...(isAboutRound ? {} : { failedCheck: '' }), lastActions: '' }
+    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, failedCheck: isAboutRound ? this.state.failedCheck : '', lastActions: '' }
     switch (intent.wants) {
       case 'write': return this.writeHeld()
       case 'retry': return this.#retry()

@@ -107,14 +107,14 @@ export abstract class UndoReducer extends PlanReducerBase {
   /** The newest first. @param paths @default all */
   protected takeBack (purpose: 'rollback' | 'undo', paths?: readonly string[]): Next<PlanState> {
     const { changes } = this.state
-    const own = paths === undefined ? {} : { paths: [...paths] }
+    const own: JsonObject = paths === undefined ? {} : { paths: [...paths] }
     const wishes = changes.length < 2 ? [{ undo: own }] : changes.toReversed().map(of => ({ undo: { of, ...own } }))
     return this.#begin(purpose, wishes, paths === undefined)
   }
 
   /** The oldest first. If they delete something, a person is asked again. */
   protected doAgain (paths?: readonly string[]): Next<PlanState> {
-    const wish = { redo: paths === undefined ? {} : { paths: [...paths] } }
+    const wish: JsonObject = { redo: paths === undefined ? {} : { paths: [...paths] } }
     return this.#begin('redo', Array.from({ length: Math.max(1, this.state.reversed) }, () => wish), paths === undefined)
   }
 

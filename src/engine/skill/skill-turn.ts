@@ -98,7 +98,7 @@ export abstract class SkillTurn {
   /** @param corrections are sent once, and not kept @param times as long as other answers this may be */
   protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = [], times = 1): Next<SkillState> {
     const { setting: { model }, protocol } = this.state
-    const offered = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
+    const offered: JsonObject = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
     const effect = this.outbox.askModel({
       purpose: kind,
       messages: [...sentMessages(this.state), ...corrections],

@@ -175,7 +175,7 @@ export class Terminal {
     const early: Buffer[] = []
     let read = (bytes: Buffer): void => { early.push(bytes) }
     const { size, shell, open } = options
-    const pty = await open({ size, ...(shell === undefined ? {} : { shell }), onOutput (bytes) { read(bytes) } })
+    const pty = await open({ size, shell, onOutput (bytes) { read(bytes) } })
     const terminal = new Terminal(pty, options)
     read = bytes => { terminal.#read(bytes) }
     for (const bytes of early) terminal.#read(bytes)
@@ -192,7 +192,7 @@ export class Terminal {
       pty,
       shell: this.#shell,
       bell: this.#bell,
-      ...(options.patience === undefined ? {} : { patience: options.patience }),
+      patience: options.patience,
       lookUpFolder: () => this.#lookUpFolder(),
       show: text => {
         // Half a sequence of a program would hide the beginning of this text.

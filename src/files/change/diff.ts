@@ -66,7 +66,7 @@ async function shownFile ({ kind, path, before, after }: Touched, contentOf: Con
   const bytes = (young ?? old)?.length ?? 0
   if (old === undefined || young === undefined) return { ...touched, bytes, diff: '', isOutdated: true }
   const { diff, isCut } = differenceOf(path, old, young)
-  return { ...touched, bytes, diff, ...(isCut ? { isCut } : {}) }
+  return { ...touched, bytes, diff, isCut: isCut ? true : undefined }
 }
 
 function differenceOf (path: string, old: Buffer | null, young: Buffer | null): ShownDiff {

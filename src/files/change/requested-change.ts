@@ -62,7 +62,7 @@ export function parseChange (given: JsonObject): RequestedChange {
   for (const kind of ['undo', 'redo'] as const) {
     const back = member(given, kind)
     const of = back && ownField(back, 'of')
-    if (back !== undefined) return { kind, paths: pathsOf(ownField(back, 'paths')), ...(typeof of === 'string' ? { of } : {}), shown: shownIn(back) }
+    if (back !== undefined) return { kind, paths: pathsOf(ownField(back, 'paths')), of: typeof of === 'string' ? of : undefined, shown: shownIn(back) }
   }
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
 }

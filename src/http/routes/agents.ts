@@ -24,7 +24,7 @@ const TurnReply = Type.Object({
   result: Type.Unknown({ description: 'The outcome of each step as a code, and the messages so far' })
 })
 
-function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: TurnResult): JsonObject {
+function describeTurn ({ children, session: { id, status, engine: { view: { stateName, result } } }, stdout }: TurnResult) {
   const { answer = null, value, finishReason, error = null } = (result ?? {}) as JsonObject
   return {
     id,
@@ -32,8 +32,8 @@ function describeTurn ({ children, session: { id, status, engine: { view: { stat
     status,
     state: stateName,
     answer,
-    ...(value === undefined ? {} : { value }),
-    ...(finishReason === undefined ? {} : { finishReason }),
+    value,
+    finishReason,
     error,
     children: children.map(summariseSession),
     result: { ...result }

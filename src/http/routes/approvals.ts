@@ -31,7 +31,7 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
     schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: { 200: Page } }
   }, async ({ caller, query: { limit, after, session, root } }) => {
     const { approvals: waiting, next } = await approvals.list(caller, { limit, after, session, root })
-    return { approvals: waiting.map(viewApproval), ...(next === undefined ? {} : { next }) }
+    return { approvals: waiting.map(viewApproval), next }
   })
 
   app.get('/api/approvals/:id', {
@@ -39,7 +39,7 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
     schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: { 200: OneApproval } }
   }, async ({ caller, params }) => {
     const { approval, decided } = await approvals.get(caller, params.id)
-    return { ...viewApproval(approval), ...(decided === undefined ? {} : { decided: viewDecision(decided) }) }
+    return { ...viewApproval(approval), decided: decided === undefined ? undefined : viewDecision(decided) }
   })
 
   app.post('/api/approvals/:id', {

@@ -3,7 +3,6 @@ import { type Caller, seesEverything } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { isVisibleEntry, isVisibleKey, refusalBy, type RightsWatch } from '../../access/rights.ts'
 import { tooManyStreams } from '../../base/errors.ts'
-import { type JsonObject } from '../../base/json.ts'
 import { Type } from '../../base/schema-builder.ts'
 import type { EntryProblem } from '../../registry/entries/entry-table.ts'
 import { type RegistryChange, changesBetween } from '../../registry/offered.ts'
@@ -182,7 +181,7 @@ class EventStreams {
   }
 
   /** Names only entries that this caller may see; `undefined` when no such entry has changed. */
-  #seenBy (caller: Caller, { before, after, entries, problems }: Changes): JsonObject | undefined {
+  #seenBy (caller: Caller, { before, after, entries, problems }: Changes): object | undefined {
     const [old, now] = [visibleGeneration(before, caller), visibleGeneration(after, caller)]
     const { prompts, environs, runs } = caller
     const known = { keyPrefix: this.#keyPrefix, kinds: this.#registry.kinds }
@@ -192,10 +191,10 @@ class EventStreams {
     const kinds = [...new Set([...changed.map(({ kind }) => kind.name), ...told.length === 0 ? [] : [PROBLEMS]])]
     const ids = [...new Set([...changed.map(({ id }) => id), ...told.map(key => this.#idOf(key))])]
     return {
-      ...(seesEverything(caller) ? { revision: after.revision } : {}),
+      revision: seesEverything(caller) ? after.revision : undefined,
       kinds,
       ids: ids.slice(0, MAX_IDS),
-      ...(ids.length > MAX_IDS ? { more: ids.length - MAX_IDS } : {})
+      more: ids.length > MAX_IDS ? ids.length - MAX_IDS : undefined
     }
   }
 

@@ -56,7 +56,7 @@ function readCandidate (body: JsonObject, whole: Linted | undefined): LintReques
     return {
       kind: promptKind.key,
       id,
-      text: stringifyJson({ userPrompt: template as string, ...(syntax === undefined ? {} : { syntax }) })
+      text: stringifyJson({ userPrompt: template as string, syntax })
     }
   }
   const value = body[whole.field] as Json

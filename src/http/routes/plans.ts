@@ -169,13 +169,17 @@ function describePlan ({ session, isOwn }: Pick<TurnResult, 'session' | 'isOwn'>
     trace_id: traceIdOf(id),
     ok,
     summary,
-    actions: actions.map(({ edits, ...action }) => ({ ...action, ...(edits === undefined ? {} : { edits: [...edits] }) })),
-    ...withDefined({ error: result.error, error_code: result.error_code, plan_json: result.plan_json }),
-    ...(isOwn ? withDefined({ plan_context: result.plan_context }) : {}),
+    actions: actions.map(({ edits, ...action }) => ({ ...action, edits: edits === undefined ? undefined : [...edits] })),
+    error: result.error,
+    error_code: result.error_code,
+    plan_json: result.plan_json,
+    plan_context: isOwn ? result.plan_context : undefined,
     applied: [...applied],
     undone: [...undone],
-    ...withDefined({ conflicts: result.conflicts === undefined ? undefined : [...result.conflicts], commit: result.commit, memory_patch: result.memory_patch }),
-    ...(isOwn ? { session_memory: describeMemory(result.session_memory) } : {}),
+    conflicts: result.conflicts === undefined ? undefined : [...result.conflicts],
+    commit: result.commit,
+    memory_patch: result.memory_patch,
+    session_memory: isOwn ? describeMemory(result.session_memory) : undefined,
     ...confirmOf(session)
   }
 }
@@ -208,11 +212,7 @@ type ConfirmReply = NonNullable<Static<typeof PlanReply>['confirm']>
 
 function listed (name: 'paths' | 'deletes', all: readonly string[]): Pick<ConfirmReply, 'paths' | 'more'> {
   const more = Math.max(0, all.length - MAX_LISTED)
-  return { [name]: all.slice(0, MAX_LISTED), ...(more > 0 ? { more } : {}) }
-}
-
-function withDefined<T extends object> (members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+  return { [name]: all.slice(0, MAX_LISTED), more: more > 0 ? more : undefined }
 }
 
 const goesOn = { 200: PlanReply, 202: PlanReply }

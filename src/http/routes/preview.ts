@@ -85,10 +85,10 @@ export function previewRoutes (app: App, { previewPrompt }: { readonly previewPr
     return {
       id,
       diagnostics: mistakes,
-      ...(needs === undefined ? {} : { needs }),
-      ...(rendered === undefined ? {} : { rendered_prompt: rendered }),
-      ...(explanation === undefined ? {} : { explain: explanation }),
-      ...(bundle === undefined ? {} : { bundle })
+      needs,
+      rendered_prompt: rendered,
+      explain: explanation,
+      bundle
     }
   })
 }

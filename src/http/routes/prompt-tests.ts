@@ -111,7 +111,7 @@ export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt
     const { version, label } = chosen
     const { run, tools } = testCase
     request.log.info({ action: 'test', kind: testsKind.key, id, version, by: caller.name, run, tools, outcome: result.pass ? 'passed' : 'failed' }, 'audit')
-    return { id: chosen.prompt.id, ...(version === undefined ? {} : { version }), ...(label === undefined ? {} : { label }), ...asReply(result) }
+    return { id: chosen.prompt.id, version, label, ...asReply(result) }
   })
 }
 

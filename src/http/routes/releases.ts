@@ -126,7 +126,7 @@ export function releaseRoutes (app: App, releases: Releases): void {
 
 function describe ({ record: { versions, labels, moves }, latest }: ReleaseHistory) {
   return {
-    ...(latest === undefined ? {} : { latest }),
+    latest,
     versions: [...versions],
     labels: Object.fromEntries(labels) as Record<string, number>,
     moves: [...moves]

@@ -81,5 +81,5 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
 
 function describe ({ prompt, messages, bundle }: RenderResult & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
   const rendered = promptOrMessages(prompt, messages)
-  return { rendered_prompt: rendered, status: 'success' as const, ...(bundle === undefined ? {} : { bundle }), ...(explain === undefined ? {} : { explain }) }
+  return { rendered_prompt: rendered, status: 'success' as const, bundle, explain }
 }

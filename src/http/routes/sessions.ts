@@ -46,7 +46,7 @@ export const Decision = Type.Object({
 export const viewApproval = describeApproval
 
 export function viewDecision ({ decision, by, at, command, reason }: RecordedDecision): Static<typeof Decision> {
-  return { decision, by, at: new Date(at).toISOString(), ...(command === undefined ? {} : { command }), ...(reason === undefined ? {} : { reason }) }
+  return { decision, by, at: new Date(at).toISOString(), command, reason }
 }
 
 const STATUSES = ['running', 'waiting_input', 'waiting_approval', 'completed', 'failed', 'cancelled', 'expired'] as const
@@ -103,11 +103,11 @@ export function summariseSession ({ id, definition, status, owner, createdAt, up
     owner,
     createdAt: new Date(createdAt).toISOString(),
     updatedAt: new Date(updatedAt).toISOString(),
-    ...(parent === undefined ? {} : { parent }),
-    ...(root === undefined ? {} : { root }),
-    ...(waitsFor === undefined ? {} : { waitsFor }),
-    ...(childrenWaiting === undefined ? {} : { childrenWaiting }),
-    ...(reason === undefined ? {} : { reason })
+    parent,
+    root,
+    waitsFor,
+    childrenWaiting,
+    reason
   }
 }
 
@@ -123,13 +123,13 @@ function describeTree ({ head, children }: SessionBranch): Static<typeof Session
 export function describeSession (session: Session) {
   const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens }, engine } = session
   return {
-    ...summariseSession({ ...session, definition, owner, ...(parent === undefined ? {} : { parent: parent.session, root: parent.root }) }),
+    ...summariseSession({ ...session, definition, owner, parent: parent?.session, root: parent?.root }),
     revision,
     seq,
     word: engine.view.stateName,
     used: { steps, tokens },
     approvals: approvalsIn(session).map(viewApproval),
-    ...(forkOf === undefined ? {} : { forkOf })
+    forkOf
   }
 }
 
@@ -149,7 +149,7 @@ const UsesReply = Type.Object({
 function describeUses ({ definition, revision }: Pick<Start, 'definition' | 'revision'>, { definitions }: Generation, uses: readonly SessionUse[]) {
   const end = definition.indexOf('/')
   const current = definitions.get(definition.slice(0, end))?.get(definition.slice(end + 1))?.hash
-  return { definition, revision, ...(current === undefined ? {} : { current }), uses: uses.map(use => ({ ...use })) }
+  return { definition, revision, current, uses: uses.map(use => ({ ...use })) }
 }
 
 export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of a session, 32 digits in hex; there is none of any other id', examples: ['0123456789abcdef0123456789abcdef'] }) })
@@ -195,14 +195,9 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: { 200: Page } }
   }, async ({ caller, query: { status, definition, root, parent, limit, after } }) => {
-    const only = {
-      ...(status === undefined ? {} : { statuses: [status] }),
-      ...(definition === undefined ? {} : { definition }),
-      ...(root === undefined ? {} : { root }),
-      ...(parent === undefined ? {} : { parent })
-    }
-    const { heads, next } = await sessions.list(caller, { limit, ...only, ...(after === undefined ? {} : { cursor: after }) })
-    return { sessions: heads.map(summariseSession), ...(next === undefined ? {} : { next }) }
+    const statuses = status === undefined ? undefined : [status]
+    const { heads, next } = await sessions.list(caller, { limit, statuses, definition, root, parent, cursor: after })
+    return { sessions: heads.map(summariseSession), next }
   })
 
   app.get('/api/sessions/:id', {
@@ -242,7 +237,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
       return { messages: [...messages], hasEarlier }
     }
     const { messages, next } = await sessions.messages(caller, params.id, parseEventId(query.after) ?? { seq: 0, n: 0 }, query.limit)
-    return { messages: [...messages], ...(next === undefined ? {} : { next }) }
+    return { messages: [...messages], next }
   })
 
   app.get('/api/sessions/:id/audit', {
@@ -311,7 +306,7 @@ export function wantsEvents (accept = ''): boolean {
 
 interface TurnRequest {
   readonly enter: (visitor: RequestContext) => Promise<TurnResult>
-  readonly describe: (progress: TurnResult) => JsonObject
+  readonly describe: (progress: TurnResult) => object
   /** Then the reply has the status 201 and the session's address. */
   readonly isStart?: boolean
 }

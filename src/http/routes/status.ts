@@ -58,7 +58,7 @@ export function healthRoutes (app: App, { registry, rotation, sessions }: {
 
 function describeSessions (problem: string | undefined, waits: readonly string[]) {
   const details = problem ?? (waits.length === 0 ? undefined : waits.join('; '))
-  return { available: problem === undefined, ...(details === undefined ? {} : { details }) }
+  return { available: problem === undefined, details }
 }
 
 /** @param hasContents whether it has numbers and hashes of entries, which not every caller may see */
@@ -70,15 +70,16 @@ function describeReadiness (registry: Registry, hasContents: boolean) {
     : { entries: environs.index.size }
   return {
     status: loaded ? problem === undefined ? 'ready' : 'stale' : 'loading',
-    ...(hasContents ? { generation: generation.number, revision: generation.revision } : {}),
-    ...(verifiedAt === undefined ? {} : { ageSeconds: (Date.now() - verifiedAt.getTime()) / 1000 }),
-    store: { ...store, ...(problem === undefined ? {} : { problem }), ...(heldNodes.length === 0 ? {} : { heldNodes: [...heldNodes] }) },
+    generation: hasContents ? generation.number : undefined,
+    revision: hasContents ? generation.revision : undefined,
+    ageSeconds: verifiedAt === undefined ? undefined : (Date.now() - verifiedAt.getTime()) / 1000,
+    store: { ...store, problem, heldNodes: heldNodes.length === 0 ? undefined : [...heldNodes] },
     kinds: Object.fromEntries(kinds.map(kind => [
       kind.name,
       {
         ...(hasContents ? contentsOf(kind) : {}),
         held: held.includes(kind.key),
-        ...(kind === releaseKind && labelsProblem !== undefined ? { problem: labelsProblem } : {})
+        problem: kind === releaseKind && labelsProblem !== undefined ? labelsProblem : undefined
       }
     ]))
   }
@@ -113,7 +114,7 @@ export function statusRoutes (app: App, { registry, reload, listNotices }: {
   }, async () => {
     await reload()
     const { problem } = registry.status()
-    return { revision: registry.generation.revision, ...(problem === undefined ? {} : { problem }) }
+    return { revision: registry.generation.revision, problem }
   })
 }
 

@@ -140,6 +140,6 @@ function describeOutcome ({ value, outcome, durationMs, error }: ToolOutcome) {
     value: value === NOTHING ? null : value,
     outcome,
     durationMs: Math.round(durationMs * 1000) / 1000,
-    ...(error === undefined ? {} : { error: { code: error.code, message: error.message } })
+    error: error === undefined ? undefined : { code: error.code, message: error.message }
   }
 }

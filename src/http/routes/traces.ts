@@ -44,8 +44,8 @@ export function traceRoutes (app: App, traces: Traces): void {
     config: { role: 'run' },
     schema: { tags: ['Plans'], operationId: 'listTraces', summary: 'List traces of plans, the newest first', description: 'A page may have fewer than `limit`, even none, and a `next`.', querystring: Query, response: { 200: Page } }
   }, async ({ caller, query: { limit, after } }) => {
-    const { traces: found, next } = await traces.list(caller, { limit, ...(after === undefined ? {} : { cursor: after }) })
-    return { traces: found.map(({ id, head }) => ({ trace_id: id, session: summariseSession(head) })), ...(next === undefined ? {} : { next }) }
+    const { traces: found, next } = await traces.list(caller, { limit, cursor: after })
+    return { traces: found.map(({ id, head }) => ({ trace_id: id, session: summariseSession(head) })), next }
   })
 
   app.get('/api/traces/:id', {

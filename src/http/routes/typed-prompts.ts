@@ -102,7 +102,7 @@ const PART = {
   required: ['type']
 }
 
-const MESSAGES = {
+const MESSAGES: JsonObject = {
   type: 'array',
   items: {
     type: 'object',
@@ -111,7 +111,7 @@ const MESSAGES = {
   }
 }
 
-const CHAT_FIELDS = {
+const CHAT_FIELDS: JsonObject = {
   model: { type: 'string' },
   messages: MESSAGES,
   stream: { type: 'boolean' },
@@ -185,9 +185,9 @@ function describePrompt (id: string, prompt: Prompt, name: string, generation: G
   const variables = variablesSchema(prompt, generation, environs, `#/components/schemas/${variablesName}`)
   const answer = answerSchema(prompt, `#/components/schemas/${answerName}`)
   const { source, form } = entry.definition
-  const description = typeof source['description'] === 'string' ? { description: source['description'] } : {}
+  const description: JsonObject = typeof source['description'] === 'string' ? { description: source['description'] } : {}
   const common = { 'x-prompt-id': id, tags: ['Prompts'], ...description }
-  const rendered = form === 'text' ? { type: 'string' } : { $ref: '#/components/schemas/PromptMessages' }
+  const rendered: JsonObject = form === 'text' ? { type: 'string' } : { $ref: '#/components/schemas/PromptMessages' }
   const completion = answer === undefined
     ? { $ref: '#/components/schemas/ChatCompletion' }
     : completionOf({ type: ['string', 'null'], contentMediaType: 'application/json', contentSchema: { $ref: `#/components/schemas/${answerName}` } })

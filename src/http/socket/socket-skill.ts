@@ -222,7 +222,7 @@ const FRAMES: Partial<Record<Notice['type'], (data: JsonObject, transition: LogE
   step: ({ step = 0, max = 0 }) => [{ type: 'skill_step', step, max }],
   ask: ({ text = '', required = true }) => [{ type: 'skill_message', text, required }],
   message: ({ text = '', isFinal = false }) => [{ type: isFinal === true ? 'skill_complete' : 'skill_info', text }],
-  command: ({ phase, command = '', step = 0, reason = '' }, { held, begun, denied }) => {
+  command: ({ phase, command = '', step = 0, reason = '' }, { held, begun, denied }): JsonObject[] => {
     if (phase === 'denied') return [{ type: 'skill_command', command, step, denied: reason }, { type: 'skill_info', text: reason }]
     // The notice `approval` makes the frame: it has all that the person has to see.
     if (phase !== 'proposed' || held.length > 0 || denied.length > 0) return []
@@ -236,7 +236,10 @@ const FRAMES: Partial<Record<Notice['type'], (data: JsonObject, transition: LogE
     return [{ type: 'skill_command', step, approvalId: id, ...shown }]
   },
   error: ({ code = '', message = '' }) => [{ type: 'skill_error', error: message, code }],
-  done: ({ status = '' }) => [...status === 'cancelled' ? [{ type: 'skill_complete', text: 'Cancelled by user' }] : [], { type: 'skill_end', status }]
+  done: ({ status = '' }): JsonObject[] => [
+    ...status === 'cancelled' ? [{ type: 'skill_complete', text: 'Cancelled by user' }] : [],
+    { type: 'skill_end', status }
+  ]
 }
 
 export const skillFrames = {

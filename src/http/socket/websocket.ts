@@ -279,7 +279,7 @@ function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonO
   return error => {
     const { code, message, details } = error
     const { next, at } = (details ?? {}) as { readonly next?: JsonObject, readonly at?: string }
-    const about = next === undefined ? at === undefined ? {} : { details: { at } } : { details: { next } }
+    const about: JsonObject = next === undefined ? at === undefined ? {} : { details: { at } } : { details: { next } }
     return type === 'skill_error' ? { type, error: skillErrorText(error), code, ...about } : { type, code, message, ...about }
   }
 }

@@ -80,18 +80,18 @@ function parseChild (given: GivenFunction): AgentChild | undefined {
     name,
     kind,
     id: toPath(id),
-    ...(description === undefined ? {} : { description }),
+    description,
     parameters: kind === 'skills' ? {} : parametersOf(parameters),
     input: given.input ?? (kind === 'skills' ? '' : '{{task}}'),
-    ...(budget === undefined ? {} : { budget: { ...CHILD_BUDGET, ...budget } }),
-    ...(place === undefined ? {} : { place })
+    budget: budget === undefined ? undefined : { ...CHILD_BUDGET, ...budget },
+    place
   }
 }
 
 function parametersOf (given: GivenFunction['parameters'] = { task: { description: 'What to do, or to find out, in full: nothing else is known there' } }): AgentChild['parameters'] {
   return Object.fromEntries(Object.entries(given).map(([name, { description, type = 'string', maxLength, required = true }]): [string, ChildParameter] => [
     name,
-    { type, required, ...(description === undefined ? {} : { description }), ...(maxLength === undefined ? {} : { maxLength }) }
+    { type, required, description, maxLength }
   ]))
 }
 
@@ -182,8 +182,8 @@ function parseTool (given: GivenTool): AgentTool {
   return {
     name,
     tool: toPath(tool),
-    ...(given.health === undefined ? {} : { health: toPath(given.health) }),
-    ...(given.description === undefined ? {} : { description: given.description }),
+    health: given.health === undefined ? undefined : toPath(given.health),
+    description: given.description,
     label,
     errorLabel,
     failed,

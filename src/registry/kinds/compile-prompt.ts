@@ -42,7 +42,7 @@ export async function compilePrompt (
 
   const compiled: CompiledText[] = []
   const mistakes = await attempt(texts, ({ text, where }) => {
-    const template = cache.prepare(detected.syntax, { text, ...(declared === undefined ? {} : { declared }) })
+    const template = cache.prepare(detected.syntax, { text, declared })
     const { references, paths, hasMorePaths = false, unreachable = [], failing = [] } = template(false)
     compiled.push({ where, references, paths, hasMorePaths, unreachable, failing, template })
   }, slices, detected.syntax, definition.syntax)

@@ -100,7 +100,8 @@ function textsOf (messages: readonly StoredMessage[]): readonly PromptText[] {
     return message.parts.flatMap((source, part) => {
       const texts: PromptText[] = []
       mapTexts(source, (text, member) => {
-        if (isTemplate(source, text, member)) texts.push({ text, message: index, where: { ...at, part, ...(isOwnText(source, member) ? {} : { member }) } })
+        const where = { ...at, part, member: isOwnText(source, member) ? undefined : member }
+        if (isTemplate(source, text, member)) texts.push({ text, message: index, where })
         return text
       })
       return texts
@@ -181,7 +182,7 @@ export function lintPromptDefinition ({ source, form, messages, texts }: PromptD
         code: 'MESSAGE_EMPTY',
         message: `message ${messageIndex} has no content`,
         messageIndex,
-        ...source['messages'] === undefined ? {} : { field: ['messages', messageIndex] }
+        field: source['messages'] === undefined ? undefined : ['messages', messageIndex]
       }]
     : [])
   return [...isYaml ? [YAML_AS_TEXT] : [], ...lintFields(source, PROMPT_SCHEMA.fields), ...empty]

@@ -52,7 +52,7 @@ export function unresolved (from: PromptEntry, reference: Reference, reason: str
       ? ['register a prompt of that id with one text', ...assumedHint(from, syntax)].join('; ')
       : hintForFunction(reference, syntax, assumedHint(from, syntax))
   }
-  return { diagnostic, wanted: reason === undefined ? requestedNames(from, reference) : [], ...(isOfPrompt ? { partial: reference.name } : {}) }
+  return { diagnostic, wanted: reason === undefined ? requestedNames(from, reference) : [], partial: isOfPrompt ? reference.name : undefined }
 }
 
 function requestedNames (from: PromptEntry, reference: Reference): RequestedName[] {

@@ -46,7 +46,7 @@ class VariableNeeds {
       path: row.path,
       use: row.use,
       required: this.#isRequired(row),
-      ...(row.default === undefined ? {} : { default: row.default }),
+      default: row.default,
       ...row.place
     }))
     return [...read, ...this.#unread(read)]
@@ -166,12 +166,12 @@ function addReferences (visit: TextVisit, { tools, partials }: { tools: Referenc
 function offeredTools ({ entry, loopTools }: Prompt): ReferenceNeed[] {
   return (entry.chat.toolLoop?.tools ?? []).map(name => {
     const tool = loopTools.find(each => each.name === toFunctionName(name))
-    return { name, ...(tool === undefined ? {} : { id: tool.id }), arguments: [] }
+    return { name, id: tool?.id, arguments: [] }
   })
 }
 
 function describe ({ name, arguments: written }: Reference, link: Link | undefined, place: NeedPlace): ReferenceNeed & NeedPlace {
-  return { name, ...(link === undefined ? {} : { id: link.id }), arguments: written, ...place }
+  return { name, id: link?.id, arguments: written, ...place }
 }
 
 function placeOf ({ prompt, isTop }: TextVisit, where: TextName | undefined, { line, column }: Position): NeedPlace {

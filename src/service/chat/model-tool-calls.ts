@@ -47,7 +47,7 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
     const tool = tools.get(name)
     if (tool === undefined) return answered(asked, describeError(unknownFunction(name)))
     const values = parseArguments(text)
-    const step = { turn, tool: tool.id, ...(text.length > MAX_SHOWN_ARGUMENTS ? {} : { arguments: typeof values === 'string' ? text : values }) }
+    const step = { turn, tool: tool.id, arguments: text.length > MAX_SHOWN_ARGUMENTS ? undefined : typeof values === 'string' ? text : values }
     if (typeof values === 'string') {
       onStep({ ...step, outcome: 'failed', durationMs: 0, error: 'ARGUMENTS_INVALID' })
       return answered(asked, describeError(values))
@@ -55,7 +55,7 @@ export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<st
     const { requestId, activity, deadline } = call
     const time = deadline === undefined ? {} : { time: { deadline, whole: timeLeft } }
     const outcome = await callTool(tool, tool.mapArguments([], values), { signal, requestId, activity, ...time })
-    onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, ...(outcome.error === undefined ? {} : { error: outcome.error.code }) })
+    onStep({ ...step, outcome: outcome.outcome, durationMs: outcome.durationMs, error: outcome.error?.code })
     if (outcome.abort) throw toolFailed(tool.name, outcome.error?.message ?? 'unknown')
     return answered(asked, describeOutcome(outcome))
   })))

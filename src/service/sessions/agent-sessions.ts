@@ -43,7 +43,7 @@ export function startDialogue (
 ): Omit<Start, 'owner'> {
   const { mode, budget: { steps, tokens, idleMinutes } } = agent
   return {
-    ...(mode === 'tools' ? startWith(LOOP, { agent, tools, ...(definitions === undefined ? {} : { definitions }) }) : startWith(AGENT, { agent, tools: [] })),
+    ...(mode === 'tools' ? startWith(LOOP, { agent, tools, definitions }) : startWith(AGENT, { agent, tools: [] })),
     definition: `agents/${id}`,
     revision,
     input,
@@ -88,7 +88,7 @@ function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAG
   ]))
   const bytes = found.size === 0 ? 0 : Buffer.byteLength(JSON.stringify(definitions))
   if (found.size > MOST || bytes > MOST_BYTES) throw definitionsTooMany(found.size, bytes, MOST, MOST_BYTES)
-  return { tools: offer(agent), ...(found.size === 0 ? {} : { definitions }), ask: askOf(agent, definitions) }
+  return { tools: offer(agent), definitions: found.size === 0 ? undefined : definitions, ask: askOf(agent, definitions) }
 }
 
 /** `key`, as `agents/helper`, is in the result only if a cycle leads back to it. */
@@ -169,8 +169,8 @@ function offeredChild (
       definition: `${child.kind}/${child.id}`,
       parameters,
       input,
-      ...(budget === undefined ? {} : { budget }),
-      ...(place === undefined ? {} : { place })
+      budget,
+      place
     }
   }
 }
@@ -190,7 +190,7 @@ function offeredTransfer (id: string, found: ChildDefinition | undefined): Offer
 function declared (name: string, description: string, parameters: Readonly<Record<string, ChildParameter>>): JsonObject {
   const properties = Object.fromEntries(Object.entries(parameters).map(([parameter, { type, description: about, maxLength }]) => [
     parameter,
-    { type, ...(about === undefined || about === '' ? {} : { description: about }), ...(maxLength === undefined ? {} : { maxLength }) }
+    { type, description: about === undefined || about === '' ? undefined : about, maxLength }
   ])) as JsonObject
   const required = Object.entries(parameters).filter(([, each]) => each.required).map(([parameter]) => parameter)
   const schema = { type: 'object', properties, required, additionalProperties: false }
@@ -204,7 +204,7 @@ function declareTools ({ tools: registered }: Generation, tools: readonly AgentT
     if (definition === undefined) return []
     const about = description ?? definition.description
     const parameters = (definition.parameters?.schema ?? { type: 'object' }) as Json
-    return [{ name, tool, declaration: { type: 'function', function: { name, ...(about === undefined ? {} : { description: about }), parameters } } }]
+    return [{ name, tool, declaration: { type: 'function', function: { name, description: about, parameters } } }]
   })
 }
 

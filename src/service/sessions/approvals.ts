@@ -212,7 +212,7 @@ async function listAsking (store: SessionStore, owners: readonly string[], isWan
 async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
   const heads: Head[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await store.list({ owner, isAsking: true, withChildren: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.list({ owner, isAsking: true, withChildren: true, limit: AT_ONCE, cursor })
     heads.push(...page.heads)
     cursor = page.next
   }
@@ -224,7 +224,7 @@ async function askingBelow (store: SessionStore, root: string): Promise<Readonly
   if (!isSessionId(root)) return []
   const heads: Head[] = []
   for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await store.list({ root, isAsking: true, limit: AT_ONCE, ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.list({ root, isAsking: true, limit: AT_ONCE, cursor })
     heads.push(...page.heads)
     cursor = page.next
   }

@@ -57,7 +57,7 @@ async function makeStart (kinds: SessionKinds, generation: Generation, { caller,
   const { definition, input: { text, params = {} }, place } = effect
   const definitions = definitionsIn(parent.start)
   const found = Object.hasOwn(definitions, definition) ? definitions[definition] : undefined
-  const by = { caller, generation, session: id, requestId: id, ...(found === undefined ? {} : { recorded: found }) }
+  const by = { caller, generation, session: id, requestId: id, recorded: found }
   switch (found?.kind) {
     case 'agents': {
       const reach = withinReach(definitions, definition)
@@ -127,7 +127,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
       return {
         ...startWith(PLAN, settingOf(profile, workspace, config, { traceId: traceIdOf(session), asked: confirm })),
         definition: `plans/${id}`,
-        ...(disks === undefined ? {} : { disk: disks.of(name) }),
+        disk: disks?.of(name),
         revision,
         input: {
           goal: fix === undefined || goal !== '' ? goal : `fix: the check "${fix}" fails`,

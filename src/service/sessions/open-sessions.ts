@@ -226,7 +226,7 @@ export function policyContextOf ({ targets, workspaces, rules }: OperatorFile, t
 
 function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | undefined, folderInTerminal: () => string): JsonObject {
   const cwd = terminal === undefined ? given : folderInTerminal()
-  const unknown = cwd === '' ? { folderUnknown: true } : {}
+  const unknown: JsonObject = cwd === '' ? { folderUnknown: true } : {}
   switch (target?.type) {
     case 'local': return { folder: cwd ?? target.workspace.path, ...unknown, sandbox: target.sandbox, network: target.hasNetwork }
     case 'ssh': return { host: target.host, port: target.port, user: target.user, folder: cwd ?? target.cwd ?? '~', ...unknown }

@@ -39,7 +39,7 @@ export function commitIn (executors: Executors, { workspaces }: OperatorFile, lo
 type Git = (words: readonly string[], input?: string) => Promise<Ran>
 
 function repository (executor: LocalExecutor, signal: AbortSignal, timeout: number): Git {
-  return (words, input) => executor.runProgram([...GIT, ...words], { timeout, signal, ...(input === undefined ? {} : { input }) })
+  return (words, input) => executor.runProgram([...GIT, ...words], { timeout, signal, input })
 }
 
 async function commit (git: Git, { paths, message }: CommitEffect, name: string): Promise<Outcome> {
@@ -49,7 +49,7 @@ async function commit (git: Git, { paths, message }: CommitEffect, name: string)
   const fresh = named(paths, untracked)
   const known = [...new Set([...named(paths, tracked), ...fresh])]
   const leftOut = await whyLeftOut(git, paths.filter(path => !known.includes(path)))
-  const left = leftOut.length === 0 ? {} : { leftOut }
+  const left: JsonObject = leftOut.length === 0 ? {} : { leftOut }
   const there = await findCommit(git, name)
   if (there !== undefined) {
     await matchIndex(git)

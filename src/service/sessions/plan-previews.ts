@@ -76,7 +76,7 @@ export class PlanPreviews {
     const bytes = await workspaces.content(workspaceOf(session), { session: session.id, change, path, sha256: mark })
     if (bytes === undefined) return { path, side, sha256: mark, bytes: 0, isOutdated: true }
     if (bytes.includes(0) || utf8In(bytes) === undefined) return { path, side, sha256: mark, bytes: bytes.length }
-    return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), ...(bytes.length > MAX_TEXT ? { isCut: true } : {}) }
+    return { path, side, sha256: mark, bytes: bytes.length, text: bytes.subarray(0, MAX_TEXT).toString(), isCut: bytes.length > MAX_TEXT ? true : undefined }
   }
 
   /** Writes nothing. @default all files @throws SESSION_BUSY when there is nothing to undo or redo, REQUEST_INVALID for an untouched path */

@@ -87,7 +87,7 @@ export class RunningSessions {
   async #open (): Promise<OpenedSessions> {
     const { open, performer, terminals = NO_TERMINALS, disks = NO_DISKS, circumstances, log, onWritten, onEnded, onSettled } = this.#options
     const { store, engines, seals } = await open()
-    const watchers = { onEnded, ...(onWritten === undefined ? {} : { onWritten }), ...(onSettled === undefined ? {} : { onSettled }) }
+    const watchers = { onEnded, onWritten, onSettled }
     const runner = new SessionRunner({ store, engines, seals, performer, terminals, disks, circumstances, log, ...watchers })
     this.#runner = runner
     runner.open()

@@ -69,7 +69,7 @@ async function headsBelow (store: SessionStore, root: string, parent?: string): 
   const heads: Head[] = []
   let cursor: string | undefined
   do {
-    const page = await store.list({ root, limit: AT_ONCE, ...(parent === undefined ? {} : { parent }), ...(cursor === undefined ? {} : { cursor }) })
+    const page = await store.list({ root, limit: AT_ONCE, parent, cursor })
     heads.push(...page.heads)
     cursor = page.next
   } while (cursor !== undefined && heads.length < MOST)

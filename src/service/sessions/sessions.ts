@@ -32,7 +32,7 @@ async function roomForCopies (store: SessionStore, owner: string): Promise<numbe
   let copied = 0
   let cursor: string | undefined
   for (let page = 0; page < COPIES_LOOKED; page++) {
-    const { heads, next } = await store.list({ owner, limit: 200, ...(cursor === undefined ? {} : { cursor }) })
+    const { heads, next } = await store.list({ owner, limit: 200, cursor })
     for (const head of heads) copied += head.copied ?? 0
     if (next === undefined) break
     cursor = next
@@ -121,7 +121,7 @@ export class Sessions {
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
       // The store finds the descendants of a session only by the root of their tree.
       const top = parent === undefined ? root : (await store.head(parent))?.root ?? root
-      const wanted = { ...query, ...(top === undefined ? {} : { root: top }) }
+      const wanted = { ...query, root: top }
       try {
         const { heads, next } = await store.list(caller.roles.has('admin') ? wanted : { ...wanted, owner: caller.name })
         const told = await withBelow(store, heads)
@@ -305,7 +305,7 @@ export function messagesOf (transition: LogEntry): Message[] {
     const part = partOf(event, fact, said)
     if (part === undefined) return []
     const { by = '', role, text, ...more } = part
-    return [{ seq, n, at: timeOf(at), by, role, text: clip(text), ...more, ...(more.output === undefined ? {} : { output: clip(more.output) }) }]
+    return [{ seq, n, at: timeOf(at), by, role, text: clip(text), ...more, output: more.output === undefined ? undefined : clip(more.output) }]
   })
 }
 

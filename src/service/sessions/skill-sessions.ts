@@ -94,7 +94,7 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
       definition: `skills/${skill.id}`,
       revision: skill.hash,
       input: {},
-      ...(setting.inTerminal === undefined ? {} : { terminal: setting.inTerminal }),
+      terminal: setting.inTerminal,
       // A step: a question, its repair, commands. A run: the knowledge file, and one more question for an API that refuses functions.
       budget: { steps: (options.protocol === 'tools' ? 2 + MAX_CALLS : 3) * maxSteps + 2, tokens: TOKENS, idle: IDLE },
       ask: [],
@@ -135,7 +135,7 @@ interface FoundSkill {
 function placeOf (target: Target | undefined, terminal: string | undefined, execution: Execution): Pick<SkillSetting, 'terminal' | 'target' | 'inTerminal'> {
   const named = terminal ?? target?.name ?? MANUAL
   if (execution === 'manual') return { terminal: named, target: '' }
-  return { terminal: named, target: target?.name ?? '', ...(terminal === undefined ? {} : { inTerminal: terminal }) }
+  return { terminal: named, target: target?.name ?? '', inTerminal: terminal }
 }
 
 function missingTarget (offered: OperatorFile, name: string): Error {

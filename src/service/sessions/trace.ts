@@ -75,7 +75,7 @@ export function traceOf (session: Session, transitions: readonly LogEntry[], kee
     cache_stats: result.cache_stats,
     events: transitions.flatMap(eventsOf).slice(0, MAX_EVENTS),
     result: outcomeOf(result),
-    ...(keepsRaw ? { raw_content: answersOf(transitions).map(answer => maskSecrets(answerText(answer))) } : {})
+    raw_content: keepsRaw ? answersOf(transitions).map(answer => maskSecrets(answerText(answer))) : undefined
   }
 }
 

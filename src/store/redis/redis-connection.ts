@@ -122,7 +122,7 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     // Set once ready, because otherwise ioredis would ignore the reply to the first command.
     connectionName: '',
     // ioredis calls this address translation with the master's address just before it connects.
-    ...(sentinels === undefined ? {} : { natMap: (address: string) => { sentinels.lead(address); return null } }),
+    natMap: sentinels === undefined ? undefined : (address: string) => { sentinels.lead(address); return null },
     maxLoadingRetryTime: MAX_RECONNECT_MS,
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
@@ -328,8 +328,8 @@ export function watchSentinels (
         ...bounds,
         host,
         port,
-        ...(sentinelPassword === undefined ? {} : { password: sentinelPassword }),
-        ...(sentinelTLS === undefined ? {} : { tls: sentinelTLS }),
+        password: sentinelPassword,
+        tls: sentinelTLS,
         enableReadyCheck: false,
         enableOfflineQueue: false,
         maxRetriesPerRequest: 0,

@@ -264,7 +264,7 @@ function findReferences (tree: Tree, isFunction: (name: string) => boolean, call
         kind: node.type === 'template' ? 'partial' : 'function',
         name: node.name,
         arguments: args,
-        ...(known === undefined ? {} : { calls: known }),
+        calls: known,
         ...place
       }
     }),

@@ -368,7 +368,7 @@ export function compileHead (head: CallNode, environment: CompileContext, use: U
     where: compiled.where,
     toolSlot: slot,
     evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : callTool(scope, slot, [], {}, at),
-    ...(traced === undefined ? {} : { traced: unlessTool(traced, slot) })
+    traced: traced === undefined ? undefined : unlessTool(traced, slot)
   }
 }
 

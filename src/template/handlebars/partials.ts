@@ -103,7 +103,7 @@ function compileContext ([param]: readonly Expression[], environment: CompileCon
     // A `LazyNode` is passed on unread: members that the partial does not use are never fetched.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
-  return { evaluate: consume, where, ...(traced === undefined ? {} : { traced }) }
+  return { evaluate: consume, where, traced }
 }
 
 function compileSameContext ({ context, tracing }: CompileContext): Compiled {

@@ -186,7 +186,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
 /** The server's texts are shown and logged, so the secrets that it gets are removed. */
 async function listTools (client: Client, secrets: readonly string[], signal?: AbortSignal): Promise<McpTools> {
   const listed: Json[] = []
-  const options = { timeout: CALL_TIMEOUT, ...(signal === undefined ? {} : { signal }) }
+  const options = { timeout: CALL_TIMEOUT, signal }
   let cursor: string | undefined
   for (let page = 0; page < MAX_PAGES && listed.length <= MAX_TOOLS; page++) {
     const { tools, nextCursor } = await client.request({ method: 'tools/list', params: cursor === undefined ? {} : { cursor } }, options) as JsonObject

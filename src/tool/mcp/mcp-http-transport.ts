@@ -265,7 +265,7 @@ function headersOf (message: JSONRPCMessage): Readonly<Record<string, string>> {
   const { method, params } = message as { method: string, params?: { _meta?: Record<string, unknown>, name?: unknown } }
   const version = params?._meta?.[VERSION_KEY]
   if (typeof version !== 'string') return {}
-  const name = method === 'tools/call' && typeof params?.name === 'string' ? { 'mcp-name': encodeHeader(params.name) } : {}
+  const name: Readonly<Record<string, string>> = method === 'tools/call' && typeof params?.name === 'string' ? { 'mcp-name': encodeHeader(params.name) } : {}
   return { 'mcp-protocol-version': version, 'mcp-method': method, ...name }
 }
 

@@ -71,7 +71,7 @@ describe('A dialogue that has become long', () => {
   })
 
   it('is never summed up where its definition says so', () => {
-    for (const history of [{ compact: false }, { messages: 10 }]) {
+    for (const history of [{ compact: false }, { messages: 10 }] as JsonObject[]) {
       const dialogue = talked(4, 100_000, history)
       dialogue.say('q5')
       assert.equal(asked(dialogue).purpose, 'turn')

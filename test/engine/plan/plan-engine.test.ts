@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type JsonObject } from '../../../src/base/json.ts'
 import { planEngine } from '../../../src/engine/plan/plan-engine.ts'
 import { gate } from '../../../src/session/gate.ts'
 import { openIn } from '../../../src/session/session.ts'
@@ -112,7 +113,7 @@ describe('context', () => {
   })
 
   it('is read once in a cycle, and its cache is counted', () => {
-    const requests = [{ type: 'env' }, { type: 'search', query: 'x', glob: '*.ts' }, { type: 'logs', source: 'app', last_n: 5 }, { type: 'read_file', path: 'src/app.ts' }]
+    const requests: JsonObject[] = [{ type: 'env' }, { type: 'search', query: 'x', glob: '*.ts' }, { type: 'logs', source: 'app', last_n: 5 }, { type: 'read_file', path: 'src/app.ts' }]
     const plan = new PlanSession('plan: x', { files }).answer({ context_requests: requests }).answer({ context_requests: requests })
     assert.equal(plan.dialogue.effect().kind, 'llm')
     plan.answer(PLAN)

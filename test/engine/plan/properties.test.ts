@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type Json } from '../../../src/base/json.ts'
+import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { autoContext, type ContextBlock, LEAST_OF_A_FILE, MARK, SECTIONS, writeContext } from '../../../src/engine/plan/messages.ts'
 import { parsePlan } from '../../../src/engine/plan/parse-plan.ts'
 import { DEFAULT_LIMITS } from '../../../src/engine/plan/plan-setting.ts'
@@ -119,7 +119,7 @@ describe('a plan', () => {
   const event = fc.oneof(
     { weight: 8, arbitrary: fc.record({ kind: fc.constant('result' as const), result }) },
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('say' as const), text: fc.constantFrom('ok', 'undo', 'redo', 'apply: x', 'plan: y', 'other', '', '__proto__') }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('act' as const), name: fc.constantFrom('apply', 'reject', 'undo', 'redo', 'x'), data: fc.constantFrom({}, { paths: ['a.ts'] }, { paths: 7 }) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('act' as const), name: fc.constantFrom('apply', 'reject', 'undo', 'redo', 'x'), data: fc.constantFrom<JsonObject[]>({}, { paths: ['a.ts'] }, { paths: 7 }) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('failure' as const, 'unknown' as const, 'refused' as const, 'person' as const) }) },
     { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('approve' as const, 'reject' as const) }) }
   )

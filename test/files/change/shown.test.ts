@@ -13,7 +13,7 @@ const at = (path: string): string => join(workspace.root, path)
 
 /** A change that touches a file, a folder with what is in it, and a file that comes; as it was shown. */
 async function shown (): Promise<JsonObject> {
-  const actions = [{ kind: 'DELETE_DIR', path: 'old' }, { kind: 'DELETE_FILE', path: 'a.md' }, { kind: 'UPDATE_FILE', path: 'way/d.md', content: 'new' }, { kind: 'CREATE_FILE', path: 'n/e.md', content: 'e' }, { kind: 'CREATE_DIR', path: 'way' }]
+  const actions: JsonObject[] = [{ kind: 'DELETE_DIR', path: 'old' }, { kind: 'DELETE_FILE', path: 'a.md' }, { kind: 'UPDATE_FILE', path: 'way/d.md', content: 'new' }, { kind: 'CREATE_FILE', path: 'n/e.md', content: 'e' }, { kind: 'CREATE_DIR', path: 'way' }]
   return await show({ do: { actions, bases: { 'way/d.md': await hashOf(at('way/d.md')) }, eol: 'keep' } })
 }
 

@@ -171,7 +171,7 @@ describe('A preview', () => {
     await workspace.put('a.md', 'one\ntwo\nthree\n')
     await workspace.put('b.md', 'gone')
     const before = await workspace.tree()
-    const actions = [{ kind: 'DELETE_FILE', path: 'b.md' }, { kind: 'UPDATE_FILE', path: 'a.md', content: 'one\n2\nthree\n' }, { kind: 'CREATE_FILE', path: 'n/c.md', content: 'new\n' }]
+    const actions: JsonObject[] = [{ kind: 'DELETE_FILE', path: 'b.md' }, { kind: 'UPDATE_FILE', path: 'a.md', content: 'one\n2\nthree\n' }, { kind: 'CREATE_FILE', path: 'n/c.md', content: 'new\n' }]
     const bases = { 'a.md': await hashOf(join(workspace.root, 'a.md')) }
     const [block, again] = await ask({ type: 'preview', change: { do: { actions, bases } } }, { type: 'preview', change: { do: { actions, bases } } })
     assert.deepEqual((block?.['files'] as unknown as Array<{ kind: string, path: string, diff: string }>).map(({ path, kind, diff }) => ({ path, kind, diff })), [
@@ -194,7 +194,7 @@ describe('A preview', () => {
   it('states every file below a folder that goes, with line ends as they will be written', async () => {
     await workspace.put('old/a.md', 'a')
     await workspace.put('old/sub/b.md', 'b')
-    const actions = [{ kind: 'DELETE_DIR', path: 'old' }, { kind: 'CREATE_FILE', path: 'c.md', content: 'one\r\ntwo' }]
+    const actions: JsonObject[] = [{ kind: 'DELETE_DIR', path: 'old' }, { kind: 'CREATE_FILE', path: 'c.md', content: 'one\r\ntwo' }]
     const [block] = await ask({ type: 'preview', change: { do: { actions, eol: 'lf' } } })
     assert.deepEqual((block?.['shown'] as JsonObject[]).map(({ kind, path }) => `${String(kind)} ${String(path)}`), ['CREATE_FILE c.md', 'DELETE_FILE old/a.md', 'DELETE_FILE old/sub/b.md', 'DELETE_DIR old/sub', 'DELETE_DIR old'])
     assert.equal((block?.['files'] as JsonObject[])[0]?.['diff'], '--- /dev/null\n+++ b/c.md\n@@ -0,0 +1,2 @@\n+one\n+two\n')

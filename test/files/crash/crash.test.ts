@@ -5,6 +5,7 @@ import { cp, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { type JsonObject } from '../../../src/base/json.ts'
 import pLimit from 'p-limit'
 import { type ChangeOutcome } from '../../../src/files/change/journal.ts'
 import { bundleProcess } from '../../helpers/bundle-process.ts'
@@ -15,7 +16,7 @@ import { type CrashPlan } from './child.ts'
 /** How many runs in all; those beyond one for each call kill the process that recovers, too. */
 const RUNS = Number(process.env['FILES_CRASH_RUNS'] ?? 60)
 
-const ACTIONS = [
+const ACTIONS: JsonObject[] = [
   { kind: 'CREATE_FILE', path: 'new/deep/a.md', content: 'created\r\n' },
   { kind: 'UPDATE_FILE', path: 'run.sh', content: 'updated' },
   { kind: 'DELETE_FILE', path: 'gone.md' },

@@ -45,7 +45,7 @@ function messagesOf (each: Case, write: (text: Text) => string): JsonObject[] {
   return withPlace(each).map((message): JsonObject => {
     if (message.kind === 'history') return { placeholder: 'history' }
     if (message.kind === 'text') return { role: message.role, content: write(message.text) }
-    return { role: message.role, content: message.parts.map(part => part.type === 'text' ? { type: 'text', text: write(part.text) } : { type: 'image_url', image_url: { url: 'data:,', detail: write(part.detail) } }) }
+    return { role: message.role, content: message.parts.map((part): JsonObject => part.type === 'text' ? { type: 'text', text: write(part.text) } : { type: 'image_url', image_url: { url: 'data:,', detail: write(part.detail) } }) }
   })
 }
 

@@ -40,7 +40,7 @@ export function arm (bombs: readonly Bomb[]): ArmedBomb[] {
 
 function armed ({ name, partials, parameters, variables = {}, outcome: [status, code] = [503, 'RENDER_BUDGET'] }: Bomb, syntax: Syntax, text: string): ArmedBomb {
   const texts = { [syntax]: text, ...Object.fromEntries(Object.entries(partials?.(syntax) ?? {}).map(([partial, source]) => [`${partial}_${syntax}`, source])) }
-  const declared = parameters === undefined ? {} : { parameters }
+  const declared: JsonObject = parameters === undefined ? {} : { parameters }
   const prompts = Object.entries(texts).map(([each, userPrompt]) => [`templates:${name}:${each}`, { userPrompt, syntax, ...declared }] as const)
   return { id: `${name}.${syntax}`, variables, status, code, registrations: Object.fromEntries(prompts) }
 }

@@ -161,7 +161,7 @@ export class WorkspaceFiles {
         return [...relative(root, parent).split(sep), ...parts.slice(count)].filter(part => part !== '').join('/')
       } catch (error) {
         // These paths are refused later by the code that opens them.
-        if (!['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'].includes(errorCode(error))) throw error
+        if (!['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP', 'EACCES'].includes(errorCode(error))) throw error
       }
     }
     throw new FileRefusal('PATH_NOT_FOUND', 'the folder of the workspace is gone')

@@ -67,7 +67,7 @@ describe('HttpModel.stream', () => {
   })
 
   it('ends a stream with an error event when the total time is up', async t => {
-    const { client } = await open(t, (_hit, response) => begin(response), { timeouts: { total: 100 } })
+    const { client } = await open(t, (_hit, response) => begin(response), { timeouts: { total: 1500 } })
     const { events, ended } = await client.ask({ kind: 'stream', request: ASK, call: call() })
     assert.match(await readAll(events), /no whole reply within \d+ ms/)
     assert.equal((await ended).outcome, 'failed')

@@ -159,7 +159,7 @@ describe('ModelRouter', () => {
       const pings = setInterval(() => response.write(': ping\n\n'), 5)
       response.once('close', () => clearInterval(pings))
     }
-    const { client, hits } = await open(t, [ping, (_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${HELLO}data: [DONE]\n\n`)], { fallbacks: ['other'], timeouts: { firstByte: 100, idle: 100 }, retry: { delays: [], wait: async () => {} } })
+    const { client, hits } = await open(t, [ping, (_hit, response) => response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${HELLO}data: [DONE]\n\n`)], { fallbacks: ['other'], timeouts: { firstByte: 1000, idle: 1000 }, retry: { delays: [], wait: async () => {} } })
     const { events } = await client.ask({ kind: 'stream', request: { ...ASK, model: 'large' }, call: call() })
     assert.equal(Buffer.concat(await events.toArray()).toString(), `${HELLO}data: [DONE]\n\n`)
     assert.deepEqual(hits(), [1, 1])

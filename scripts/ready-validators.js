@@ -5,7 +5,7 @@ import standalone from 'ajv/dist/standalone/index.js'
 import { build } from 'esbuild'
 
 /** Modules that export `validators`, made by `fixedValidators`. */
-const MODULES = ['src/config/config-validator.ts', 'src/registry/entries/entry-validators.ts', 'src/tool/schema/metaschema-07.ts', 'src/tool/schema/metaschema-2020.ts']
+const MODULES = ['src/config/config-validator.ts', 'src/schema/validators.ts']
 
 /** As deep below the root as modules are in src, since one of them finds the schemas from where it is. */
 const SOURCES = '.build/validators/sources.js'
@@ -27,7 +27,7 @@ export async function readyValidators () {
 /** The code of each module, by its path. */
 export async function readyCode () {
   const lines = MODULES.map((module, index) => `import { validators as validators${index} } from './${module}'`)
-  const contents = [...lines, 'import { sourceOf } from \'./src/base/published-schema.ts\'', `export const sources = [${MODULES.map((_, index) => `sourceOf(validators${index})`).join(', ')}]`].join('\n')
+  const contents = [...lines, 'import { sourceOf } from \'./src/schema/published.ts\'', `export const sources = [${MODULES.map((_, index) => `sourceOf(validators${index})`).join(', ')}]`].join('\n')
   await build({ stdin: { contents, resolveDir: '.' }, outfile: SOURCES, bundle: true, packages: 'external', format: 'esm', platform: 'node', logLevel: 'warning' })
   const { sources } = await import(`${pathToFileURL(resolve(SOURCES)).href}?${Date.now()}`)
   return new Map(MODULES.map((module, index) => [resolve(module), asModule(sources[index])]))

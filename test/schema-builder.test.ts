@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Type as TypeBox } from 'typebox'
-import { type TSchema, Type } from '../src/base/schema-builder.ts'
+import { type TSchema, Type } from '../src/schema/builder.ts'
 
 /** Schemas by the builder that they are about. */
 const CASES: Readonly<Record<keyof typeof Type, ReadonlyArray<(build: typeof Type) => TSchema>>> = {

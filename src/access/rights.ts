@@ -1,6 +1,6 @@
 import { ServiceError, targetNotFound, workspaceNotFound } from '../base/errors.ts'
 import type { OperatorFile } from '../config/operator.ts'
-import { nearMatches } from '../registry/near-matches.ts'
+import { nearMatches } from '../base/near-matches.ts'
 import type { Generation } from '../registry/generation.ts'
 import type { KindAccess } from '../registry/kinds/entry-kind.ts'
 import { keyToPath, kindPrefix } from '../store/store.ts'

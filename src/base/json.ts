@@ -30,6 +30,11 @@ export function ownField (given: JsonObject, name: string): Json | undefined {
   return Object.hasOwn(given, name) ? given[name] : undefined
 }
 
+/** Of a JSON pointer: https://www.rfc-editor.org/rfc/rfc6901 */
+export function segmentsOf (pointer: string): string[] {
+  return pointer.split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
 /** In any JSON that the service reads; code that recurses over JSON relies on this limit. */
 export const MAX_JSON_DEPTH = 100
 

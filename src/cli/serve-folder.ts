@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
 import { nodeHttp } from '../runtime/http-modules.ts'
 import { configSchema } from '../config/config-schema.ts'
-import { isNearly } from '../registry/near-matches.ts'
+import { isNearly } from '../base/near-matches.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 import { endWithParent } from './serve-in-child.ts'
 

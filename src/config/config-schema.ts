@@ -1,4 +1,4 @@
-import { Type } from '../base/schema-builder.ts'
+import { Type } from '../schema/builder.ts'
 
 const milliseconds = (options: { description: string, default: number, minimum?: number, maximum?: number, fromFolder?: true }) =>
   Type.Integer({ minimum: 1, maximum: 2 ** 31 - 1, ...options })

@@ -1,5 +1,5 @@
 import { Ajv } from 'ajv'
-import { fixedValidators } from '../base/published-schema.ts'
+import { fixedValidators } from '../schema/published.ts'
 import { configSchema } from './config-schema.ts'
 
 // The schema is the project's own, so it need not be checked against the metaschema at every start.

@@ -1,5 +1,5 @@
 import { type ErrorObject, type ValidateFunction } from 'ajv'
-import { type Static } from '../base/schema-builder.ts'
+import { type Static } from '../schema/builder.ts'
 import { fitsHeader, listIn } from '../base/text.ts'
 import { isBuiltin } from '../llm/model-client.ts'
 import { configSchema } from './config-schema.ts'

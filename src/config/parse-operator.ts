@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { type CheckedYaml, parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
+import { type CheckedYaml, parseCheckedYaml } from '../schema/checked-yaml.ts'
 import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 

@@ -3,7 +3,7 @@ import type {
 } from 'fastify'
 import type { Caller, Role } from '../access/caller.ts'
 import type { ErrorCode } from '../base/error-codes.ts'
-import type { Static, TSchema } from '../base/schema-builder.ts'
+import type { Static, TSchema } from '../schema/builder.ts'
 import type { Generation } from '../registry/generation.ts'
 import type { Activity } from '../runtime/telemetry.ts'
 import type { UsageCounter } from '../service/chat/models.ts'

@@ -8,7 +8,7 @@ import {
 } from '../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { nodeHttp } from '../runtime/http-modules.ts'
-import { type TSchema, Type } from '../base/schema-builder.ts'
+import { type TSchema, Type } from '../schema/builder.ts'
 import { openAiError, type UpstreamCode, UpstreamRefusal } from '../llm/upstream-error.ts'
 import { isObject } from '../template/value.ts'
 import { SOCKET_PATH } from './socket/accept-sockets.ts'

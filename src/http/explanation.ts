@@ -1,5 +1,5 @@
 import { requestInvalid } from '../base/errors.ts'
-import { Type } from '../base/schema-builder.ts'
+import { Type } from '../schema/builder.ts'
 import { completionReply, type MediaReply, oneOf, partPlace } from './schemas.ts'
 
 export const ExplainQuery = Type.Object({

@@ -1,4 +1,4 @@
-import { Type } from '../base/schema-builder.ts'
+import { Type } from '../schema/builder.ts'
 import { type Registry } from '../registry/registry.ts'
 import { type App } from './app.ts'
 import { type McpEndpoint } from './mcp-handler.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyRequest } from 'fastify'
-import { Type } from '../base/schema-builder.ts'
+import { Type } from '../schema/builder.ts'
 import { environKind } from '../registry/kinds/environ-kind.ts'
 import type { Kind } from '../registry/kinds/entry-kind.ts'
 import type { Registry } from '../registry/registry.ts'

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../base/error-codes.ts'
 import type { Json } from '../base/json.ts'
-import { type Static, type TSchema, Type } from '../base/schema-builder.ts'
+import { type Static, type TSchema, Type } from '../schema/builder.ts'
 
 export const READS_SESSION: readonly ErrorCode[] = ['SESSION_NOT_FOUND', 'SESSIONS_UNAVAILABLE']
 

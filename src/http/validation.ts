@@ -1,12 +1,10 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { requestInvalid, type ServiceError } from '../base/errors.ts'
-import { holdsBigint, isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
-import type { Static, TSchema } from '../base/schema-builder.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import type { Static, TSchema } from '../schema/builder.ts'
 import { describeKind } from '../base/text.ts'
-import { toNumbers } from '../tool/schema/schema-vocabulary.ts'
+import { ownChecker } from '../schema/compile.ts'
 import type { App } from './app.ts'
-import { violationOf } from './plain-violations.ts'
 
 // Security: objects in request schemas are closed, so that callers cannot send beside them what internal code trusts.
 
@@ -82,32 +80,31 @@ export function schemaController (): SchemaController {
   return { compilersFactory } as unknown as SchemaController
 }
 
-const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
-
-const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
-
-/** Compiled at the first request: all of them would take a tenth of the start. The servers of a process share them. */
-const compile: FastifySchemaCompiler<object> = ({ schema, httpPart = 'body' }) => compileLater(httpPart, httpPart === 'body' ? exact : converting, schema)
+/** The servers of a process share what is compiled of a schema. */
+const compile: FastifySchemaCompiler<object> = ({ schema, httpPart = 'body' }) => {
+  const faultOf = checkerOf(httpPart, schema, httpPart !== 'body')
+  return value => {
+    const error = faultOf(value)
+    return error === undefined ? true : { error }
+  }
+}
 
 /** For values outside HTTP, such as frames; converts nothing. @param part names the value in messages */
 export function checkOf<S extends TSchema> (part: string, schema: S): (value: unknown) => Static<S> {
-  const check = compileLater(part, exact, closed(schema))
+  const faultOf = checkerOf(part, closed(schema))
   return value => {
-    const result = check(value)
-    if (result !== true) throw result.error
+    const error = faultOf(value)
+    if (error !== undefined) throw error
     return value as Static<S>
   }
 }
 
-function compileLater (part: string, ajv: Ajv2020, schema: object): (value: unknown) => true | { readonly error: ServiceError } {
-  let validate: ValidateFunction | undefined
+function checkerOf (name: string, schema: object, isConverting = false): (value: unknown) => ServiceError | undefined {
+  const check = ownChecker(name, schema, isConverting)
   return value => {
-    validate ??= ajv.compile(schema)
-    return validate(value) || isValidInNumbers(validate, value as Json) ? true : { error: violationOf(part, validate.errors as ErrorObject[]) }
+    const found = check(value)
+    if (found === undefined) return undefined
+    const { part, path, message } = found
+    return requestInvalid(path === '' ? `${part} ${message}` : `${part}: ${path} ${message}`, { part, violations: [{ path, message }] })
   }
-}
-
-/** ajv does not know bigint: integers beyond 2^53 are checked as the nearest numbers. */
-function isValidInNumbers (validate: ValidateFunction, value: Json): boolean {
-  return holdsBigint(value) && validate(toNumbers(value))
 }

@@ -1,10 +1,10 @@
 import { nodeHttp } from '../runtime/http-modules.ts'
 import { parse as parseYaml } from 'yaml'
 import { describeViolations } from '../base/errors.ts'
-import { type Static, Type } from '../base/schema-builder.ts'
+import { type Static, Type } from '../schema/builder.ts'
 import { fitsHeader } from '../base/text.ts'
 import { type Json } from '../base/json.ts'
-import { compileSchema } from '../tool/schema/schema.ts'
+import { compileSchema } from '../schema/compile.ts'
 import { isBuiltin, parseBaseUrl } from './model-client.ts'
 import { DEFAULT_LIMITS } from './limit.ts'
 

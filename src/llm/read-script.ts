@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseCheckedYaml } from '../tool/schema/checked-yaml.ts'
+import { parseCheckedYaml } from '../schema/checked-yaml.ts'
 import { type ReplyRule } from './builtin-model.ts'
 
 /** In bytes. */

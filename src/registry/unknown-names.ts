@@ -5,7 +5,7 @@ import type { ToolUse } from './kinds/entry-kind.ts'
 import { extensionKind } from './kinds/extension-kind.ts'
 import { promptKind } from './kinds/prompt-kind.ts'
 import { toolKind } from './kinds/tool-kind.ts'
-import { Effort, likelyMatches, nearMatches } from './near-matches.ts'
+import { Effort, likelyMatches, nearMatches } from '../base/near-matches.ts'
 
 /** The caller who reads the hints must be allowed to know these names. */
 export interface KnownNames extends Pick<Generation, 'tools'> {

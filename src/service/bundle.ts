@@ -3,7 +3,7 @@ import { type Caller } from '../access/caller.ts'
 import { bundleInvalid, bundleStale, renderBudget, type ServiceError } from '../base/errors.ts'
 import { canonicalJson, type Json, JsonError, type JsonObject, MAX_JSON_DEPTH, parseJson, stringifyJson } from '../base/json.ts'
 import { type Prompt } from '../registry/generation.ts'
-import { type Static, Type } from '../base/schema-builder.ts'
+import { type Static, Type } from '../schema/builder.ts'
 
 /** In characters. */
 const MAX_SHOWN = 200

@@ -5,7 +5,7 @@ import {
 } from '../base/errors.ts'
 import { placed } from '../registry/diagnostic-table.ts'
 import { describeDiagnostic } from '../registry/diagnostic.ts'
-import { nearMatches } from '../registry/near-matches.ts'
+import { nearMatches } from '../base/near-matches.ts'
 import type { EntryProblem } from '../registry/entries/entry-table.ts'
 import type { Extension, Generation } from '../registry/generation.ts'
 import { definitionsOf } from '../registry/offered.ts'

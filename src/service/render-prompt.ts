@@ -6,7 +6,7 @@ import {
 } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { describeDiagnostic } from '../registry/diagnostic.ts'
-import { isNearly } from '../registry/near-matches.ts'
+import { isNearly } from '../base/near-matches.ts'
 import type { Generation, Prompt } from '../registry/generation.ts'
 import { diagnosticsOf } from '../registry/unknown-names.ts'
 import type { EnvironNames } from '../registry/needs/variable-paths.ts'

@@ -1,7 +1,7 @@
 import type { Violation } from '../base/errors.ts'
 import { type Json, type JsonObject, type MutableObject, setMember } from '../base/json.ts'
 import { isObject } from '../template/value.ts'
-import { type CompiledSchema, compileSchema, SchemaError } from './schema/schema.ts'
+import { type CompiledSchema, compileSchema, SchemaError } from '../schema/compile.ts'
 
 export interface Parameters {
   readonly names: readonly string[]

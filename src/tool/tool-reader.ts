@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { describeViolations, type Violation } from '../base/errors.ts'
 import type { JsonPath } from '../base/json-places.ts'
 import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
-import { readPublishedSchema } from '../base/published-schema.ts'
+import { readPublishedSchema } from '../schema/published.ts'
 import { isObject } from '../template/value.ts'
 import { parsePolicy, type ToolPolicy } from './guard.ts'
 import type { Operator } from './operator.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
-import { type CompiledSchema, compileSchema, SchemaError } from './schema/schema.ts'
+import { type CompiledSchema, compileSchema, SchemaError } from '../schema/compile.ts'
+import { fieldOf } from '../schema/explain.ts'
 import type { ToolType } from './tool-type.ts'
 import { clearCredentials, type CommonDefinition, parseHeaders, type ToolDefinition } from './definition.ts'
 
@@ -78,13 +79,6 @@ function readRegistrationSchema (types: readonly ToolType[]): Json {
 
 function rejected (code: string, message: string, violation?: Violation): ParsedDefinition {
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, field: violation === undefined ? undefined : fieldOf(violation) }] }
-}
-
-function fieldOf ({ path }: Violation): JsonPath {
-  return Array.from(
-    path.slice('tool'.length).matchAll(/\.([^.[]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g),
-    ([, name, index, quoted]) => name ?? index ?? (JSON.parse(quoted as string) as string)
-  )
 }
 
 function parseCommon (name: string, id: string, registration: JsonObject, operator: Operator): CommonDefinition {

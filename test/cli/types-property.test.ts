@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import ts from 'typescript'
 import { TypeWriter } from '../../src/cli/prompt-types.ts'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
-import { compileSchema } from '../../src/tool/schema/schema.ts'
+import { compileSchema } from '../../src/schema/compile.ts'
 import { property } from '../helpers/property.ts'
 
 // Names and values are few, so that many values fit.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { contentHash, type JsonObject } from '../../src/base/json.ts'
-import { Type } from '../../src/base/schema-builder.ts'
+import { Type } from '../../src/schema/builder.ts'
 import { KIND_ROUTES, type KindRoute } from '../../src/http/routes/entries.ts'
 import { reject } from '../../src/registry/diagnostic.ts'
 import { defineKind, type Definition } from '../../src/registry/kinds/entry-kind.ts'

@@ -7,17 +7,13 @@ import { pathToFileURL } from 'node:url'
 import { type ValidateFunction } from 'ajv'
 import { parse } from 'yaml'
 import { validators as config } from '../../src/config/config-validator.ts'
-import { validators as entries } from '../../src/registry/entries/entry-validators.ts'
-import { validators as draft07 } from '../../src/tool/schema/metaschema-07.ts'
-import { validators as draft2020 } from '../../src/tool/schema/metaschema-2020.ts'
+import { validators as entries } from '../../src/schema/validators.ts'
 
 type Validators = Readonly<Record<string, () => ValidateFunction>>
 
 const LIVE: Readonly<Record<string, Validators>> = {
   'src/config/config-validator.ts': config,
-  'src/registry/entries/entry-validators.ts': entries,
-  'src/tool/schema/metaschema-07.ts': draft07,
-  'src/tool/schema/metaschema-2020.ts': draft2020
+  'src/schema/validators.ts': entries
 }
 
 const ready = new Map<string, Validators>()
@@ -46,18 +42,18 @@ describe('checkers that the build makes', () => {
     let seen = 0
     for (const [folder, name] of Object.entries(kinds)) {
       for (const example of examplesOf(folder)) {
-        for (const value of [example, ...mistakesIn(example), null, [], 7, 'text']) assertSame('src/registry/entries/entry-validators.ts', name, value)
+        for (const value of [example, ...mistakesIn(example), null, [], 7, 'text']) assertSame('src/schema/validators.ts', name, value)
         seen++
       }
     }
-    for (const value of [{}, { name: 7 }, { name: 'a', description: 'b' }, [], null]) assertSame('src/registry/entries/entry-validators.ts', 'skill', value)
+    for (const value of [{}, { name: 7 }, { name: 'a', description: 'b' }, [], null]) assertSame('src/schema/validators.ts', 'skill', value)
     assert.ok(seen >= 5, `${seen} examples`)
   })
 
   it('find the same in schemas of strangers', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', enum: ['x', 'y'], minLength: 1 }, b: { type: 'array', items: { $ref: '#/$defs/c' } } }, required: ['a'], $defs: { c: { anyOf: [true, { const: 1 }] } }, patternProperties: { '^x': {} } }
-    for (const path of ['src/tool/schema/metaschema-07.ts', 'src/tool/schema/metaschema-2020.ts']) {
-      for (const value of [schema, ...mistakesIn(schema), { required: ['a', 'a'] }, { type: ['string', 'string'] }, true, 7]) assertSame(path, 'metaschema', value)
+    for (const draft of ['draft07', 'draft2020']) {
+      for (const value of [schema, ...mistakesIn(schema), { required: ['a', 'a'] }, { type: ['string', 'string'] }, true, 7]) assertSame('src/schema/validators.ts', draft, value)
     }
   })
 

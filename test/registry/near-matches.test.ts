@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isNearly, nearMatches } from '../../src/registry/near-matches.ts'
+import { isNearly, nearMatches } from '../../src/base/near-matches.ts'
 
 const names = ['evaluator.evaluate_quality', 'evaluator.evaluate_speed', 'greet', 'review.diff']
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json, type JsonObject } from '../../src/base/json.ts'
 import { checkArguments, mapArguments, parseParameters } from '../../src/tool/parameters.ts'
-import { SchemaError } from '../../src/tool/schema/schema.ts'
+import { SchemaError } from '../../src/schema/compile.ts'
 
 const SYMBOL = { type: 'object', properties: { symbol: { type: 'string' }, depth: { type: 'integer', default: 2 } }, required: ['symbol'] }
 const OPTIONS = { type: 'object', properties: { options: { type: 'object' }, text: { type: 'string' } } }

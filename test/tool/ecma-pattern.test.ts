@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { property } from '../helpers/property.ts'
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createPatternEngine } from '../../src/tool/schema/schema.ts'
-import { WorkMeter } from '../../src/tool/schema/schema-vocabulary.ts'
+import { createPatternEngine } from '../../src/schema/pattern.ts'
+import { WorkMeter } from '../../src/schema/vocabulary.ts'
 
 /** How a schema's `pattern` is compiled. Each text is a validation of its own, with time of its own. */
 function compile (pattern: string) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json, stringifyJson } from '../../src/base/json.ts'
-import { compileSchema, SchemaError } from '../../src/tool/schema/schema.ts'
+import { compileSchema, SchemaError } from '../../src/schema/compile.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const DRAFT_2020 = 'https://json-schema.org/draft/2020-12/schema'

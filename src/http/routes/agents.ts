@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import type { Service } from '../../service.ts'
 import type { TurnResult } from '../../service/sessions/session-service.ts'
 import type { App } from '../app.ts'

@@ -1,5 +1,5 @@
 import { requestInvalid } from '../../base/errors.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { type Approvals } from '../../service/sessions/approvals.ts'
 import { type App } from '../app.ts'
 import { DECIDES, oneOf, READS_SESSION } from '../schemas.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { type ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type ChoosePrompt } from '../../service/choose-prompt.ts'
 import { type Explanation } from '../../service/rendered-messages.ts'

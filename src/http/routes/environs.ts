@@ -2,7 +2,7 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { contentHash, stringifyJson } from '../../base/json.ts'
 import { environKind } from '../../registry/kinds/environ-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { pathToKey, toPath } from '../../store/store.ts'
 import { type ReadEnviron } from '../../service/read-environ.ts'

@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Static, Type } from '../../schema/builder.ts'
 import { beginningOf } from '../../base/text.ts'
 import type { Target, Workspace } from '../../config/operator.ts'
 import type { Generation } from '../../registry/generation.ts'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { requestInvalid } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
-import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Static, Type } from '../../schema/builder.ts'
 import { isCut } from '../../llm/answer.ts'
 import { readReply, strictMessages } from '../../llm/history.ts'
 import type { CountedReply } from '../../service/chat/models.ts'

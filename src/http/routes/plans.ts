@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { commitDenied } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Static, Type } from '../../schema/builder.ts'
 import { PLAN, type PlanResult } from '../../engine/plan/plan-state.ts'
 import type { Page } from '../../files/change/diff.ts'
 import { PLAN_CONFIRMS } from '../../registry/kinds/plan-kind.ts'

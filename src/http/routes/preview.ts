@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { BundleSchema } from '../../service/bundle.ts'
 import { type PreviewPrompt } from '../../service/preview-prompt.ts'
 import { type App } from '../app.ts'

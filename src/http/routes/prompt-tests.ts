@@ -1,6 +1,6 @@
 import { entryForbidden, requestInvalid, roleMissing } from '../../base/errors.ts'
 import { type Json } from '../../base/json.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { type Caller } from '../../access/caller.ts'
 import { mayPublish } from '../../access/rights.ts'
 import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'

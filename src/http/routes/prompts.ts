@@ -1,5 +1,5 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import type { Prompt, PromptRelease } from '../../registry/generation.ts'
 import { promptKind } from '../../registry/kinds/prompt-kind.ts'

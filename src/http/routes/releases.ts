@@ -1,4 +1,4 @@
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { LABEL_PATTERN, type LabelTarget } from '../../registry/kinds/release-record.ts'
 import { type ReleaseHistory, type Releases } from '../../service/releases.ts'
 import { type App } from '../app.ts'

@@ -1,5 +1,5 @@
 import { requestInvalid } from '../../base/errors.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { type Bundle, BundleSchema } from '../../service/bundle.ts'
 import { type Explanation, promptOrMessages } from '../../service/rendered-messages.ts'
 import { type Recordings } from '../../service/recordings.ts'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
-import { type Static, type TSchema, Type } from '../../base/schema-builder.ts'
+import { type Static, type TSchema, Type } from '../../schema/builder.ts'
 import type { Generation } from '../../registry/generation.ts'
 import { toAbortSignal } from '../../runtime/deadline.ts'
 import { inTurn } from '../../runtime/event-loop.ts'

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { requestInvalid, ServiceError, skillFailed, skillNotWaiting } from '../../base/errors.ts'
 import type { JsonObject } from '../../base/json.ts'
-import { type Static, Type } from '../../base/schema-builder.ts'
+import { type Static, Type } from '../../schema/builder.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { callsOf, contentOf } from '../../llm/history.ts'
 import type { Service } from '../../service.ts'

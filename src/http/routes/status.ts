@@ -1,5 +1,5 @@
 import { type Caller, seesEverything } from '../../access/caller.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import { offeredOf } from '../../registry/offered.ts'
 import { isEntryKind, type Kind } from '../../registry/kinds/entry-kind.ts'

@@ -1,5 +1,5 @@
 import { type ErrorCode } from '../../base/error-codes.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { MAX_SIDE, USUAL_SIZE } from '../../exec/executor.ts'
 import { type Service } from '../../service.ts'
 import { type TerminalRow } from '../../service/sessions/terminal-service.ts'

@@ -1,4 +1,4 @@
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { type Traces } from '../../service/sessions/traces.ts'
 import { type App } from '../app.ts'
 import { READS_SESSION } from '../schemas.ts'

@@ -1,6 +1,6 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
 import { contentHash, isJsonObject, type Json, type JsonObject, type MutableObject, setMember, stringifyJson } from '../../base/json.ts'
-import { Type } from '../../base/schema-builder.ts'
+import { Type } from '../../schema/builder.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
 import type { Generation, Prompt } from '../../registry/generation.ts'
 import { LATEST } from '../../registry/kinds/release-record.ts'

@@ -1,12 +1,12 @@
 import type { ErrorObject } from 'ajv'
 import type { JsonPath } from '../../base/json-places.ts'
-import type { Json, JsonObject } from '../../base/json.ts'
-import { readPublishedSchema } from '../../base/published-schema.ts'
-import { beginningOf, describeKind, describeType } from '../../base/text.ts'
+import { type Json, type JsonObject, segmentsOf } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
-import { isNearly } from '../near-matches.ts'
-import { validators } from './entry-validators.ts'
+import { isNearly } from '../../base/near-matches.ts'
+import { describeFault, describeMembers, pathIn } from '../../schema/explain.ts'
+import { readPublishedSchema } from '../../schema/published.ts'
+import { validators } from '../../schema/validators.ts'
 
 interface MemberSchema {
   readonly $id?: string
@@ -41,7 +41,7 @@ function fieldsOf (schema: MemberSchema | undefined, definitions: MemberSchema['
 
 function checker (name: string) {
   return (value: Json): void => {
-    if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries in entry-validators.ts`)
+    if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries`)
     const validate = validators[name as keyof typeof validators]()
     if (validate(value) === true) return
     // The errors inside say what is wrong; the one of the `if` itself adds nothing.
@@ -56,38 +56,15 @@ function isInsideOneOf (error: ErrorObject): boolean {
   return error.schemaPath.includes('/oneOf/')
 }
 
-/** Lists the names that are there: one of them is perhaps the missing name misspelt. */
-function describeMembers (value: Json): string {
-  const names = (isObject(value) ? Object.keys(value) : []).slice(0, 5).map(name => `"${beginningOf(name, 40)}"`)
-  return names.length === 0 ? '' : `, and it has ${names.join(', ')}`
-}
-
 function describe (error: ErrorObject): string {
-  const where = error.instancePath === '' ? 'the value' : error.instancePath.slice(1).replaceAll('/', '.')
+  const where = error.instancePath === '' ? 'the value' : pathIn(error.instancePath)
   const comment: unknown = error.parentSchema?.['$comment']
-  if (typeof comment === 'string') return `${where}: ${comment}${describeMembers(error.data as Json)}`
-  return `${where} ${describeFault(error)}`
+  return typeof comment === 'string' ? `${where}: ${comment}${describeMembers(error.data as Json)}` : `${where} ${describeFault([error])}`
 }
 
 /** For a missing member, the path of the object that lacks it. */
 function fieldOf ({ instancePath, keyword, params }: ErrorObject): JsonPath {
-  const names = instancePath.split('/').slice(1).map(name => name.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return keyword === 'additionalProperties' ? [...names, String(params['additionalProperty'])] : names
-}
-
-function describeFault ({ keyword, params, data, message = 'is invalid' }: ErrorObject): string {
-  switch (keyword) {
-    case 'type': return `must be ${[params['type'] as string | string[]].flat().map(describeType).join(' or ')}, not ${describeKind(data)}`
-    case 'enum': {
-      const given = typeof data === 'string' ? `"${beginningOf(data, 40)}"` : describeKind(data)
-      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}, not ${given}`
-    }
-    case 'required': return `needs "${String(params['missingProperty'])}"${describeMembers(data as Json)}`
-    case 'minimum': return `must be at least ${String(params['limit'])}, not ${String(data)}`
-    case 'maximum': return `must be at most ${String(params['limit'])}, not ${String(data)}`
-    case 'additionalProperties': return `must not have "${beginningOf(String(params['additionalProperty']), 40)}"`
-    default: return / NOT have fewer than 1 /.test(message) ? 'must not be empty' : message.replace(' NOT ', ' not ')
-  }
+  return [...segmentsOf(instancePath), ...keyword === 'additionalProperties' ? [String(params['additionalProperty'])] : []]
 }
 
 /** Members or items that are looked at, so that very large values stay cheap. */

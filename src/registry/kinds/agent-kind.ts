@@ -5,7 +5,7 @@ import { handlebarsLanguage } from '../../template/handlebars/handlebars-languag
 import { isObject } from '../../template/value.ts'
 import { modelNames } from '../../tool/definition.ts'
 import { parseParameters } from '../../tool/parameters.ts'
-import { SchemaError } from '../../tool/schema/schema.ts'
+import { SchemaError } from '../../schema/compile.ts'
 import { asMistake, type Diagnostic, reject, RejectedEntry } from '../diagnostic.ts'
 import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
 import { defineKind, type Definition, type ToolUse } from './entry-kind.ts'

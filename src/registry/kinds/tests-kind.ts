@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
-import { compileSchemaLater, SchemaError } from '../../tool/schema/schema.ts'
+import { compileSchemaLater, SchemaError } from '../../schema/compile.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
 import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
 import { checkPromptId } from '../link/references.ts'

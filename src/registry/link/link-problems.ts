@@ -7,7 +7,7 @@ import { RESERVED_NAMES } from '../../template/scope.ts'
 import { type Diagnostic, ifMisjudged, LANGUAGE_NAMES } from '../diagnostic.ts'
 import type { RequestedName } from '../generation.ts'
 import type { PromptEntry } from '../kinds/prompt-kind.ts'
-import { isNearly } from '../near-matches.ts'
+import { isNearly } from '../../base/near-matches.ts'
 import { idsMeant, isPartial } from './references.ts'
 
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]

@@ -1,10 +1,10 @@
 import { describeViolations } from '../../base/errors.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { hashOfPublishedSchema, readPublishedSchema } from '../../base/published-schema.ts'
+import { hashOfPublishedSchema, readPublishedSchema } from '../../schema/published.ts'
 import { judgeReply } from '../../engine/plan/judge-reply.ts'
 import { DEFAULT_LIMITS } from '../../engine/plan/plan-setting.ts'
 import { DEFAULT_WHITELIST } from '../../files/path-rules.ts'
-import { compilePublishedSchema } from '../../tool/schema/schema.ts'
+import { compilePublishedSchema } from '../../schema/compile.ts'
 import { type Golden } from './traces.ts'
 
 const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }

@@ -9,7 +9,7 @@ import { logUnprepared, type ToolResources, type ToolSource, type ToolType } fro
 import { ownNames, resolveHeaders } from '../definition.ts'
 import { createHttpAgent, type HttpAgent, SharedPool } from '../connections.ts'
 import { expectsStructure, type Parameters, parseParameters } from '../parameters.ts'
-import { compileSchema, compileSchemaLater } from '../schema/schema.ts'
+import { compileSchema, compileSchemaLater } from '../../schema/compile.ts'
 import { createMcpConnection, type McpConnection, type McpDefinition, parseMcp } from './mcp-connection.ts'
 import type { ListedTool, OfferProblem } from './mcp-messages.ts'
 

@@ -1,61 +1,12 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import type { RegExpEngine } from 'ajv/dist/types/index.js'
-import { RE2JS, RE2JSSyntaxException } from 're2js'
-import type { Violation } from '../../base/errors.ts'
-import { isDeeper, type Json, stringifyJson } from '../../base/json.ts'
-import { readPublishedSchema } from '../../base/published-schema.ts'
-import { isObject } from '../../template/value.ts'
-import { exactly, installVocabulary, replaceUniqueItems, toNumbers, WorkError, WorkMeter } from './schema-vocabulary.ts'
-import { toLinearPattern } from './ecma-pattern.ts'
-import { validators as draft07 } from './metaschema-07.ts'
-import { validators as draft2020 } from './metaschema-2020.ts'
-
-/** In UTF-16 units. */
-const MAX_PATTERN = 500
-
-/** All expressions of a schema together; compiling takes about 1 µs for each state. */
-const MAX_STATES = 20_000
-
-/** Added for each `\p{…}` (it has hundreds of ranges) and each character: both take time to compile. */
-const PROPERTY_STATES = 150
-const CHARACTER_STATES = 0.1
-
-/** RE2 runs patterns in time linear to the text. Look-around and back references are refused when the schema is compiled. */
-export function createPatternEngine (meter: WorkMeter): RegExpEngine {
-  let states = 0
-  const charge = (more: number) => {
-    states += more
-    if (states > MAX_STATES) throw new Error(`its patterns need more than ${MAX_STATES} states`)
-  }
-  const compile = (pattern: string) => {
-    if (pattern.length > MAX_PATTERN) throw new Error(`a pattern is longer than ${MAX_PATTERN} characters`)
-    const linear = withPattern(pattern, () => toLinearPattern(pattern))
-    charge(linear.length * CHARACTER_STATES + (linear.split(/\\[pP]/).length - 1) * PROPERTY_STATES)
-    const automaton = withPattern(pattern, () => RE2JS.compile(linear))
-    const size = automaton.programSize()
-    charge(size)
-    return {
-      test (text: string): boolean {
-        meter.tryPattern(text.length, size)
-        return automaton.test(text)
-      },
-      // ajv recognises equal patterns by this text.
-      toString: () => pattern
-    }
-  }
-  return Object.assign(compile as unknown as RegExpEngine, { code: 'new RegExp' })
-}
-
-function withPattern<T> (pattern: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    // RE2's whole message would quote the translated pattern, which the author does not know.
-    const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : (error as Error).message
-    throw new Error(`pattern "${pattern}" is not supported: ${reason}`)
-  }
-}
+import type { Violation } from '../base/errors.ts'
+import { holdsBigint, isDeeper, isJsonObject, type Json, stringifyJson } from '../base/json.ts'
+import { explainRequest, violationIn } from './explain.ts'
+import { createPatternEngine } from './pattern.ts'
+import { readPublishedSchema } from './published.ts'
+import { validators } from './validators.ts'
+import { installVocabulary, toNumbers, WorkError, WorkMeter } from './vocabulary.ts'
 
 /** JSON text in UTF-16 units. */
 const MAX_SCHEMA = 64 * 1024
@@ -96,8 +47,7 @@ export interface CompiledSchema {
 export function compileSchema (schema: Json): CompiledSchema {
   const checked = checkSchema(schema)
   const meter = new WorkMeter()
-  const isValid = build(checked, meter, false)
-  return { validate: validator(checked, meter, () => isValid) }
+  return validator(checked, meter, build(checked, meter, false))
 }
 
 const published = new Map<string, CompiledSchema>()
@@ -111,10 +61,7 @@ export function compilePublishedSchema (name: string): CompiledSchema {
 
 /** Many schemas are never used. If one cannot be compiled later, every value is reported as unchecked. @throws SchemaError */
 export function compileSchemaLater (schema: Json): CompiledSchema {
-  const checked = checkSchema(schema)
-  const meter = new WorkMeter()
-  let isValid: ValidateFunction | undefined
-  return { validate: validator(checked, meter, () => (isValid ??= build(checked, meter, false))) }
+  return validator(checkSchema(schema), new WorkMeter())
 }
 
 interface CheckedSchema {
@@ -124,7 +71,7 @@ interface CheckedSchema {
 }
 
 function checkSchema (schema: Json): CheckedSchema {
-  if (typeof schema !== 'boolean' && !isObject(schema)) throw new SchemaError('a schema is an object or a boolean')
+  if (typeof schema !== 'boolean' && !isJsonObject(schema)) throw new SchemaError('a schema is an object or a boolean')
   const plain = toNumbers(schema) as object | boolean
   // ajv would return a promise, which counts as true here and crashes the process when it is rejected.
   if (typeof plain === 'object' && Object.hasOwn(plain, '$async')) throw new SchemaError('$async is not supported')
@@ -134,25 +81,26 @@ function checkSchema (schema: Json): CheckedSchema {
   return { plain, dialect, size }
 }
 
-function validator (checked: CheckedSchema, meter: WorkMeter, checker: () => ValidateFunction): CompiledSchema['validate'] {
+function validator (checked: CheckedSchema, meter: WorkMeter, isValid?: ValidateFunction): CompiledSchema {
   let explain: ValidateFunction | undefined
-  return (value, root = 'value') => {
+  const validate: CompiledSchema['validate'] = (value, root = 'value') => {
     const { instance, place } = placed(value)
     try {
-      const isValid = checker()
+      isValid ??= build(checked, meter, false)
       meter.reset()
       if (isValid(instance, place)) return []
       meter.reset()
       explain ??= build(checked, meter, true)
       const check = hasMoreMembers(instance, MAX_PAIRS_TOLD / checked.size) ? isValid : explain
       check(instance, place)
-      return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => toViolation(error, root))
+      return (check.errors as ErrorObject[]).slice(0, MAX_VIOLATIONS).map(error => violationIn(error, root))
     } catch (error) {
       if (error instanceof SchemaError) return [{ path: root, message: `cannot be checked: ${error.message}` }]
       // A reference that leads to itself overflows the stack.
       return [{ path: root, message: error instanceof WorkError ? error.message : 'cannot be checked: its schema never ends' }]
     }
   }
+  return { validate }
 }
 
 /** ajv gives a keyword's check the object around the value, by which the check finds the original integer. */
@@ -192,20 +140,10 @@ function build ({ plain, dialect: Dialect }: CheckedSchema, meter: WorkMeter, al
   }
 }
 
-const metaschemas = new Map<Dialect, InstanceType<Dialect>>()
-
-/** All schemas share one ajv here, because it reads them only as data, and remembers nothing of them. */
-function checkAgainstMetaschema (schema: object | boolean, Dialect: Dialect): void {
-  // The generated validators know no big integers, so at most they refuse too much; the check below decides.
-  if ((Dialect === Ajv ? draft07 : draft2020).metaschema()(schema) === true) return
-  let ajv = metaschemas.get(Dialect)
-  if (ajv === undefined) {
-    metaschemas.set(Dialect, ajv = new Dialect({ strict: false, logger: false, validateFormats: false }))
-    replaceUniqueItems(ajv)
-  }
-  const id = Dialect === Ajv ? 'http://json-schema.org/draft-07/schema' : 'https://json-schema.org/draft/2020-12/schema'
-  if (ajv.validate(id, schema)) return
-  const { path, message } = toViolation(ajv.errors?.[0] as ErrorObject, 'schema')
+function checkAgainstMetaschema (schema: object | boolean, dialect: Dialect): void {
+  const isValid = (dialect === Ajv ? validators.draft07 : validators.draft2020)()
+  if (isValid(schema)) return
+  const { path, message } = violationIn(isValid.errors?.[0] as ErrorObject, 'schema')
   throw new SchemaError(`${path} ${message}`)
 }
 
@@ -231,28 +169,21 @@ function hasMoreMembers (value: unknown, limit: number): boolean {
   return visit(value)
 }
 
-function toViolation (error: ErrorObject, root: string): Violation {
-  const path = root + error.instancePath.split('/').slice(1).map(segment => member(segment.replaceAll('~1', '/').replaceAll('~0', '~'))).join('')
-  const params = error.params as Record<string, unknown>
-  switch (error.keyword) {
-    case 'required':
-      return { path: path + member(String(params['missingProperty'])), message: 'is required' }
-    case 'additionalProperties':
-      return { path: path + member(String(params['additionalProperty'])), message: 'is not expected' }
-    case 'unevaluatedProperties':
-      return { path: path + member(String(params['unevaluatedProperty'])), message: 'is not expected' }
-    case 'enum':
-      return { path, message: `must be one of ${stringifyJson(exactly(params['allowedValues'] as Json)).slice(1, -1)}` }
-    case 'type':
-      return { path, message: `must be ${[params['type'] as string | string[]].flat().join(' or ')}` }
-    case 'false schema':
-      return { path, message: 'is not allowed' }
-    default:
-      return { path, message: error.message ?? `fails "${error.keyword}"` }
-  }
-}
+const exact = new Ajv2020({ validateSchema: false, strict: false, verbose: true })
 
-function member (name: string): string {
-  if (/^\d+$/.test(name)) return `[${name}]`
-  return /^[\p{L}_$][\p{L}\p{Nd}_$-]*$/u.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`
+const converting = new Ajv2020({ validateSchema: false, strict: false, coerceTypes: true, useDefaults: true, verbose: true })
+
+/**
+ * For the service's own schemas of what callers send. Compiled with the first value: all of them would take a tenth of the start.
+ * @param part names the value in messages
+ * @param isConverting makes numbers of texts, as a query has them, and fills in defaults
+ */
+export function ownChecker (part: string, schema: object, isConverting = false): (value: unknown) => ReturnType<typeof explainRequest> | undefined {
+  let isValid: ValidateFunction | undefined
+  return value => {
+    isValid ??= (isConverting ? converting : exact).compile(schema)
+    // ajv does not know bigint: integers beyond 2^53 are checked as the nearest numbers.
+    if (isValid(value) || (holdsBigint(value as Json) && isValid(toNumbers(value as Json)))) return undefined
+    return explainRequest(part, isValid.errors as ErrorObject[])
+  }
 }

@@ -1,7 +1,8 @@
 import { isNode, LineCounter, parseDocument, type Document } from 'yaml'
-import { describeViolations, type Violation } from '../../base/errors.ts'
-import { type Json } from '../../base/json.ts'
-import { compilePublishedSchema } from './schema.ts'
+import { describeViolations } from '../base/errors.ts'
+import { type Json } from '../base/json.ts'
+import { compilePublishedSchema } from './compile.ts'
+import { fieldOf } from './explain.ts'
 
 export interface CheckedYaml {
   readonly value: Json
@@ -33,7 +34,7 @@ export function parseCheckedYaml (text: string, schema: string, root: string): C
   // ajv reports each violation inside a "then", and also that the value violates "then" as a whole, which says nothing more and is dropped.
   const violations = compilePublishedSchema(schema).validate(value, root).filter(({ message }) => message !== 'must match "then" schema')
   if (violations.length > 0) {
-    throw new Error(violations.map(violation => `line ${lineOf(segmentsOf(violation))}: ${describeViolations([violation])}`).join('; '))
+    throw new Error(violations.map(violation => `line ${lineOf(fieldOf(violation))}: ${describeViolations([violation])}`).join('; '))
   }
   return { value, lineOf }
 }
@@ -44,8 +45,4 @@ function plainOf (document: Document.Parsed): Json {
   } catch (error) {
     throw new Error(`expected YAML, ${(error as Error).message}`)
   }
-}
-
-function segmentsOf ({ path }: Violation): Array<string | number> {
-  return Array.from(path.matchAll(/\[(\d+)\]|\.([^.[]+)/g), ([, index, name]) => index === undefined ? name as string : Number(index))
 }

@@ -1,7 +1,51 @@
-import { RE2JS } from 're2js'
+import type { RegExpEngine } from 'ajv/dist/types/index.js'
+import { RE2JS, RE2JSSyntaxException } from 're2js'
+import type { WorkMeter } from './vocabulary.ts'
 
-class PatternError extends Error {
-  override readonly name = 'PatternError'
+/** In UTF-16 units. */
+const MAX_PATTERN = 500
+
+/** All expressions of a schema together; compiling takes about 1 µs for each state. */
+const MAX_STATES = 20_000
+
+/** Added for each `\p{…}` (it has hundreds of ranges) and each character: both take time to compile. */
+const PROPERTY_STATES = 150
+const CHARACTER_STATES = 0.1
+
+/** RE2 runs patterns in time linear to the text. Look-around and back references are refused when the schema is compiled. */
+export function createPatternEngine (meter: WorkMeter): RegExpEngine {
+  let states = 0
+  const charge = (more: number) => {
+    states += more
+    if (states > MAX_STATES) throw new Error(`its patterns need more than ${MAX_STATES} states`)
+  }
+  const compile = (pattern: string) => {
+    if (pattern.length > MAX_PATTERN) throw new Error(`a pattern is longer than ${MAX_PATTERN} characters`)
+    const linear = withPattern(pattern, () => toLinearPattern(pattern))
+    charge(linear.length * CHARACTER_STATES + (linear.split(/\\[pP]/).length - 1) * PROPERTY_STATES)
+    const automaton = withPattern(pattern, () => RE2JS.compile(linear))
+    const size = automaton.programSize()
+    charge(size)
+    return {
+      test (text: string): boolean {
+        meter.tryPattern(text.length, size)
+        return automaton.test(text)
+      },
+      // ajv recognises equal patterns by this text.
+      toString: () => pattern
+    }
+  }
+  return Object.assign(compile as unknown as RegExpEngine, { code: 'new RegExp' })
+}
+
+function withPattern<T> (pattern: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    // RE2's whole message would quote the translated pattern, which the author does not know.
+    const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : (error as Error).message
+    throw new Error(`pattern "${pattern}" is not supported: ${reason}`)
+  }
 }
 
 /** The limit of RE2. */
@@ -93,7 +137,7 @@ const ESCAPE = new RegExp([
 
 type Item = number | string
 
-/** ECMA-262 and RE2 look alike but differ, so each character and class is spelled out. Accepts the grammar without `u` too. @throws PatternError */
+/** ECMA-262 and RE2 look alike but differ, so each character and class is spelled out. Accepts the grammar without `u` too. @throws Error */
 export function toLinearPattern (pattern: string): string {
   let place = 0
   let written = ''
@@ -113,8 +157,8 @@ export function toLinearPattern (pattern: string): string {
 
   function takeEscape (): RegExpExecArray {
     const found = take(ESCAPE)
-    if (found === undefined) throw new PatternError(`${pattern.slice(place, place + 2)} is no escape of ECMA-262`)
-    if (found.groups?.['back'] !== undefined) throw new PatternError('it refers back to a group, which cannot be checked in time linear to the text')
+    if (found === undefined) throw new Error(`${pattern.slice(place, place + 2)} is no escape of ECMA-262`)
+    if (found.groups?.['back'] !== undefined) throw new Error('it refers back to a group, which cannot be checked in time linear to the text')
     return found
   }
 
@@ -128,13 +172,13 @@ export function toLinearPattern (pattern: string): string {
     if (isNegated) place++
     let inside = ''
     while (pattern[place] !== ']') {
-      if (place >= pattern.length) throw new PatternError('it has a [ without its ]')
+      if (place >= pattern.length) throw new Error('it has a [ without its ]')
       const first = takeItem()
       // A hyphen at the end of a class, or next to an escape for several characters, stands for itself.
       if (typeof first === 'number' && pattern[place] === '-' && pattern[place + 1] !== ']') {
         place++
         const last = takeItem()
-        if (typeof last === 'number' && last < first) throw new PatternError(`it has a range that ends before it begins: ${spell(first)}-${spell(last)}`)
+        if (typeof last === 'number' && last < first) throw new Error(`it has a range that ends before it begins: ${spell(first)}-${spell(last)}`)
         inside += typeof last === 'number' ? rangeText([first, last]) : spell(first) + spell(0x2d) + last
       } else {
         inside += typeof first === 'number' ? spell(first) : first
@@ -147,18 +191,18 @@ export function toLinearPattern (pattern: string): string {
   function takeGroup (): string {
     const [opening, around, other] = take(GROUP) as RegExpExecArray
     if (around !== undefined) {
-      throw new PatternError(
+      throw new Error(
         'it looks ahead or behind, which cannot be checked in time linear to the text: use "not", or several patterns in "allOf"'
       )
     }
-    if (other !== undefined) throw new PatternError(`${opening} begins no group of ECMA-262`)
+    if (other !== undefined) throw new Error(`${opening} begins no group of ECMA-262`)
     return '(?:'
   }
 
   function takeQuantifier (): string | undefined {
     const [text, least, most] = take(QUANTIFIER) ?? []
     if (text !== undefined && Math.max(Number(least), Number(most ?? 0)) > MAX_REPEATS) {
-      throw new PatternError(`it repeats something more than ${MAX_REPEATS} times`)
+      throw new Error(`it repeats something more than ${MAX_REPEATS} times`)
     }
     return text
   }
@@ -199,7 +243,7 @@ function itemOf ({ 0: text, groups = {} }: RegExpExecArray): Item {
   if (boundary === 'b') return 0x08
   if (itself !== undefined) return itself.codePointAt(0) as number
   const point = Number.parseInt(long ?? unit ?? byte ?? '', 16)
-  if (!(point <= LAST_POINT)) throw new PatternError(`${text} is no character`)
+  if (!(point <= LAST_POINT)) throw new Error(`${text} is no character`)
   return point
 }
 
@@ -223,14 +267,14 @@ function complement (ranges: readonly CodeRange[]): CodeRange[] {
  */
 function propertyText (text: string, expression: string): string {
   if (!isProperty(expression)) {
-    throw new PatternError(`${text} is no property of ECMA-262${isProperty(`Script=${expression}`) ? `: write ${text.replace('{', '{Script=')}` : ''}`)
+    throw new Error(`${text} is no property of ECMA-262${isProperty(`Script=${expression}`) ? `: write ${text.replace('{', '{Script=')}` : ''}`)
   }
   const [, value = expression] = /^(?:General_Category|gc|Script|sc)=(\w+)$/.exec(expression) ?? []
   const name = CATEGORIES.get(value) ?? value
   try {
     RE2JS.compile(`\\p{${name}}`)
   } catch {
-    throw new PatternError(
+    throw new Error(
       `${text} is not among the properties that it may use: general categories, as in \\p{L} or \\p{Letter}, and scripts by their long names, as in \\p{Script=Greek}`
     )
   }

@@ -1,12 +1,11 @@
-import { _, type CodeKeywordDefinition, type FuncKeywordDefinition, type KeywordCxt } from 'ajv'
+import { _, type CodeKeywordDefinition, type KeywordCxt } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { default as Ajv } from 'ajv/dist/core.js'
 import referenceKeyword from 'ajv/dist/vocabularies/core/ref.js'
 import constKeyword from 'ajv/dist/vocabularies/validation/const.js'
 import enumKeyword from 'ajv/dist/vocabularies/validation/enum.js'
 import multipleOfKeyword from 'ajv/dist/vocabularies/validation/multipleOf.js'
-import { canonicalJson, holdsBigint, type Json, type JsonObject } from '../../base/json.ts'
-import { memberNames } from '../../template/value.ts'
+import { canonicalJson, holdsBigint, type Json, type JsonObject, segmentsOf } from '../base/json.ts'
 
 /** An honest value must not be refused because the process was suspended for a while. */
 const FREE_WORK = 1_000_000
@@ -149,8 +148,7 @@ function installMeter (ajv: Ajv.default, meter: WorkMeter): void {
     }
   })
   before(ajv, LISTING, context => {
-    const names = context.gen.scopeValue('func', { ref: memberNames })
-    context.gen.code(_`${counterIn(context)}.listNames(${names}(${context.data}).length)`)
+    context.gen.code(_`${counterIn(context)}.listNames(Object.keys(${context.data}).length)`)
   })
   before(ajv, COUNTING, context => {
     context.gen.code(_`${counterIn(context)}.readText(${context.data}.length)`)
@@ -223,36 +221,25 @@ function checkOf (format: Format): ((text: string) => boolean) | undefined {
 /** Replaces parts of ajv with which a stranger's schema or value could keep it busy for ever, or that lose digits. */
 export function installVocabulary (ajv: Ajv.default, meter: WorkMeter): void {
   installFormats(ajv, meter)
-  for (const keyword of ['$ref', '$dynamicRef', 'multipleOf', 'enum', 'const']) ajv.removeKeyword(keyword)
+  for (const keyword of ['$ref', '$dynamicRef', 'multipleOf', 'enum', 'const', 'uniqueItems']) ajv.removeKeyword(keyword)
   ajv.addKeyword(meteredReference(meter))
   ajv.addKeyword({ keyword: '$dynamicRef', code: () => { throw new Error('$dynamicRef is not supported') } })
   ajv.addKeyword(checkedBy(multipleOfKeyword.default as CodeKeywordDefinition, multipleOf))
   ajv.addKeyword(checkedBy(enumKeyword.default as CodeKeywordDefinition, stated => oneOf(stated as readonly Json[], meter) ?? among(stated as readonly Json[])))
   ajv.addKeyword(checkedBy(constKeyword.default as CodeKeywordDefinition, stated => oneOf([stated], meter)))
-  replaceUniqueItems(ajv, meter)
+  ajv.addKeyword({ keyword: 'uniqueItems', type: 'array', schemaType: 'boolean', validate: (wanted: boolean, items: Json[]) => !wanted || areUnique(items, meter) })
   installMeter(ajv, meter)
 }
 
 /** Compares integers with all digits. */
-export function replaceUniqueItems (ajv: Ajv.default, meter?: WorkMeter): void {
-  ajv.removeKeyword('uniqueItems')
-  ajv.addKeyword(uniqueItems(meter))
-}
-
-function uniqueItems (meter: WorkMeter | undefined): FuncKeywordDefinition {
-  return {
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    error: { message: 'must not have equal items' },
-    validate: (wanted: boolean, items: Json[]) => !wanted || new Set((exactly(items) as Json[]).map(item => textOf(item, meter))).size === items.length
-  }
+function areUnique (items: readonly Json[], meter: WorkMeter): boolean {
+  return new Set((exactly(items) as readonly Json[]).map(item => textOf(item, meter))).size === items.length
 }
 
 /** Equal values, and no others, have equal texts. Counted after it was made, since its length is not known before. */
-function textOf (value: Json, meter: WorkMeter | undefined): string {
+function textOf (value: Json, meter: WorkMeter): string {
   const text = canonicalJson(value)
-  meter?.readText(text.length)
+  meter.readText(text.length)
   return text
 }
 
@@ -305,7 +292,7 @@ function meteredReference (meter: WorkMeter): CodeKeywordDefinition {
 
 /** ajv would follow `#/constructor` into JavaScript's own objects. @throws Error when the reference leads to no part of the schema */
 function checkPointer (reference: string, root: unknown): void {
-  const segments = decodeURIComponent(reference.replace(/^[^#]*#?/, '')).split('/').slice(1).map(segment => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const segments = segmentsOf(decodeURIComponent(reference.replace(/^[^#]*#?/, '')))
   if (!segments.some(segment => segment in Object.prototype)) return
   let place = reference.startsWith('#') ? root : undefined
   for (const segment of segments) {

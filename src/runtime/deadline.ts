@@ -83,12 +83,12 @@ const PLAIN: DeadlineReasons = {
 // Made once: an abort without a reason makes an error with a stack, which costs as much as a short render.
 const OVER = new DOMException('the work is over', 'AbortError')
 
-export function timeLimit (signal: AbortSignal, milliseconds: number): AbortSignal {
+export function timeLimit (signal: AbortSignal | undefined, milliseconds: number): AbortSignal {
   const limit = new AbortController()
   // The timer keeps the controller in memory. An AbortSignal.timeout inside of AbortSignal.any is kept by nothing: the garbage collector of Node 20 and
   // 22 can remove it too early, and then the signal never aborts (https://github.com/nodejs/node/issues/57736).
   setTimeout(() => { limit.abort(PLAIN.expired(milliseconds)) }, milliseconds).unref()
-  return AbortSignal.any([signal, limit.signal])
+  return signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal])
 }
 
 /** Makes timer and listener only when `signal` is first read, since most renders never wait. Whoever makes a deadline must call `end`. */

@@ -6,6 +6,7 @@ import { type OperatorFile } from '../config/operator.ts'
 import { FileRefusal } from '../files/workspace-files.ts'
 import { readPatch } from '../files/memory-rules.ts'
 import { type Workspaces } from '../files/workspaces.ts'
+import { timeLimit } from '../runtime/deadline.ts'
 
 /** In ms, for other changes of the same file. */
 const PATIENCE = 10_000
@@ -41,7 +42,7 @@ export class Memories {
     }
     try {
       const workspaces = await this.#loadWorkspaces()
-      const memory = await workspaces.remember(workspace, patch, { owner: caller.name, signal: AbortSignal.timeout(PATIENCE) })
+      const memory = await workspaces.remember(workspace, patch, { owner: caller.name, signal: timeLimit(undefined, PATIENCE) })
       return (memory as Readonly<Record<typeof layer, Json>>)[layer] as JsonObject
     } catch (error) {
       throw error instanceof FileRefusal ? memoryUnusable(error.message) : error

@@ -105,6 +105,15 @@ describe('a time limit', () => {
     clearTimeout(patience)
   })
 
+  it('ends it so too where another signal is joined to it', async () => {
+    const patience = setTimeout(() => {}, 10_000)
+    const closing = new AbortController()
+    const ended = Array.from({ length: 20 }, () => once(AbortSignal.any([timeLimit(undefined, 30), closing.signal]), 'abort'))
+    setImmediate(collectGarbage)
+    await Promise.all(ended)
+    clearTimeout(patience)
+  })
+
   it('ends it when the caller leaves', () => {
     const caller = new AbortController()
     const limit = timeLimit(caller.signal, 10_000)

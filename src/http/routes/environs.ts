@@ -3,6 +3,7 @@ import { contentHash, stringifyJson } from '../../base/json.ts'
 import { environKind } from '../../registry/kinds/environ-kind.ts'
 import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../schema/builder.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { pathToKey, toPath } from '../../store/store.ts'
 import { type ReadEnviron } from '../../service/read-environ.ts'
@@ -52,7 +53,7 @@ async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGo
   const single = ids.filter(id => !environs.hasBelow(id))
   for (let start = 0; start < single.length && !isGone(); start += BATCH) {
     const batch = single.slice(start, start + BATCH)
-    const fetched = await environs.fetch(batch.filter(id => environs.cached(id) === undefined), AbortSignal.timeout(PATIENCE))
+    const fetched = await environs.fetch(batch.filter(id => environs.cached(id) === undefined), timeLimit(undefined, PATIENCE))
     for (const id of batch) {
       const known = fetched.get(id) ?? environs.cached(id)
       if (known !== undefined) tags.set(id, entityTag(contentHash(known.value)))

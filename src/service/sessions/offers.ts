@@ -8,6 +8,7 @@ import type { Executors } from '../../exec/executors.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
 import { type SkillDefinition, skillKind } from '../../registry/kinds/skill-kind.ts'
+import { timeLimit } from '../../runtime/deadline.ts'
 
 /** What a caller can choose for a session: targets, workspaces, and skills that are files on targets. */
 export class Offers {
@@ -95,7 +96,7 @@ export class ForeignSkills {
   /** The first of equal names counts; `undefined` also for one the caller may not run. @throws DEFINITION_NOT_FOUND with the reason */
   async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
     const executor = hasSkills(target) ? await this.#executors.ofTarget(target.name) : undefined
-    const signal = AbortSignal.timeout(TIMEOUT)
+    const signal = timeLimit(undefined, TIMEOUT)
     for (const place of placesOf(source, wanted)) {
       const text = executor !== undefined && isFor(caller, place) ? await readListed(executor, place, signal).catch(() => undefined) : undefined
       if (text !== undefined) return usable(place, text)
@@ -134,7 +135,7 @@ async function readListed (executor: Executor, { path }: ForeignPlace, signal: A
 }
 
 async function listWith (executor: Executor, target: Target, caller: Caller): Promise<ForeignSkillList> {
-  const signal = AbortSignal.timeout(TIMEOUT)
+  const signal = timeLimit(undefined, TIMEOUT)
   const sources = target.type === 'local' ? ['project'] as const : ['project', 'remote'] as const
   const places: ForeignPlace[] = []
   const problems: ForeignProblem[] = []

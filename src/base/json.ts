@@ -26,8 +26,15 @@ export function objectOf (value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-export function ownField (given: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(given, name) ? given[name] : undefined
+/** Not what every object inherits, such as `constructor`. */
+export function ownField<T> (given: Readonly<Record<string, T>>, name: string): T | undefined
+export function ownField (given: Json | undefined, name: string): Json | undefined
+export function ownField (given: Json | undefined, name: string): Json | undefined {
+  return isJsonObject(given) && Object.hasOwn(given, name) ? given[name] : undefined
+}
+
+export function textIn (given: Json | undefined, name: string): string {
+  return textOf(ownField(given, name))
 }
 
 /** Of a JSON pointer: https://www.rfc-editor.org/rfc/rfc6901 */

@@ -1,4 +1,4 @@
-import { objectOf, textOf } from '../base/json.ts'
+import { objectOf, ownField, textOf } from '../base/json.ts'
 import { type Command, type Option } from 'commander'
 import { type Cli } from './context.ts'
 import { usageError } from './output.ts'
@@ -33,7 +33,7 @@ export function addCompletionCommands (program: Command, cli: Cli): void {
   program.command('completion').description('print a script that completes words in a shell').argument('<shell>', 'bash, zsh or fish')
     .addHelpText('after', '\nbash: source <(aps completion bash)   zsh: source <(aps completion zsh)   fish: aps completion fish | source')
     .action(async (shell: string, _options: object, command: Command) => {
-      const script = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell] : undefined
+      const script = ownField(SCRIPTS, shell)
       if (script === undefined) throw usageError(`expected ${Object.keys(SCRIPTS).join(', ')}, got "${shell}"`)
       await cli.open(command).output.text(script)
     })

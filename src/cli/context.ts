@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, ownField, parseJson } from '../base/json.ts'
 import { revealHidden } from '../base/text.ts'
 import type { ApiClient } from './api-client.ts'
 import { type Output, usageError } from './output.ts'
@@ -45,7 +45,7 @@ export async function chooseCommand (
     const line = await lines.next()
     if (line === undefined) return undefined
     const word = line.trim().toLowerCase()
-    const kind = Object.hasOwn(KEYS, word) ? KEYS[word] : undefined
+    const kind = ownField(KEYS, word)
     if (kind === undefined || !offers.includes(kind)) continue
     if (kind === 'run') return { kind, command }
     if (kind !== 'edit') return { kind }

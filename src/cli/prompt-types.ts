@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { isJsonObject, type Json, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, ownField, stringifyJson, textOf } from '../base/json.ts'
 import type { Cli } from './context.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
@@ -130,7 +130,7 @@ function literalOf (value: Json): string {
 function memberAt (root: JsonObject, segments: readonly string[]): Json | undefined {
   return segments.reduce<Json | undefined>((place, name) => {
     if (Array.isArray(place)) return (place as readonly Json[])[Number(name)]
-    return isJsonObject(place) && Object.hasOwn(place, name) ? place[name] : undefined
+    return ownField(place, name)
   }, root)
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, objectOf, parseJson, stringifyJson } from '../base/json.ts'
 import { type Answer, withoutThoughts } from '../llm/answer.ts'
 import { loggedAnswer, parseArguments, wordsOf } from '../llm/history.ts'
 import { jsonIn } from '../llm/json-in.ts'
@@ -210,7 +210,7 @@ class AgentReducer extends Dialogue<AgentState> {
     }
     this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
     // In the text `{{count}}` is the call's argument, even if the result has a `count`, which may be smaller.
-    const values = { result: value, ...(isJsonObject(value) ? value : {}), ...this.state.pending?.arguments }
+    const values = { result: value, ...objectOf(value), ...this.state.pending?.arguments }
     for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
     return this.goOn()
   }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { type Json, type JsonObject, objectOf, ownField, stringifyJson } from '../base/json.ts'
 import type { Answer, AskedCall } from '../llm/answer.ts'
 import {
   askedMessage, callsOf, contentOf, describeError, describeResult, loggedAnswer, NO_ANSWER, parseArguments, resultMessage, unknownFunction, wordsOf
@@ -265,7 +265,7 @@ class LoopReducer extends Dialogue<LoopState> {
 
   /** After an answer that does not fit the schema, the model is asked once more. */
   #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
-    const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
+    const { value, problem = 'it calls tools' } = objectOf(checked)
     if (value !== undefined) {
       this.state = { ...this.state, value, corrections: [] }
       return this.#tell(content, effect, { value })
@@ -319,7 +319,7 @@ class LoopReducer extends Dialogue<LoopState> {
     const told = clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT)
     for (const call of beside) this.say('callRefused', 'exec', { name: call.name, reason: NOT_CALLED })
     const { definitions = {}, handover, messages } = this.state
-    const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
+    const next = ownField(definitions, transfer)
     if (next?.kind !== 'agents') throw new Error(`the dialogue has no agent ${transfer}`)
     if (said.trim() !== '') this.outbox.show(said)
     this.say('handedOver', 'exec', { name: next.id })

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { type Json, type JsonObject, ownField } from '../base/json.ts'
 import { effectId, type LaterFact, type Moment, type Next } from '../session/engine.ts'
 import type {
   Action, ApplyEffect, CheckEffect, ChildEffect, CommitEffect, Effect, ExecEffect, ModelEffect, Notice, ReadEffect, RememberEffect, ShellEffect, ToolEffect,
@@ -150,7 +150,7 @@ export class Outbox {
 /** @param effect left out when the client ran the command */
 export function ranAs (effect: string | undefined, result: Json): JsonObject {
   if (effect === undefined) return {}
-  const duration = isJsonObject(result) ? result['durationMs'] : undefined
+  const duration = ownField(result, 'durationMs')
   return { effect, ...(typeof duration === 'number' ? { durationMs: duration } : {}) }
 }
 

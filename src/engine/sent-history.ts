@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, stringifyJson } from '../base/json.ts'
 import { callsOf, contentOf, NO_ANSWER } from '../llm/history.ts'
 import type { AgentHistory } from '../registry/kinds/agent-setting.ts'
 import { clip, cutMiddle } from './clip.ts'
@@ -107,7 +107,7 @@ function resultsFrom (messages: readonly JsonObject[], start: number): readonly 
 
 /** In old logs the id of a call can be missing or stand twice. */
 function areAnswered ({ tool_calls: calls, function_call: older }: JsonObject, results: readonly JsonObject[]): boolean {
-  const asked = Array.isArray(calls) ? calls.filter(isJsonObject) : []
+  const asked = listOf(calls).filter(isJsonObject)
   if (asked.length > 0) return asked.length === results.length && asked.every(({ id = null }, index) => isOf(results[index], 'tool', 'tool_call_id', id))
   return results.length === 1 && isJsonObject(older) && isOf(results[0], 'function', 'name', older['name'] ?? null)
 }

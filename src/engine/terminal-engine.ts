@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { type JsonObject, objectOf } from '../base/json.ts'
 import { type Engine, type LaterFact, type Moment, type Next } from '../session/engine.ts'
 import { Outbox } from './reducer.ts'
 import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-key.ts'
@@ -40,7 +40,7 @@ function ended (state: TerminalSession, fact: LaterFact, moment: Moment): Next<T
   const outbox = new Outbox(moment)
   switch (fact.kind) {
     case 'result': {
-      const { reason = '', exitCode = null } = isJsonObject(fact.result) ? fact.result : {}
+      const { reason = '', exitCode = null } = objectOf(fact.result)
       const isExit = reason === 'exit'
       const why = isExit ? `the shell has ended with code ${String(exitCode)}` : String(reason)
       return end(state, outbox, { word: isExit ? 'done' : 'failed', reason: why, exitCode: typeof exitCode === 'number' ? exitCode : null })

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectOf } from '../base/json.ts'
 
 /** Plans check by these rules what a model wants remembered, REST what a person writes, and memory files what they store and read. */
 interface FieldRule {
@@ -79,7 +79,7 @@ export function fieldsIn (layer: MemoryLayer, patch: JsonObject): JsonObject {
 
 /** Anybody can have written the files. An older name counts where the present one is missing or wrong. */
 export function memoryIn (user: Json | undefined, project: Json | undefined): Memory {
-  const [own, shared] = [user, project].map(given => isJsonObject(given) ? given : {}) as [JsonObject, JsonObject]
+  const [own, shared] = [user, project].map(objectOf) as [JsonObject, JsonObject]
   const older = { ...shared, ...own }
   const { patch } = readPatch(withoutNulls([...OLD_NAMES].flatMap(([name, now]) => Object.hasOwn(older, name) ? [[now, older[name] as Json] as const] : [])))
   const present = readPatch(withoutNulls([

@@ -2,10 +2,11 @@ import { constants, statSync } from 'node:fs'
 import { mkdir, open, readdir } from 'node:fs/promises'
 import { isAbsolute, join, relative } from 'node:path'
 import { arch, platform } from 'node:process'
-import { isJsonObject, type JsonObject, ownField } from '../base/json.ts'
+import { isJsonObject, type JsonObject, listOf, ownField } from '../base/json.ts'
 import { errorCode, PRIVATE_FILE, replaceFile } from '../base/durable-files.ts'
 import { beginningOf, utf8In } from '../base/text.ts'
 import type { OperatorFile, Workspace } from '../config/operator.ts'
+import { timeLimit } from '../runtime/deadline.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import type { FileAction } from './change/action.ts'
 import { applyChange, type ApplyOptions, type ChangePlace, planned, recoverChanges } from './change/apply.ts'
@@ -164,7 +165,7 @@ async function read (request: JsonObject, place: ContextPlace): Promise<JsonObje
       const change = ownField(request, 'change')
       if (!isJsonObject(change)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change to be shown')
       const given = ownField(request, 'together')
-      const together = Array.isArray(given) ? given.filter(each => typeof each === 'string') : []
+      const together = listOf(given).filter(each => typeof each === 'string')
       return { type: 'preview', ...(await preview(place, change, together)) } as unknown as JsonObject
     }
     default:
@@ -419,7 +420,7 @@ export class Workspaces {
       const { files, journal } = this.#get(name)
       const names = await readdir(journal).catch(() => [])
       if (!names.some(entry => entry.endsWith('.open'))) continue
-      await recoverChanges(files, journal, AbortSignal.timeout(60_000)).catch((error: unknown) => {
+      await recoverChanges(files, journal, timeLimit(undefined, 60_000)).catch((error: unknown) => {
         onFailure(name, error as Error)
       })
     }

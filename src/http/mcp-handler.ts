@@ -8,7 +8,7 @@ import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts
 import { visibleGeneration } from '../access/generation-view.ts'
 import { refusalBy } from '../access/rights.ts'
 import { roleMissing, ServiceError } from '../base/errors.ts'
-import { contentHash, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { contentHash, isJsonObject, type Json, JsonError, type JsonObject, objectOf, ownField, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { ENGINE_VERSION } from '../base/version.ts'
 import type { Generation, Prompt } from '../registry/generation.ts'
 import { runnablePrompts } from '../registry/offered.ts'
@@ -31,15 +31,15 @@ const SOUNDS: Readonly<Record<string, string>> = { mp3: 'audio/mpeg', wav: 'audi
 /** An MCP message holds one block, hence one for each part; roles other than `user` and `assistant` become `user`, named in `_meta`. */
 export function promptMessages ({ role, content = '' }: RenderedMessage): PromptMessage[] {
   const blocks = Array.isArray(content)
-    ? (content as readonly Json[]).map(part => blockOf(isJsonObject(part) ? part : {}))
-    : [textBlock(typeof content === 'string' ? content : '')]
+    ? (content as readonly Json[]).map(part => blockOf(objectOf(part)))
+    : [textBlock(textOf(content))]
   if (role === 'user' || role === 'assistant') return blocks.map(block => ({ role, content: block }))
   return blocks.map(block => ({ role: 'user', content: { ...block, _meta: { [ROLE_KEY]: role } } }))
 }
 
 function blockOf (part: JsonObject): ContentBlock {
   const { type, text, image_url: image, input_audio: sound, file } = part
-  if (type === 'text') return textBlock(typeof text === 'string' ? text : '')
+  if (type === 'text') return textBlock(textOf(text))
   if (type === 'image_url' && isJsonObject(image)) return imageBlock(String(image['url']))
   if (type === 'input_audio' && isJsonObject(sound)) return soundBlock(String(sound['data']), String(sound['format']))
   if (type === 'file' && isJsonObject(file) && typeof file['file_data'] === 'string') return fileBlock(file['file_data'], file['filename'])
@@ -173,7 +173,7 @@ function offerPrompts (server: Server, visit: McpRequest, { renderPrompt, choose
 
 function described ({ entry }: Prompt): { description?: string } {
   const { source } = entry.definition
-  const description = Object.hasOwn(source, 'description') ? source['description'] : undefined
+  const description = ownField(source, 'description')
   return typeof description === 'string' ? { description } : {}
 }
 
@@ -240,7 +240,7 @@ function offerCompletions (server: Server, visit: McpRequest, { environs }: McpU
 
 function valuesOf (property: Readonly<Record<string, Json>>): readonly string[] {
   for (const keyword of ['enum', 'examples']) {
-    const values = Object.hasOwn(property, keyword) ? property[keyword] : undefined
+    const values = ownField(property, keyword)
     if (Array.isArray(values)) return values.map((value: Json) => typeof value === 'string' ? value : stringifyJson(value))
   }
   return Object.hasOwn(property, 'type') && property['type'] === 'boolean' ? ['true', 'false'] : []
@@ -364,13 +364,11 @@ function variablesFrom ({ entry }: Prompt, given: Readonly<Record<string, string
 }
 
 function propertyOf (schema: JsonObject, name: string): JsonObject {
-  const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
-  const property = isJsonObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined
-  return isJsonObject(property) ? property : {}
+  return objectOf(ownField(ownField(schema, 'properties'), name))
 }
 
 function typesOf (property: JsonObject): readonly string[] {
-  const type = Object.hasOwn(property, 'type') ? property['type'] : undefined
+  const type = ownField(property, 'type')
   return (Array.isArray(type) ? type : [type]).filter(each => typeof each === 'string')
 }
 

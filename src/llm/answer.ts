@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, type MutableObject, setMember, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, type MutableObject, objectOf, setMember, stringifyJson } from '../base/json.ts'
 import type { Redact } from '../base/redact.ts'
 import { codeOf, isRetryableStatus, UpstreamError } from './upstream-error.ts'
 
@@ -158,7 +158,7 @@ class ChoiceReader {
     const refused = (typeof refusal === 'string' ? refusal : '') + said.refusal
     this.#refusal += refused
     this.length += said.text.length + said.thoughts.length + refused.length
-    const pieces = Array.isArray(calls) ? calls.filter(isJsonObject) : []
+    const pieces = listOf(calls).filter(isJsonObject)
     // Calls that stand together in one list are different ones.
     const together = new Set<CallInPieces>()
     for (const piece of pieces) {
@@ -200,7 +200,7 @@ class ChoiceReader {
 
   #call (piece: JsonObject, before: readonly CallInPieces[]): CallInPieces {
     const { index, id, type: _type, function: called, ...extra } = piece
-    const { name, arguments: given } = isJsonObject(called) ? called : {}
+    const { name, arguments: given } = objectOf(called)
     const known = findCall(before, piece)
     const call = known ?? { index, id: '', names: [], arguments: '', extra: {} }
     if (known === undefined) this.calls.push(call)
@@ -228,7 +228,7 @@ class ChoiceReader {
 /** Some servers leave out `index`, give 0 to all, or a new id to each piece: a new id begins a call only after a complete one. */
 function findCall (calls: readonly CallInPieces[], piece: JsonObject): CallInPieces | undefined {
   const { index, function: called } = piece
-  const { name = '', arguments: given = '' } = isJsonObject(called) ? called : {}
+  const { name = '', arguments: given = '' } = objectOf(called)
   const id = typeof piece['id'] === 'string' ? piece['id'] : ''
   const byId = id === '' ? undefined : calls.findLast(call => call.id === id)
   const latest = index === undefined ? byId ?? calls.at(-1) : calls.findLast(call => call.index === index)
@@ -293,7 +293,7 @@ function offeredNames ({ tools, functions }: JsonObject): ReadonlySet<Json> {
 function partsOf (content: Json): { readonly text: string, readonly thoughts: string, readonly refusal: string } {
   if (typeof content === 'string') return { text: content, thoughts: '', refusal: '' }
   let [text, thoughts, refusal] = ['', '', '']
-  for (const part of Array.isArray(content) ? content as readonly Json[] : []) {
+  for (const part of listOf(content)) {
     if (typeof part === 'string') text += part
     if (!isJsonObject(part)) continue
     const { type, text: said, thinking, refusal: refused } = part

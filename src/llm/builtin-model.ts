@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, ownField, stringifyJson, textIn } from '../base/json.ts'
 import {
   type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, type Operation,
   type OperationKind, type StreamEnd
@@ -44,7 +44,7 @@ export function followScript (rules: readonly ReplyRule[]): (request: BuiltinReq
 
 function saidIn ({ messages, fields }: BuiltinRequest): ScriptInput {
   const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
-  const tools = Array.isArray(fields['tools']) ? fields['tools'] as readonly Json[] : []
+  const tools = listOf(fields['tools'])
   return {
     last: folded(textOf(messages.at(-1))),
     user: folded(textOf(messages.findLast(({ role }) => role === 'user'))),
@@ -54,8 +54,7 @@ function saidIn ({ messages, fields }: BuiltinRequest): ScriptInput {
 }
 
 function nameOf (tool: Json): Json {
-  const called = isJsonObject(tool) ? tool['function'] : undefined
-  return isJsonObject(called) ? called['name'] ?? null : null
+  return ownField(ownField(tool, 'function'), 'name') ?? null
 }
 
 function isOffered (wanted: string | boolean | undefined, offered: ReadonlySet<Json>): boolean {
@@ -222,7 +221,7 @@ function tokens (text: string): number {
 
 /** @throws UpstreamRefusal when the request has no messages */
 function messagesOf (request: ModelRequest): readonly JsonObject[] {
-  const messages = Object.hasOwn(request, 'messages') ? request['messages'] : undefined
+  const messages = ownField(request, 'messages')
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject)) {
     throw new UpstreamRefusal(400, openAiError('messages must be a list with at least one message', 'invalid_request_error', null))
   }
@@ -230,8 +229,6 @@ function messagesOf (request: ModelRequest): readonly JsonObject[] {
 }
 
 function textOf (message: JsonObject | undefined): string {
-  const content = message?.['content'] ?? ''
-  if (typeof content === 'string') return content
-  if (!Array.isArray(content)) return ''
-  return content.map((part: Json) => isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '').join('')
+  const content = message?.['content']
+  return typeof content === 'string' ? content : listOf(content).map(part => textIn(part, 'text')).join('')
 }

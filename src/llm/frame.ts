@@ -1,4 +1,4 @@
-import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, stringifyJson } from '../base/json.ts'
+import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, objectOf, stringifyJson } from '../base/json.ts'
 import type { Redact } from '../base/redact.ts'
 import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-events.ts'
 import { errorIn, failedChoice, reportedError } from './answer.ts'
@@ -39,8 +39,8 @@ export function contentBytes (content: Json): number {
 }
 
 function argumentBytes (call: Json): number {
-  const { function: called = null } = isJsonObject(call) ? call : {}
-  const { arguments: text } = isJsonObject(called) ? called : {}
+  const { function: called = null } = objectOf(call)
+  const { arguments: text } = objectOf(called)
   return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, listOf, objectOf, ownField, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
 import { type Answer, AnswerReader, type AskedCall, distinctIds, finishOf, isCut } from './answer.ts'
 
@@ -60,7 +60,7 @@ export function loggedAnswer (reply: Json): Answer | undefined {
   if (!isJsonObject(reply)) return undefined
   const { choices, read } = reply
   const choice = Array.isArray(choices) ? choices[0] as Json | undefined : undefined
-  const message = isJsonObject(choice) ? choice['message'] : undefined
+  const message = ownField(choice, 'message')
   if (!isJsonObject(choice) || !isJsonObject(message)) return undefined
   const { refusal } = message
   const finishReason = read === READ ? finishOf(choice) : undefined
@@ -68,7 +68,7 @@ export function loggedAnswer (reply: Json): Answer | undefined {
     text: contentOf(message),
     thoughts: '',
     calls: callsOf(message),
-    refusal: read === READ && typeof refusal === 'string' ? refusal : '',
+    refusal: read === READ ? textOf(refusal) : '',
     finishReason,
     cut: isCut(finishReason),
     reasoning: Object.fromEntries(Object.entries(message).filter(([name]) => name.startsWith('reasoning'))),
@@ -101,7 +101,7 @@ export function resultMessage ({ id, name, isOlder }: Pick<AskedCall, 'name' | '
 }
 
 export function contentOf ({ content }: JsonObject): string {
-  return typeof content === 'string' ? content : ''
+  return textOf(content)
 }
 
 export function callsOf (message: JsonObject): readonly AskedCall[] {
@@ -131,7 +131,7 @@ class StrictConversation {
   add (message: JsonObject): void {
     const { role, tool_calls: given } = message
     if (role === 'tool') return this.#addResult(message)
-    const calls = role === 'assistant' && Array.isArray(given) ? given.filter(isJsonObject) : []
+    const calls = role === 'assistant' ? listOf(given).filter(isJsonObject) : []
     const waits = this.#open.length > 0 && this.#from === this.sent.length - 1
     // A text beside calls may come as a message of its own, before them or behind them.
     const isBeside = role === 'assistant' && this.sent.at(-1)?.['role'] === 'assistant' && (calls.length > 0 || waits)
@@ -140,7 +140,7 @@ class StrictConversation {
   }
 
   #addCalls (last: JsonObject, message: JsonObject, calls: readonly JsonObject[]): void {
-    const before = Array.isArray(last['tool_calls']) ? last['tool_calls'] as readonly Json[] : []
+    const before = listOf(last['tool_calls'])
     const ids = distinctIds(calls.map(({ id }) => typeof id === 'string' ? id.toWellFormed() : ''), this.#ids)
     const joined = { ...last, ...message, ...strictText(joinedContent(last, message)) }
     this.#from = this.sent.push({ ...joined, tool_calls: [...before, ...calls.map((call, index) => strictCall(call, ids[index] as string))] }) - 1
@@ -179,7 +179,7 @@ function joinedContent (last: JsonObject, next: JsonObject): Json {
 }
 
 function partsOf (content: Json): readonly Json[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : Array.isArray(content) ? content as readonly Json[] : []
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
 }
 
 function isEmpty (content: Json): boolean {
@@ -194,7 +194,7 @@ function strictContent (content: Json, otherwise: string): Json {
 }
 
 function strictCall ({ function: called, ...call }: JsonObject, id: string): JsonObject {
-  const given = isJsonObject(called) ? called : {}
+  const given = objectOf(called)
   return { ...call, id, type: 'function', function: { ...given, name: strictName(given['name']), arguments: strictArguments(given['arguments']) } }
 }
 

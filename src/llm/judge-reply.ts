@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, parseJson } from '../base/json.ts'
+import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, ownField, parseJson } from '../base/json.ts'
 import type { Redact } from '../base/redact.ts'
 import { beginningOf } from '../base/text.ts'
 import { errorIn, failedChoice, reportedError } from './answer.ts'
@@ -32,7 +32,7 @@ export function judgeReply (reply: CollectedReply, member: string, redact: Redac
 }
 
 function isAnswer (value: JsonObject, member: string): boolean {
-  const list = Object.hasOwn(value, member) ? value[member] : undefined
+  const list = ownField(value, member)
   return Array.isArray(list) && (member !== 'choices' || (list.length > 0 && list.every(isJsonObject)))
 }
 
@@ -87,7 +87,7 @@ function describeBody (body: Buffer): string {
 function parseObject (text: string, parse: (text: string) => Json): JsonObject | undefined {
   try {
     const value = parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as JsonObject : undefined
+    return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
   }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, ownField } from '../base/json.ts'
 
 /** One failed attempt at a model API. Retries read `retryable` and `retryAfter`, and need to know nothing of HTTP. */
 export class UpstreamError extends Error {
@@ -84,7 +84,7 @@ export class UpstreamRefusal extends Error {
 
   get code (): string | undefined {
     const { error = null } = this.body
-    const code = isJsonObject(error) ? error['code'] : undefined
+    const code = ownField(error, 'code')
     return typeof code === 'string' ? code : undefined
   }
 }

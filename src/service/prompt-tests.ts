@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
 import { clientClosed, describeViolations, entryMissing, requestInvalid, ServiceError, storeUnavailable, testsUnreadable } from '../base/errors.ts'
-import { canonicalJson, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { canonicalJson, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson, textIn, textOf } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
 import type { Answer } from '../llm/answer.ts'
 import { readReply } from '../llm/history.ts'
@@ -341,7 +341,7 @@ function failureOf (error: unknown): { readonly code: string, readonly message: 
 function messageText ({ content = null }: JsonObject): string {
   if (typeof content === 'string') return content
   if (!Array.isArray(content)) return ''
-  return (content as readonly Json[]).map(part => isJsonObject(part) && typeof part['text'] === 'string' ? part['text'] : '').join('')
+  return (content as readonly Json[]).map(part => textIn(part, 'text')).join('')
 }
 
 /** In characters, of an answer that is no valid verdict. */
@@ -373,7 +373,7 @@ function readVerdict ({ text, cut }: Answer): AssertionVerdict | undefined {
   const read = cut || 'reason' in found ? null : found.value
   if (!isJsonObject(read) || typeof read['pass'] !== 'boolean') return undefined
   const { pass, score, reason } = read
-  return { pass, reason: typeof reason === 'string' ? reason : '', score: score === undefined ? undefined : Number(score) }
+  return { pass, reason: textOf(reason), score: score === undefined ? undefined : Number(score) }
 }
 
 interface CaseRequest {

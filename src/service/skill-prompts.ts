@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { isJsonObject, type Json, stringifyJson } from '../base/json.ts'
+import { type Json, ownField, stringifyJson } from '../base/json.ts'
 import { uncachedTemplates } from '../registry/entries/template-cache.ts'
 import { templateParser } from '../registry/kinds/prompt-kind.ts'
 import type { SkillDefinition } from '../registry/kinds/skill-kind.ts'
@@ -19,7 +19,7 @@ export async function readSkillPrompts (): Promise<SkillPrompts> {
   // Relative to this file, in src as in the build: scripts/build.js keeps the depth of folders.
   const prompts = JSON.parse(await readFile(new URL('../../prompts.json', import.meta.url), 'utf8')) as Json
   const textOf = (name: string): string => {
-    const text = isJsonObject(prompts) ? prompts[name] : undefined
+    const text = ownField(prompts, name)
     if (typeof text !== 'string') throw new Error(`prompts.json has no text ${name}`)
     return text
   }

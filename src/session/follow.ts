@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../base/json.ts'
+import { type JsonObject, ownField, textOf } from '../base/json.ts'
 import { ENDED, type Notice, type Start, type LogEntry } from './model.ts'
 import { readShown } from './session-log.ts'
 import type { SessionStore } from './store/session-store.ts'
@@ -81,7 +81,7 @@ export async function * followSession (
 
 /** Only the text can be long. */
 function lengthOf ({ text }: JsonObject): number {
-  return typeof text === 'string' ? text.length : 0
+  return textOf(text).length
 }
 
 /** Yields and removes what was published before log entry `seq + 1`. @param isAll also messages of unknown place */
@@ -126,10 +126,6 @@ function inputOf (fact: LogEntry['fact']): JsonObject | undefined {
 }
 
 function wordsOf ({ input, setting }: Start): string {
-  const skill = memberOf(setting, 'skill')
-  return [memberOf(input, 'goal'), memberOf(skill, 'prompt')].find(text => typeof text === 'string') as string | undefined ?? ''
-}
-
-function memberOf (value: Json | undefined, name: string): Json | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, name) ? (value as JsonObject)[name] : undefined
+  const skill = ownField(setting, 'skill')
+  return [ownField(input, 'goal'), ownField(skill, 'prompt')].find(text => typeof text === 'string') as string | undefined ?? ''
 }

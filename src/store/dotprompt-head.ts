@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, parseJson, type TextPlace } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, parseJson, type TextPlace } from '../base/json.ts'
 import { yamlToJson } from './decode-value.ts'
 import { DotpromptError } from './dotprompt-error.ts'
 
@@ -62,7 +62,7 @@ function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
     case 'array': return { ...orNull({ type, items: fromPico(value) }, isOptional), ...description }
     case 'object': return { ...orNull(fromPico(value), isOptional), ...description }
     case 'enum': {
-      const values = Array.isArray(value) ? value as readonly Json[] : []
+      const values = listOf(value)
       if (values.length === 0) throw new PicoschemaError('an enum needs a list of values')
       return { enum: isOptional && !values.includes(null) ? [...values, null] : values, ...description }
     }

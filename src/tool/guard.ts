@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import pRetry from 'p-retry'
-import type { JsonObject } from '../base/json.ts'
+import { type JsonObject, ownField } from '../base/json.ts'
 import { type CallerSignal, Deadline, type DeadlineReasons } from '../runtime/deadline.ts'
 import { NoSlotError, type ReleaseSlot, Slots } from '../runtime/concurrency.ts'
 import { ToolError } from './tool-error.ts'
@@ -226,7 +226,7 @@ export interface PolicyDefaults {
 export const DEFAULT_POLICY: PolicyDefaults = { retries: 0, breaker: { failureRate: 0.5, minimumCalls: 10, coolDown: 10_000 }, concurrency: 64 }
 
 export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults): ToolPolicy {
-  const own = (name: keyof ToolPolicy | 'idempotent'): unknown => Object.hasOwn(registration, name) ? registration[name] : undefined
+  const own = (name: keyof ToolPolicy | 'idempotent'): unknown => ownField(registration, name)
   const breaker = own('breaker')
   return {
     timeout: own('timeout') as number | undefined ?? defaults.timeout,

@@ -1,5 +1,5 @@
 import type { Violation } from '../base/errors.ts'
-import { type Json, type JsonObject, type MutableObject, setMember } from '../base/json.ts'
+import { type Json, type JsonObject, type MutableObject, ownField, setMember } from '../base/json.ts'
 import { isObject } from '../template/value.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/compile.ts'
 
@@ -71,18 +71,18 @@ export function violationsOfDefaults ({ defaults, schema }: Parameters, root: st
 }
 
 function propertiesOf (schema: JsonObject): JsonObject {
-  const properties = Object.hasOwn(schema, 'properties') ? schema['properties'] : undefined
+  const properties = ownField(schema, 'properties')
   return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
 }
 
 export function expectsStructure (parameters: Parameters | undefined): boolean {
-  const type = parameters !== undefined && Object.hasOwn(parameters.schema, 'type') ? parameters.schema['type'] : undefined
+  const type = ownField(parameters?.schema, 'type')
   return typeof type === 'string' && type !== 'string'
 }
 
 /** The members of a bare map are all objects: `type` is a text in a schema, but a parameter of that name in a map. */
 function isSchema (declared: JsonObject): boolean {
-  const own = (keyword: string) => Object.hasOwn(declared, keyword) ? declared[keyword] : undefined
+  const own = (keyword: string) => ownField(declared, keyword)
   if (['$schema', '$ref', '$id', 'type'].some(keyword => typeof own(keyword) === 'string')) return true
   if (['type', 'required', 'enum', 'allOf', 'anyOf', 'oneOf'].some(keyword => Array.isArray(own(keyword)))) return true
   const properties = own('properties')

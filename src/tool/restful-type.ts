@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { type Json, JsonError, type JsonObject, ownField, parseJson, stringifyJson } from '../base/json.ts'
 import { undici } from '../runtime/http-modules.ts'
 import { quoteOf, statusError, ToolError, unreachable } from './tool-error.ts'
 import { singleSource, type ToolType } from './tool-type.ts'
@@ -8,7 +8,7 @@ import type { BaseUrls, Operator } from './operator.ts'
 import {
   appendQuery, type CommonDefinition, fillUrl, parseUrlTemplate, type ResolvedHeaders, resolveHeaders, type Secrets, type ToolDefinition, type UrlTemplate
 } from './definition.ts'
-import { withMemberName, checkHost, ownField, policyOf, required } from './tool-reader.ts'
+import { withMemberName, checkHost, policyOf, required } from './tool-reader.ts'
 import { expectsStructure, type Parameters } from './parameters.ts'
 import { createHttpAgent, type HttpAgent } from './connections.ts'
 

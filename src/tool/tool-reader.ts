@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describeViolations, type Violation } from '../base/errors.ts'
 import type { JsonPath } from '../base/json-places.ts'
-import { canonicalJson, type Json, type JsonObject } from '../base/json.ts'
+import { canonicalJson, type Json, type JsonObject, ownField } from '../base/json.ts'
 import { readPublishedSchema } from '../schema/published.ts'
 import { isObject } from '../template/value.ts'
 import { parsePolicy, type ToolPolicy } from './guard.ts'
@@ -157,11 +157,6 @@ export function required (endpoint: JsonObject, name: string, type: string): str
   const value = ownField(endpoint, name)
   if (typeof value !== 'string') throw new Error(`a ${type} tool needs a "${name}"`)
   return value
-}
-
-/** Inherited members, such as `constructor`, count as missing. */
-export function ownField (object: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(object, name) ? object[name] : undefined
 }
 
 export function withMemberName<T> (member: string, parse: () => T): T {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, textIn } from '../../base/json.ts'
 import { MEMORY_FIELDS } from '../../files/memory-rules.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { cutMiddle } from '../clip.ts'
@@ -87,19 +87,13 @@ function numbered (block: JsonObject): string {
 }
 
 function hitsIn ({ hits, truncated }: JsonObject): string {
-  const found = Array.isArray(hits) ? (hits as readonly Json[]).filter(isJsonObject) : []
+  const found = listOf(hits).filter(isJsonObject)
   const lines = found.map(hit => `${textIn(hit, 'path')}:${typeof hit['line'] === 'number' ? hit['line'] : 0}|${textIn(hit, 'text')}`)
   return [...lines.length === 0 ? ['(nothing found)'] : lines, ...truncated === true ? ['(there is more)'] : []].join('\n')
 }
 
 function nameOf (request: Json | undefined): string {
-  if (!isJsonObject(request)) return ''
   return ['path', 'query', 'source', 'type'].map(name => textIn(request, name)).find(text => text !== '') ?? ''
-}
-
-function textIn (block: JsonObject, name: string): string {
-  const value = Object.hasOwn(block, name) ? block[name] : undefined
-  return typeof value === 'string' ? value : ''
 }
 
 /** In a context that is too long `search` is cut first, `file` last. */

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, ownField } from '../../base/json.ts'
 import { beginningOf, describeKind } from '../../base/text.ts'
 import { jsonIn } from '../../llm/json-in.ts'
 
@@ -141,7 +141,7 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
 
 /** Under a strict schema the model must write null where it would leave a member out. */
 function member (object: JsonObject, name: string): Json | undefined {
-  const value = Object.hasOwn(object, name) ? object[name] : undefined
+  const value = ownField(object, name)
   return value === null ? undefined : value
 }
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { type Json, type JsonObject, textOf } from '../../base/json.ts'
 import type { Engine } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { takeFact } from '../reducer.ts'
@@ -97,7 +97,7 @@ const WRITING: ReadonlySet<PlanStep> = new Set<PlanStep>(['applying', 'awaiting_
 
 function begun (setting: PlanSetting, input: JsonObject): PlanState {
   const { goal: said, mode: asked, report, fix } = input
-  const { mode, goal } = routeMode(typeof said === 'string' ? said : '', false)
+  const { mode, goal } = routeMode(textOf(said), false)
   const chosen = typeof fix === 'string' ? 'apply' : asked === 'plan' || asked === 'apply' ? asked : mode
   return {
     setting,
@@ -105,7 +105,7 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     mode: chosen ?? 'plan',
     isRouted: chosen !== undefined,
     isDirect: chosen === 'apply',
-    report: typeof report === 'string' ? report : '',
+    report: textOf(report),
     words: goal,
     goal,
     exchanges: [],

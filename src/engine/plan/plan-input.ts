@@ -1,4 +1,4 @@
-import { type Json, type JsonObject } from '../../base/json.ts'
+import { type Json, type JsonObject, listOf } from '../../base/json.ts'
 import { isAtOrBelow } from '../../files/change/change-rules.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { type Refused } from '../../session/engine.ts'
@@ -137,7 +137,7 @@ function intentOfChange ({ step, applied, undone, held }: PlanState, name: strin
   const changes = name === 'undo' ? applied : undone
   if (changes.length === 0) return busy(`there is nothing to ${name}`)
   if (given === undefined) return { wants: name, paths: undefined, changes }
-  const named = typeof given === 'string' ? pathsIn(given, changes) : Array.isArray(given) ? given as readonly Json[] : []
+  const named = typeof given === 'string' ? pathsIn(given, changes) : listOf(given)
   const wrong = named.findIndex(path => !isOf(path, changes))
   if (named.length === 0 || wrong >= 0) {
     return invalid(`paths: expected paths of this change, such as ${quoteInput(changes[0]?.path)}, got ${quoteInput(wrong >= 0 ? named[wrong] : given)}`)

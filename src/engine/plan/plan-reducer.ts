@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type JsonObject, listOf, ownField, stringifyJson } from '../../base/json.ts'
 import { type Memory, memoryIn, readPatch } from '../../files/memory-rules.ts'
 import { loggedAnswer } from '../../llm/history.ts'
 import type { Next } from '../../session/engine.ts'
@@ -292,10 +292,9 @@ export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
 }
 
 function problemsIn (ended: Ended): readonly string[] {
-  const blocks = 'value' in ended && isJsonObject(ended.value) ? ended.value['blocks'] : undefined
-  const memory = Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).find(({ type }) => type === 'memory') : undefined
-  const problems = memory?.['problems']
-  return Array.isArray(problems) ? problems.filter(each => typeof each === 'string') : []
+  const blocks = 'value' in ended ? ownField(ended.value, 'blocks') : undefined
+  const memory = listOf(blocks).find(block => ownField(block, 'type') === 'memory')
+  return listOf(ownField(memory, 'problems')).filter(each => typeof each === 'string')
 }
 
 function reading (request: JsonObject): PendingRead {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, ownField, textIn } from '../../base/json.ts'
 import type { Conflict } from '../../files/change/change-rules.ts'
 import type { Moment, Next } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
@@ -219,7 +219,7 @@ export abstract class UndoReducer extends PlanReducerBase {
 
   /** After a failed commit the plan waits for its user as after a good one. */
   protected committed (ended: Ended): Next<PlanState> {
-    const { hash, leftOut = [] } = 'value' in ended && isJsonObject(ended.value) ? ended.value : {}
+    const { hash, leftOut = [] } = objectOf('value' in ended ? ended.value : {})
     if ('failure' in ended) this.tell({ code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
     if (typeof hash === 'string') {
       this.state = { ...this.state, commit: hash }
@@ -329,11 +329,5 @@ export function failedCheck (result: Json): string | undefined {
 }
 
 function listIn (value: Json, name: string): readonly JsonObject[] {
-  const list = isJsonObject(value) ? value[name] : undefined
-  return Array.isArray(list) ? (list as readonly Json[]).filter(isJsonObject) : []
-}
-
-function textIn (value: JsonObject, name: string): string {
-  const text = Object.hasOwn(value, name) ? value[name] : undefined
-  return typeof text === 'string' ? text : ''
+  return listOf(ownField(value, name)).filter(isJsonObject)
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, textOf } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, ownField, textOf } from '../../base/json.ts'
 import { NO_WORDS } from '../../llm/answer.ts'
 import { loggedAnswer } from '../../llm/history.ts'
 import type { Engine, Next, Progress, Refused } from '../../session/engine.ts'
@@ -97,7 +97,7 @@ class SkillReducer extends SkillTurn {
 
   #commandEnded (fact: Extract<Fact, { readonly effect: string }>): Next<SkillState> {
     switch (fact.kind) {
-      case 'result': return this.#ran(isJsonObject(fact.result) ? fact.result : {}, fact.effect)
+      case 'result': return this.#ran(objectOf(fact.result), fact.effect)
       case 'refused': return fact.by === 'person' ? this.#skipped(fact.reason) : this.#denied(fact)
       case 'unknown': return this.#interrupted(fact.command ?? this.state.pendingCommand, fact.effect)
       case 'failure': return this.#notRun(fact)
@@ -217,7 +217,7 @@ function whyOf (fact: Extract<Fact, { readonly effect: string }>): [code: string
 const KNOWLEDGE_PATHS = ['./.kosmos-panel/ai_system_promt.md', '~/.config/kosmos-panel/ai_system_promt.md'] as const
 
 function knowledgeOf (result: Json): string {
-  const files = isJsonObject(result) && Array.isArray(result['files']) ? (result['files'] as readonly Json[]).filter(isJsonObject) : []
+  const files = listOf(ownField(result, 'files')).filter(isJsonObject)
   for (const path of KNOWLEDGE_PATHS) {
     const text = files.find(file => file['path'] === path)?.['text']
     if (text !== undefined) return typeof text === 'string' ? text.trim() : ''

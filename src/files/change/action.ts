@@ -1,5 +1,5 @@
 import { distance } from 'fastest-levenshtein'
-import { isJsonObject, type Json } from '../../base/json.ts'
+import { type Json, type JsonObject, listOf, objectOf } from '../../base/json.ts'
 import { FileRefusal } from '../workspace-files.ts'
 import { type ActionKind, MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES, ORDER } from './change-rules.ts'
 
@@ -34,7 +34,7 @@ export function refuseTooLarge (actions: readonly FileAction[]): void {
 }
 
 function parseAction (given: Json, eol: Eol): FileAction {
-  const { kind, path, content, edits } = isJsonObject(given) ? ownFields(given) : {}
+  const { kind, path, content, edits } = objectOf(given)
   if (kind !== 'EDIT_FILE' && !isActionKind(kind)) {
     throw new FileRefusal('ERR_SCHEMA_VALIDATION', `expected as kind one of ${ORDER.join(', ')}, EDIT_FILE, got ${JSON.stringify(kind)}`)
   }
@@ -56,8 +56,8 @@ export function contentFrom (text: string, eol: Eol, path: string): Buffer {
 }
 
 function parseEdits (given: Json | undefined, path: string): Edit[] {
-  const edits = Array.isArray(given) ? given.map((each: Json) => isJsonObject(each) ? ownFields(each) : {}) : []
-  const isEdit = ({ search, replace }: { readonly [name: string]: Json }) => isEditText(search) && search !== '' && isEditText(replace)
+  const edits = listOf(given).map(objectOf)
+  const isEdit = ({ search, replace }: JsonObject) => isEditText(search) && search !== '' && isEditText(replace)
   if (edits.length === 0 || edits.length > MAX_EDITS || !edits.every(isEdit)) {
     throw new FileRefusal(
       'ERR_SCHEMA_VALIDATION',
@@ -79,11 +79,6 @@ function withLineEnds (content: string, eol: Eol): string {
 
 function isActionKind (kind: unknown): kind is ActionKind {
   return ORDER.some(known => known === kind)
-}
-
-/** Without a prototype, so that a model's name, such as `constructor`, does not find an inherited member. */
-function ownFields (given: object): { readonly [name: string]: Json } {
-  return Object.assign(Object.create(null), given)
 }
 
 export interface Edit {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, ownField } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectOf, ownField } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
 import { ABSENT, FileRefusal, type ContentHash, sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { type FileAction, applyEdits, contentFrom, type Eol, parseActions, refuseTooLarge } from './action.ts'
@@ -53,16 +53,16 @@ export type RequestedChange = { readonly shown: ConsentedState | undefined } & (
 
 /** @throws FileRefusal with the code of the problem */
 export function parseChange (given: JsonObject): RequestedChange {
-  const wish = member(given, 'do')
-  if (wish !== undefined) {
-    const bases = Object.entries(member(wish, 'bases') ?? {}).filter((base): base is [string, string] => typeof base[1] === 'string')
+  const wish = ownField(given, 'do')
+  if (isJsonObject(wish)) {
+    const bases = Object.entries(objectOf(ownField(wish, 'bases'))).filter((base): base is [string, string] => typeof base[1] === 'string')
     const eol = ownField(wish, 'eol') === 'lf' ? 'lf' : 'keep'
     return { kind: 'do', actions: parseActions(ownField(wish, 'actions'), eol), bases: Object.fromEntries(bases), eol, shown: shownIn(wish) }
   }
   for (const kind of ['undo', 'redo'] as const) {
-    const back = member(given, kind)
-    const of = back && ownField(back, 'of')
-    if (back !== undefined) return { kind, paths: pathsOf(ownField(back, 'paths')), of: typeof of === 'string' ? of : undefined, shown: shownIn(back) }
+    const back = ownField(given, kind)
+    const of = ownField(back, 'of')
+    if (isJsonObject(back)) return { kind, paths: pathsOf(ownField(back, 'paths')), of: typeof of === 'string' ? of : undefined, shown: shownIn(back) }
   }
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a change with do, undo or redo')
 }
@@ -78,11 +78,6 @@ function pathsOf (given: Json | undefined): readonly string[] | undefined {
   throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected paths as a list of texts')
 }
 
-function member (given: JsonObject, name: string): JsonObject | undefined {
-  const value = ownField(given, name)
-  return isJsonObject(value) ? value : undefined
-}
-
 /** A person's consent is valid only for this state. */
 type ConsentedState = ReadonlyMap<string, ContentHash>
 
@@ -96,7 +91,7 @@ export function shownOf (steps: readonly ChangeStep[]): JsonObject[] {
 function parseShown (given: Json): ConsentedState {
   if (!Array.isArray(given)) throw unreadable()
   return new Map(given.map((each: Json) => {
-    const { path, before } = isJsonObject(each) ? each : {}
+    const { path, before } = objectOf(each)
     if (typeof path !== 'string' || (before !== null && typeof before !== 'string')) throw unreadable()
     return [path, before] as const
   }))

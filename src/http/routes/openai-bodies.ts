@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { requestInvalid } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectOf, ownField } from '../../base/json.ts'
 import { type Static, Type } from '../../schema/builder.ts'
 import { isCut } from '../../llm/answer.ts'
 import { readReply, strictMessages } from '../../llm/history.ts'
@@ -110,7 +110,7 @@ function addCall (messages: JsonObject[], { call_id: id = '', name = '', argumen
 
 function partsOf (content: Json, place: string): readonly JsonObject[] {
   if (!Array.isArray(content)) throw invalid(place, 'must be a text or a list of parts')
-  return (content as readonly Json[]).map((part, index) => partOf(isJsonObject(part) ? part : {}, `${place}.${index}`))
+  return (content as readonly Json[]).map((part, index) => partOf(objectOf(part), `${place}.${index}`))
 }
 
 function partOf (part: JsonObject, place: string): JsonObject {
@@ -219,7 +219,7 @@ function withoutNulls (members: JsonObject): JsonObject {
 function formatOf (text: Json | undefined): JsonObject {
   if (!isJsonObject(text)) return {}
   const { format, verbosity } = text
-  const { type, ...schema } = isJsonObject(format) ? format : {}
+  const { type, ...schema } = objectOf(format)
   return {
     ...(typeof verbosity === 'string' ? { verbosity } : {}),
     ...(type === 'json_object' ? { response_format: { type } } : {}),
@@ -319,7 +319,7 @@ export function usageOf (usage: Json | undefined, counted?: { readonly inputToke
   const given = isJsonObject(usage) ? usage : undefined
   if (given === undefined && counted === undefined) return null
   const number = (value: Json | undefined) => typeof value === 'number' ? value : 0
-  const detail = (details: string, name: string) => number(isJsonObject(given?.[details]) ? given[details][name] : undefined)
+  const detail = (details: string, name: string) => number(ownField(given?.[details], name))
   const input = given === undefined ? counted?.inputTokens ?? 0 : number(given['prompt_tokens'])
   const output = given === undefined ? counted?.outputTokens ?? 0 : number(given['completion_tokens'])
   return {

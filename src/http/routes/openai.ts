@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { modelNotFound } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectOf, stringifyJson } from '../../base/json.ts'
 import { type Static, Type } from '../../schema/builder.ts'
 import { AnswerReader, errorIn, type OpenCall as OpenedCall } from '../../llm/answer.ts'
 import { MAX_EVENT_BYTES, type ModelDescription } from '../../llm/model-client.ts'
@@ -362,6 +362,6 @@ function * translate ({ bytes, data }: ServerSentEvent, response: ResponseEvents
   if (!isJsonObject(chunk)) return
   const error = errorIn(chunk)
   if (error === undefined) return yield * response.add(chunk)
-  const { message, code = null } = isJsonObject(error) ? error : {}
+  const { message, code = null } = objectOf(error)
   yield response.fail(typeof message === 'string' ? message : 'The model\'s answer was cut short', code)
 }

@@ -1,5 +1,5 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { contentHash, isJsonObject, type Json, type JsonObject, type MutableObject, setMember, stringifyJson } from '../../base/json.ts'
+import { contentHash, isJsonObject, type Json, type JsonObject, type MutableObject, ownField, setMember, stringifyJson, textOf } from '../../base/json.ts'
 import { Type } from '../../schema/builder.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
 import type { Generation, Prompt } from '../../registry/generation.ts'
@@ -31,7 +31,7 @@ const NEWER: ReadonlySet<string> = new Set([
 
 /** For OpenAPI 3.1; constraints that it cannot express are left out, so the result accepts all that the schema does, or more. */
 function portableSchema (schema: JsonObject, place: string): JsonObject {
-  const isOld = /draft-0[67]/.test(typeof schema['$schema'] === 'string' ? schema['$schema'] : '')
+  const isOld = /draft-0[67]/.test(textOf(schema['$schema']))
   return convert(schema) as JsonObject
 
   function convert (each: Json): Json {
@@ -75,7 +75,7 @@ function leadsToSchema (root: JsonObject, reference: string): boolean {
 
 function memberOf (value: Json, name: string): Json | undefined {
   if (Array.isArray(value)) return /^\d+$/.test(name) ? (value as readonly Json[])[Number(name)] : undefined
-  return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined
+  return ownField(value, name)
 }
 
 /** https://www.rfc-editor.org/rfc/rfc6901#section-6 */
@@ -262,7 +262,7 @@ function variablesSchema (prompt: Prompt, { everyPrompt }: Generation, environs:
 /** The schema of the JSON answer of a prompt with `structured: true`; `undefined` for prompts whose answers have no schema. */
 function answerSchema ({ entry }: Prompt, place: string): JsonObject | undefined {
   const format = entry.chat.answer?.responseFormat['json_schema']
-  const schema = isJsonObject(format) ? format['schema'] : undefined
+  const schema = ownField(format, 'schema')
   return isJsonObject(schema) ? portableSchema(schema, place) : undefined
 }
 

@@ -1,6 +1,6 @@
 import type { TextName } from '../../base/errors.ts'
 import type { JsonPath } from '../../base/json-places.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, ownField } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import type { Syntax } from '../../template/language.ts'
 import { type Diagnostic, ofPart, reject, RejectedEntry } from '../diagnostic.ts'
@@ -168,7 +168,7 @@ const YAML_AS_TEXT: Diagnostic = {
 
 export function lintName (id: string, { source }: PromptDefinition): Diagnostic[] {
   const own = source['x-dotprompt']
-  const name = isJsonObject(own) ? own['name'] : undefined
+  const name = ownField(own, 'name')
   if (typeof name !== 'string' || `.${id}`.endsWith(`.${name.replaceAll('/', '.')}`)) return []
   const message = `the file says the name "${beginningOf(name, 100)}", and its path makes it ${id}`
   return [{ severity: 'warning', code: 'NAME_DIFFERS', message, field: ['x-dotprompt', 'name'] }]

@@ -1,7 +1,6 @@
 import { RE2JS } from 're2js'
-import { type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, ownField } from '../../base/json.ts'
 import { type BareNames } from '../../template/scope.ts'
-import { isObject } from '../../template/value.ts'
 import { toLinearPattern } from '../../schema/pattern.ts'
 import { parseParameters, violationsOfDefaults } from '../../tool/parameters.ts'
 import { SchemaError } from '../../schema/compile.ts'
@@ -82,11 +81,11 @@ function missingIn (schema: JsonObject, value: JsonObject, path: string): readon
 }
 
 function objectAt (holder: JsonObject, name: string): JsonObject | undefined {
-  const member = Object.hasOwn(holder, name) ? holder[name] as Json : null
-  return isObject(member) ? member as JsonObject : undefined
+  const member = ownField(holder, name)
+  return isJsonObject(member) ? member : undefined
 }
 
 function requiredOf (schema: JsonObject): readonly string[] {
-  const required = Object.hasOwn(schema, 'required') ? schema['required'] : undefined
-  return Array.isArray(required) ? required.map(String) : []
+  const required = ownField(schema, 'required')
+  return listOf(required).map(String)
 }

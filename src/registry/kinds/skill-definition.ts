@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, ownField, parseJson, stringifyJson, textOf } from '../../base/json.ts'
 import { yamlToJson } from '../../store/decode-value.ts'
 import { isObject } from '../../template/value.ts'
 import type { Diagnostic } from '../diagnostic.ts'
@@ -46,25 +46,18 @@ const LANGUAGES = ['en', 'ru'] as const
 
 /** From the fields or `metadata`. A wrong value gets the default: other programs perhaps use the name for something else. */
 export function readSkillOptions (source: JsonObject): SkillOptions {
-  const metadata = fieldOf(source, 'metadata')
-  const read = (name: string): Json | undefined => fieldOf(source, name) ?? (isJsonObject(metadata) ? fieldOf(metadata, name) : undefined)
-  const target = read('target')
+  const read = (name: string): Json | undefined => ownField(source, name) ?? ownField(ownField(source, 'metadata'), name)
   return {
     params: readParams(read('params')),
     history: oneOf(HISTORY_MODES, read('history_mode')) ?? 'full',
     historyMax: integerIn(read('history_max'), 200) ?? 10,
     execution: oneOf(EXECUTIONS, read('execution')) ?? '',
-    target: typeof target === 'string' ? target : '',
+    target: textOf(read('target')),
     maxSteps: integerIn(read('maxSteps'), MAX_STEPS) ?? MAX_STEPS,
     protocol: oneOf(PROTOCOLS, read('protocol')) ?? 'tools',
     timeout: integerIn(read('timeout'), MAX_TIMEOUT) ?? TIMEOUT,
     language: oneOf(LANGUAGES, read('language')) ?? ''
   }
-}
-
-/** Only own properties: a name can be `constructor`, which every object inherits. */
-function fieldOf (source: JsonObject, name: string): Json | undefined {
-  return Object.hasOwn(source, name) ? source[name] : undefined
 }
 
 function readParams (given: Json | undefined): SkillParam[] {
@@ -73,7 +66,7 @@ function readParams (given: Json | undefined): SkillParam[] {
     if (!isJsonObject(each)) return []
     const { name, description, required } = each
     if (typeof name !== 'string' || name === '') return []
-    return [{ name, description: typeof description === 'string' ? description : '', required: required === true }]
+    return [{ name, description: textOf(description), required: required === true }]
   })
 }
 

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import { type Json, type JsonObject, listOf } from '../../base/json.ts'
 import { isObject } from '../../template/value.ts'
 import { compileSchemaLater, SchemaError } from '../../schema/compile.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
@@ -59,7 +59,7 @@ function readAssertion ({ type, ...rest }: { readonly type: string, readonly val
 }
 
 function misspelt (value: Json): Diagnostic[] {
-  const cases = Array.isArray(value) ? value as readonly Json[] : []
+  const cases = listOf(value)
   return cases.flatMap((each, index) => isObject(each) ? lintFields(each as JsonObject, SCHEMA.fields, [index]) : [])
 }
 

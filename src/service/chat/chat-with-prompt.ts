@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { answerInvalid, ServiceError, toolLoopEndless, type Violation } from '../../base/errors.ts'
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, objectOf, ownField, parseJson, stringifyJson } from '../../base/json.ts'
 import { cutProblem } from '../../engine/texts.ts'
 import { type Answer, AnswerReader, type AskedCall } from '../../llm/answer.ts'
 import { type ChunkFrame, errorEvent, type Frame } from '../../llm/frame.ts'
@@ -55,7 +55,7 @@ function checkedReply (reply: CountedReply, promptId: string, answer: AnswerSche
   const reader = new AnswerReader()
   reader.add(reply.value)
   const texts = checkAnswers(promptId, answer, reader.answers())
-  const messageIn = (choice: Json): JsonObject => isJsonObject(choice) && isJsonObject(choice['message']) ? choice['message'] : {}
+  const messageIn = (choice: Json): JsonObject => objectOf(ownField(choice, 'message'))
   const told = (reply.value['choices'] as readonly Json[]).map(choice => String(messageIn(choice)['content'] ?? '').trim())
   if (texts.every((text, index) => text === undefined || text === told[index])) return reply
   const value = parseJson(reply.body.toString('utf8')) as JsonObject

@@ -1,6 +1,6 @@
 import type { Caller } from '../../access/caller.ts'
 import { modelNotConfigured } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, stringifyJson } from '../../base/json.ts'
 import type { Log, StreamFacts } from '../../runtime/telemetry.ts'
 import { beginningOf } from '../../base/text.ts'
 import { contentBytes, textBytes, writtenBytes } from '../../llm/frame.ts'
@@ -183,7 +183,7 @@ function nameOf (request: ModelRequest): string {
 function bytesOfReply ({ choices }: JsonObject): number {
   if (!Array.isArray(choices)) return 0
   return choices.reduce((sum: number, choice: Json) => {
-    const { message = null } = isJsonObject(choice) ? choice : {}
+    const { message = null } = objectOf(choice)
     return sum + (isJsonObject(message) ? writtenBytes(message) : 0)
   }, 0)
 }
@@ -195,7 +195,7 @@ const BYTES_PER_TOKEN = 4
 /** About right for English and code, a little low for Chinese, without images and sound: every model has its own tokenizer. */
 export function estimateInputTokens (request: JsonObject): number {
   const { messages = [], input = '', tools = [] } = request
-  const list = Array.isArray(messages) ? messages as readonly Json[] : []
+  const list = listOf(messages)
   const texts = list.reduce((sum: number, message: Json) => sum + TOKENS_PER_MESSAGE + tokensOf(isJsonObject(message) ? messageBytes(message) : 0), 0)
   const declared = Array.isArray(tools) && tools.length > 0 ? tokensOf(Buffer.byteLength(stringifyJson(tools))) : 0
   return texts + inputTokens(input) + declared

@@ -1,5 +1,5 @@
 import { inputTooLong, inputUncounted, requestInvalid } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, ownField } from '../../base/json.ts'
 import { mergeFields } from '../../llm/model-client.ts'
 import type { CallableTool, Prompt } from '../../registry/generation.ts'
 import type { AnswerSchema } from '../../registry/kinds/prompt-kind.ts'
@@ -142,7 +142,7 @@ export interface OfferedTools {
 
 /** A function of the request with a tool's name takes its place; tools whose names become one for a model are renamed. */
 function offerTools (tools: readonly CallableTool[], request: JsonObject, maxTurns: number): OfferedTools | undefined {
-  const given = Array.isArray(request['tools']) ? request['tools'] as readonly Json[] : []
+  const given = listOf(request['tools'])
   const others = new Set(given.map(nameOfFunction))
   const names = modelNames(tools.map(({ name }) => name).filter(name => !others.has(name)), others)
   const byName = new Map(tools.flatMap(tool => names.has(tool.name) ? [[names.get(tool.name) as string, tool]] : []))
@@ -156,6 +156,5 @@ function declare (name: string, { definition }: CallableTool): JsonObject {
 }
 
 function nameOfFunction (declaration: Json): Json | undefined {
-  const declared = isJsonObject(declaration) ? declaration['function'] : null
-  return isJsonObject(declared) ? declared['name'] : undefined
+  return ownField(ownField(declaration, 'function'), 'name')
 }

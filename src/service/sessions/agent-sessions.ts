@@ -1,5 +1,5 @@
 import { definitionsTooMany } from '../../base/errors.ts'
-import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
+import { contentHash, type Json, type JsonObject, ownField, textIn } from '../../base/json.ts'
 import type { Config } from '../../config/config.ts'
 import { AGENT, LOOP } from '../../engine/dialogue-state.ts'
 import type {
@@ -96,7 +96,7 @@ export function withinReach (definitions: ResolvedDefinitions, key: string): Res
   const reached = new Set<string>()
   const waiting = [key]
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const definition = Object.hasOwn(definitions, next) ? definitions[next] : undefined
+    const definition = ownField(definitions, next)
     if (definition?.kind !== 'agents') continue
     for (const named of namedBy(definition.agent)) {
       if (reached.has(named) || !Object.hasOwn(definitions, named)) continue
@@ -118,7 +118,7 @@ export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): r
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
     for (const id of handoffs) {
       const key = `agents/${id}`
-      const other = Object.hasOwn(definitions, key) ? definitions[key] : undefined
+      const other = ownField(definitions, key)
       if (other?.kind !== 'agents' || seen.has(key)) continue
       seen.add(key)
       waiting.push(other.agent)
@@ -141,7 +141,7 @@ function find (generation: Generation, key: string): ChildDefinition | undefined
   const [kind, id = ''] = key.split('/')
   if (kind === 'agents') {
     const agent = definitionsOf(generation, agentKind).get(id)
-    return agent && { kind, id, revision: agent.hash, agent: agent.setting, about: textIn(agent.source) }
+    return agent && { kind, id, revision: agent.hash, agent: agent.setting, about: textIn(agent.source, 'description') }
   }
   if (kind === 'skills') {
     const skill = definitionsOf(generation, skillKind).get(id)
@@ -151,10 +151,6 @@ function find (generation: Generation, key: string): ChildDefinition | undefined
   }
   const plan = seekProfile(generation, id)
   return plan && { kind: 'plans', ...plan, about: plan.profile.description }
-}
-
-function textIn ({ description }: JsonObject): string {
-  return typeof description === 'string' ? description : ''
 }
 
 function offeredChild (

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import { operatorFor, unknownWorkspace } from '../../access/rights.ts'
 import { definitionNotFound, requestInvalid } from '../../base/errors.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { type JsonObject, ownField } from '../../base/json.ts'
 import { hashOfPublishedSchema, readPublishedSchema } from '../../schema/published.ts'
 import type { Config } from '../../config/config.ts'
 import type { OperatorFile, Workspace } from '../../config/operator.ts'
@@ -56,7 +56,7 @@ export async function startOfChild (kinds: SessionKinds, generation: Generation,
 async function makeStart (kinds: SessionKinds, generation: Generation, { caller, parent, effect, id }: ChildStarter): Promise<Omit<Start, 'owner'>> {
   const { definition, input: { text, params = {} }, place } = effect
   const definitions = definitionsIn(parent.start)
-  const found = Object.hasOwn(definitions, definition) ? definitions[definition] : undefined
+  const found = ownField(definitions, definition)
   const by = { caller, generation, session: id, requestId: id, recorded: found }
   switch (found?.kind) {
     case 'agents': {

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import { ANYONE } from '../../access/caller.ts'
 import { RightsWatch } from '../../access/rights.ts'
 import type { Owners } from '../../access/token-table.ts'
-import type { JsonObject } from '../../base/json.ts'
+import { type JsonObject, textOf } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import type { Config } from '../../config/config.ts'
 import type { OperatorFile, Target, Workspace } from '../../config/operator.ts'
@@ -237,7 +237,7 @@ function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | un
 /** If this process does not have the terminal open, the folder that was shown when approval was asked. */
 function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
   const shown = open?.question?.about['folder']
-  return terminals.folderOf(terminal) ?? (typeof shown === 'string' ? shown : '')
+  return terminals.folderOf(terminal) ?? textOf(shown)
 }
 
 function aboutChange ({ change }: ApplyEffect, { setting }: Start, workspace: Workspace | undefined): JsonObject {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import { type JsonObject, ownField } from '../../base/json.ts'
 import type { OperatorFile, Target } from '../../config/operator.ts'
 import { type Locale, TERMINAL_TEXTS } from '../../engine/texts.ts'
 import { type Executor, ExecutorError, type Stream } from '../../exec/executor.ts'
@@ -127,8 +127,7 @@ export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEf
 }
 
 function languageOf ({ setting }: Pick<Start, 'setting'>): Locale {
-  const skill = isJsonObject(setting) ? setting['skill'] : undefined
-  return isJsonObject(skill) && skill['language'] === 'ru' ? 'ru' : 'en'
+  return ownField(ownField(setting, 'skill'), 'language') === 'ru' ? 'ru' : 'en'
 }
 
 interface ShellOptions {

@@ -1,6 +1,6 @@
 import { type Caller } from '../../access/caller.ts'
 import { requestInvalid, sessionBusy, sessionNotFound } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, ownField } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
 import { PLAN } from '../../engine/plan/plan-state.ts'
 import { type DryTurn } from '../../files/change/undo.ts'
@@ -124,7 +124,7 @@ async function lastPreview (transitions: AsyncIterable<LogEntry>): Promise<JsonO
 
 export function shownIn (change: JsonObject): readonly Touched[] {
   const [wish] = Object.values(change)
-  return touchedIn(isJsonObject(wish) ? wish['shown'] : undefined)
+  return touchedIn(ownField(wish, 'shown'))
 }
 
 function touchedIn (shown: Json | undefined): readonly Touched[] {
@@ -132,8 +132,8 @@ function touchedIn (shown: Json | undefined): readonly Touched[] {
 }
 
 function previewIn ({ fact }: LogEntry): JsonObject[] {
-  const blocks = fact.kind === 'result' && isJsonObject(fact.result) ? fact.result['blocks'] : undefined
-  return Array.isArray(blocks) ? (blocks as readonly Json[]).filter(isJsonObject).filter(({ type }) => type === 'preview') : []
+  const blocks = fact.kind === 'result' ? ownField(fact.result, 'blocks') : undefined
+  return listOf(blocks).filter(isJsonObject).filter(({ type }) => type === 'preview')
 }
 
 function workspaceOf ({ start }: Session): string {

@@ -1,7 +1,7 @@
 import type { Caller, Role } from '../../access/caller.ts'
 import { mayRunDefinition } from '../../access/rights.ts'
 import { definitionNotFound, roleMissing, sessionNotFound, targetNotFound, workspaceNotFound } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, objectOf, ownField } from '../../base/json.ts'
 import { KINDS } from '../../registry/kind-table.ts'
 import { type Outcome, rowOf } from '../../session/effects.ts'
 import { type Effect, type Start } from '../../session/model.ts'
@@ -107,26 +107,21 @@ export function isSessionId (id: string): boolean {
 
 /** Also where the user runs the commands by hand. */
 function placeOfSession ({ setting }: Pick<Start, 'setting'>): string | undefined {
-  if (!isJsonObject(setting)) return undefined
-  const { skill, terminal, workspace } = setting
-  if (isJsonObject(skill ?? null)) {
-    const { target, terminal: named } = skill as Readonly<Record<string, Json | undefined>>
-    return nameIn(target) ?? (terminalOf({ setting }) === undefined ? nameIn(named) : undefined)
-  }
-  return nameIn(isJsonObject(terminal ?? null) ? (terminal as JsonObject)['target'] : workspace)
+  const { skill, terminal, workspace } = objectOf(setting)
+  if (isJsonObject(skill)) return nameIn(skill['target']) ?? (terminalOf({ setting }) === undefined ? nameIn(skill['terminal']) : undefined)
+  return nameIn(isJsonObject(terminal) ? terminal['target'] : workspace)
 }
 
 function placeOfEffect (start: Start, effect: Effect): string | undefined {
   const place = rowOf(effect).place(effect)
   if (effect.kind !== 'child' || effect.place !== undefined) return place
   const definitions = definitionsIn(start)
-  const found = Object.hasOwn(definitions, effect.definition) ? definitions[effect.definition] : undefined
+  const found = ownField(definitions, effect.definition)
   return found?.kind === 'skills' ? nameIn(found.skill.options.target) : undefined
 }
 
 function terminalOf ({ setting }: Pick<Start, 'setting'>): string | undefined {
-  const skill = isJsonObject(setting) ? setting['skill'] : undefined
-  const terminal = isJsonObject(skill ?? null) ? (skill as JsonObject)['terminal'] : undefined
+  const terminal = ownField(ownField(setting, 'skill'), 'terminal')
   return typeof terminal === 'string' && isSessionId(terminal) ? terminal : undefined
 }
 

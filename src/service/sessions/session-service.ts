@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Caller } from '../../access/caller.ts'
 import { requestInvalid, sessionNotFound } from '../../base/errors.ts'
-import { type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type JsonObject, stringifyJson, textIn } from '../../base/json.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import { Clip } from '../../exec/captured-output.ts'
 import type { Generation } from '../../registry/generation.ts'
@@ -247,9 +247,5 @@ async function idleStateOf (running: RunningSessions, session: Session, stdout: 
 
 function linesOf (followed: FeedItem): string[] {
   if (!('transition' in followed)) return []
-  return followed.transition.notices.flatMap(({ type, data }) => type === 'stdout' ? [textOf(data)] : [])
-}
-
-function textOf ({ text }: JsonObject): string {
-  return typeof text === 'string' ? text : ''
+  return followed.transition.notices.flatMap(({ type, data }) => type === 'stdout' ? [textIn(data, 'text')] : [])
 }

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { Caller } from '../../access/caller.ts'
 import { refusalBy, type RightsWatch } from '../../access/rights.ts'
 import { forkImpossible, forksTooLarge, keyReused, requestInvalid, sessionEnded, sessionNotFound, tooManySessions } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, stringifyJson, textOf } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, stringifyJson, textIn, textOf } from '../../base/json.ts'
 import { eventsOf, type FeedItem, followSession, type SessionEvent, timeOf } from '../../session/follow.ts'
 import { forkSession, ForkTooLarge, NothingToFork } from '../../session/fork.ts'
 import type { Fact, Head, Start, LogEntry } from '../../session/model.ts'
@@ -348,12 +348,11 @@ function toolOf (data: JsonObject, fact: Fact): MessageContent {
 
 function printedBy (fact: Fact): string {
   const result = fact.kind === 'result' ? fact.result : fact.kind === 'input' ? fact.action?.data ?? { stdout: fact.text } : undefined
-  if (result === undefined || !isJsonObject(result)) return ''
-  return [textOf(result['stdout']), textOf(result['stderr'])].filter(text => text !== '').join('\n')
+  return [textIn(result, 'stdout'), textIn(result, 'stderr')].filter(text => text !== '').join('\n')
 }
 
 function pathsOf (files: Json | undefined): string {
-  const paths = Array.isArray(files) ? (files as readonly Json[]).map(file => isJsonObject(file) ? textOf(file['path']) : textOf(file)) : []
+  const paths = listOf(files).map(file => textOf(isJsonObject(file) ? file['path'] : file))
   return `${paths.slice(0, MAX_PATHS).join(', ')}${paths.length > MAX_PATHS ? `, and ${paths.length - MAX_PATHS} more` : ''}`
 }
 

@@ -1,5 +1,5 @@
 import { ANYONE, type Caller } from '../../access/caller.ts'
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { type Json, ownField, stringifyJson } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import { isProblem, parsePlan } from '../../engine/plan/parse-plan.ts'
 import { PLAN } from '../../engine/plan/plan-state.ts'
@@ -112,7 +112,7 @@ export function goldenOf (session: Session, transitions: readonly LogEntry[], pr
 }
 
 function modelOf (answer: Json): Json {
-  return (isJsonObject(answer) ? answer : {} as JsonObject)['model'] ?? null
+  return ownField(answer, 'model') ?? null
 }
 
 function jsonOf (answer: Json, version: number): Json {

@@ -1,3 +1,4 @@
+import { ownField } from '../../base/json.ts'
 import '@grpc/proto-loader'
 import protobuf, {
   type AnyNestedObject, type Enum, type IField, type IMapField, type INamespace, type IType, type NamespaceBase, type Service, type Type
@@ -39,7 +40,7 @@ function describeMethod ({ source, origin, service, method }: MethodQuestion): M
   const root = protobuf.Root.fromJSON(source.kind === 'proto' ? parseProto(source.text) : restoreMaps(parseDescriptorSet(source.bytes, origin)))
   root.resolveAll()
   const methods = findService(root, service)?.methods ?? {}
-  const found = Object.hasOwn(methods, method) ? methods[method] : undefined
+  const found = ownField(methods, method)
   if (found === undefined) throw new Error(`there is no method ${service}/${method}`)
   if (found.requestStream === true || found.responseStream === true) throw new Error(`${service}/${method} is a stream; only unary methods can be tools`)
   const [request, reply] = [found.resolvedRequestType as Type, found.resolvedResponseType as Type]

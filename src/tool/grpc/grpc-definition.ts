@@ -1,6 +1,6 @@
-import { type JsonObject } from '../../base/json.ts'
+import { type JsonObject, ownField } from '../../base/json.ts'
 import { type CommonDefinition, type ToolDefinition } from '../definition.ts'
-import { withMemberName, checkHost, ownField, policyOf, required } from '../tool-reader.ts'
+import { withMemberName, checkHost, policyOf, required } from '../tool-reader.ts'
 import { type Operator } from '../operator.ts'
 
 export interface GrpcDefinition extends ToolDefinition {

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js'
 import type { AnyNestedObject, Enum, Field, IConversionOptions, IEnum, IField, INamespace, IType, NamespaceBase, ReflectionObject, Type } from 'protobufjs'
-import { isDeeper, type Json, type JsonObject, MAX_JSON_DEPTH } from '../../base/json.ts'
+import { isDeeper, type Json, type JsonObject, MAX_JSON_DEPTH, ownField } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import { createParserProcess, type ParserProcess } from '../../runtime/parser-process.ts'
 import { createSlices, type Slices } from '../../runtime/event-loop.ts'
@@ -74,7 +74,7 @@ function convertMembers<From, To> (
   convert: (value: From, type: Type | undefined, field: Field | undefined) => To
 ): Record<string, To> {
   return convertEntries(message, (name, value) => {
-    const field = type !== undefined && Object.hasOwn(type.fields, name) ? type.fields[name] : undefined
+    const field = type === undefined ? undefined : ownField(type.fields, name)
     const inner = messageOf(field)
     if (field === undefined || !('keyType' in field) || typeof value !== 'object' || value === null) return [name, convert(value, inner, field)]
     return [

@@ -14,6 +14,7 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { shortTime } from '../parts/time.ts'
+import { letterOf } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
 import { type Entry, entryFrom, readableForm, storedForm } from './entry.ts'
 import { CompareTab } from './releases/compare-tab.tsx'
@@ -212,7 +213,7 @@ function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workp
   useEffect(() => {
     if (!mayWrite) return
     const press = (event: KeyboardEvent) => {
-      if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
+      if (letterOf(event) !== 's' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()
       void latest.current()
     }

@@ -11,6 +11,7 @@ export const SYSTEM: readonly string[] = [
   'console/author.test.ts',
   'console/children.test.ts',
   'console/deceiving.test.ts',
+  'console/editing.test.ts',
   'console/foreign-pages.test.ts',
   'console/many.test.ts',
   'console/operator-redis.test.ts',

@@ -1,16 +1,11 @@
 import createClient from 'openapi-fetch'
 import type { paths } from '../../.build/api.d.ts'
 import { ApiError } from './api-error.ts'
+import type { Tagged } from './tagged.ts'
 import { currentToken, tokenRefused } from './token.ts'
 
 /** The client of the service's API. Its types are made from openapi.json, so a call that the API does not have is an error of types. */
 export const api = createClient<paths>({ baseUrl: location.origin, fetch: request => send(request) })
-
-/** The value of a reply, and its entity tag, which a later change of the value names in `If-Match`; `undefined` for a reply without a tag. */
-export interface Tagged<T> {
-  readonly value: T
-  readonly tag: string | undefined
-}
 
 /** Waits for a call of the API. @returns the value of the reply @throws ApiError when the service refuses the call */
 export async function take<T> (call: Promise<{ readonly data?: T, readonly error?: unknown, readonly response: Response }>): Promise<T> {

@@ -10,10 +10,10 @@ import { oddities } from '../parts/oddities.ts'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
-import { isWriting } from '../parts/writing.ts'
+import { isShortcut, letterOf } from '../parts/writing.ts'
 import { ruleInRussian } from '../text/rules-ru.ts'
 import { language, t } from '../text/text.ts'
-import { type ApprovalReply, type Asked, asked, type Effect, textOf } from './approval.ts'
+import { type ApprovalReply, type Asked, asked, type Effect, jailOf, textOf } from './approval.ts'
 import { CommandCount, CommandText } from './command-text.tsx'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card, useCard } from './use-card.ts'
@@ -55,6 +55,7 @@ function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id
       )}
       {decision.error !== undefined && <ErrorNote error={decision.error} />}
       {card.isAsked && <SecondStep card={card} />}
+      {card.isRejecting && <p className='note warn' role='alert'>{t.pressAgain(card.kind === 'command' ? t.skipCommand : t.reject)}</p>}
     </div>
   )
 }
@@ -148,7 +149,7 @@ function ApprovalFacts ({ approval, isInSession }: { readonly approval: Asked, r
       {effect.folder !== undefined && effect.folder !== '' && <Fact name={t.folder}><span className='mono'><Revealed text={effect.folder} /></span></Fact>}
       {effect.folderUnknown === true && <Fact name={t.folder}><b className='alarm'>{t.folderUnknown}</b></Fact>}
       {effect.kind === 'exec' && <Fact name={t.sandbox}>{boundsOf(effect)}</Fact>}
-      {effect.checks?.[0] !== undefined && <Fact name={t.checks}>{effect.checks.join(', ')}</Fact>}
+      {effect.checks?.[0] !== undefined && <Fact name={t.checks}><ChecksOf checks={effect.checks} /></Fact>}
       <Fact name={t.session}><SessionWords approval={approval} isInSession={isInSession} /></Fact>
       <Fact name={t.askedBecause}><Revealed text={inLanguage(rule)} />{effect.origin === 'fallback' && <b className='alarm'> {t.fallback}</b>}</Fact>
       <dt>{t.digest}</dt>
@@ -166,9 +167,18 @@ function TargetWords ({ effect: { target, user, host, port } }: { readonly effec
   return <><code>{target}</code>, <code>{`${user === undefined ? '' : `${user}@`}${host}${port === undefined ? '' : `:${port}`}`}</code>, SSH</>
 }
 
-/** The sandbox, the network access and the time limit of a command, in words. */
-function boundsOf ({ host, sandbox = '', network, timeoutMs }: Effect): string {
-  const words = [host === undefined ? t.sandboxOf(sandbox) : t.sandboxNone, network === false ? t.networkClosed : t.networkOpen]
+function ChecksOf ({ checks }: { readonly checks: NonNullable<Effect['checks']> }) {
+  return (
+    <>
+      {checks.map(({ name, command }) => <div key={name} className='wrap'><b>{name}</b> <code><Revealed text={command} /></code></div>)}
+      <span className='hint'>{t.checksRun}</span>
+    </>
+  )
+}
+
+/** What holds a command back, its user and its time limit, in words. */
+function boundsOf ({ host, sandbox, network, timeoutMs }: Effect): string {
+  const words = [jailOf({ isHere: host === undefined, sandbox, network }), ...host === undefined ? [t.asService] : []]
   return [...words, ...timeoutMs === undefined ? [] : [duration(timeoutMs)]].join(', ')
 }
 
@@ -232,7 +242,6 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
           approval={approval}
           before={before(approval, shown)}
           isInSession={isInSession}
-          isFirst={approval === waiting[0]}
           onDecided={refresh}
         />
       ))}
@@ -260,8 +269,6 @@ interface ApprovalCardProps {
   /** The text that the session asked about before, if the card of that question is still shown. */
   readonly before?: string | undefined
   readonly isInSession: boolean
-  /** Whether the letter keys act on this card while no card has the focus. */
-  readonly isFirst: boolean
   readonly onDecided: () => void
 }
 
@@ -269,15 +276,16 @@ interface ApprovalCardProps {
  * Shows an action that waits for a person's approval. The card shows the whole action. The action cannot be approved by accident, nor after
  * it has changed.
  */
-function ApprovalCard ({ approval, before, isInSession, isFirst, onDecided }: ApprovalCardProps) {
+function ApprovalCard ({ approval, before, isInSession, onDecided }: ApprovalCardProps) {
   const heading = useId()
   const section = useRef<HTMLElement>(null)
   const card = useCard(approval, onDecided, before)
-  useLetters(card, section, isFirst)
+  useLetters(card, section)
+  useFocusBack(card.isAsked, section)
   const { decided, isMine } = card.decision
   if (decided !== undefined) return <Decided decided={decided} text={decided.command ?? card.proposed} isMine={isMine} />
   return (
-    <section className='card' ref={section} aria-labelledby={heading} onKeyDown={event => { if (event.key === 'Escape') card.closeSecond() }}>
+    <section className='card' ref={section} aria-labelledby={heading} onKeyDown={event => { if (event.key === 'Escape') card.closeAll() }}>
       <header tabIndex={-1} data-row>
         <Icon name='problems' />
         <h2 id={heading} className='grow'>{titleOf(card)}</h2>
@@ -289,30 +297,38 @@ function ApprovalCard ({ approval, before, isInSession, isFirst, onDecided }: Ap
   )
 }
 
-/** The letter keys of a card: `a` opens the second step, `e` edits the command, `s` rejects the action. No single key runs anything. */
-function useLetters (card: Card, section: RefObject<HTMLElement | null>, isFirst: boolean): void {
+/** The buttons of the second step are gone when it closes, and the focus with them: it goes back to the card, whose keys then go on. */
+function useFocusBack (isAsked: boolean, section: RefObject<HTMLElement | null>): void {
+  const wasAsked = useRef(false)
+  useEffect(() => {
+    if (wasAsked.current && !isAsked && document.activeElement === document.body) section.current?.querySelector<HTMLElement>('header')?.focus()
+    wasAsked.current = isAsked
+  }, [isAsked, section])
+}
+
+/**
+ * The letter keys of the card that has the focus: `a` opens the second step, `e` edits the command, `s` asks whether to reject the action,
+ * and a second `s` rejects it. No single key decides anything.
+ */
+function useLetters (card: Card, section: RefObject<HTMLElement | null>): void {
   const latest = useRef(card)
   latest.current = card
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || isWriting(event.target) || !isMeant(section.current, isFirst)) return
-      const { mayRun, isAsked, mayApprove, kind, edited, proposed, openSecond, setEdited, decision } = latest.current
+      if (event.repeat || !isShortcut(event) || section.current?.contains(document.activeElement) !== true) return
+      const { mayRun, isAsked, isRejecting, mayApprove, kind, edited, proposed, openSecond, setEdited, setRejecting, decision } = latest.current
       if (decision.decided !== undefined) return
-      if (event.key === 'a' && mayRun && !isAsked) openSecond()
-      else if (event.key === 'e' && kind === 'command' && mayApprove) setEdited(edited === undefined ? proposed : undefined)
-      else if (event.key === 's' && !decision.isBusy) void decision.reject()
+      const letter = letterOf(event)
+      if (letter === 'a' && mayRun && !isAsked) openSecond()
+      else if (letter === 'e' && kind === 'command' && mayApprove) setEdited(edited === undefined ? proposed : undefined)
+      else if (letter === 's' && !decision.isBusy && !isRejecting) setRejecting(true)
+      else if (letter === 's' && !decision.isBusy) void decision.reject()
       else return
       event.preventDefault()
     }
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }
-  }, [section, isFirst])
-}
-
-/** Whether a pressed key acts on this card: the card has the focus, or it is the first one and no card has the focus. */
-function isMeant (section: HTMLElement | null, isFirst: boolean): boolean {
-  const { activeElement } = document
-  return section?.contains(activeElement) === true || (isFirst && activeElement?.closest('.card') === null)
+  }, [section])
 }
 
 function titleOf ({ kind, place, approval }: Card): string {

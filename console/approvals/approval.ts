@@ -1,5 +1,6 @@
 import type { paths } from '../../.build/api.d.ts'
 import { oddities } from '../parts/oddities.ts'
+import { t } from '../text/text.ts'
 
 export type ApprovalReply = paths['/api/approvals/{id}']['get']['responses']['200']['content']['application/json']
 
@@ -22,7 +23,8 @@ export interface Effect {
   readonly arguments?: unknown
   readonly workspace?: string
   readonly change?: { readonly do?: { readonly actions: ReadonlyArray<{ readonly kind: string, readonly path: string }> } }
-  readonly checks?: readonly string[]
+  /** These run by themselves when the change is written. */
+  readonly checks?: ReadonlyArray<{ readonly name: string, readonly command: string }>
   /** The files and the message of a commit. */
   readonly paths?: readonly string[]
   readonly message?: string
@@ -59,4 +61,10 @@ export function isGrave (approval: Asked): boolean {
   const { effect } = approval
   const { hidden, mixed } = oddities(textOf(approval))
   return effect.kind === 'apply' || effect.host !== undefined || effect.origin === 'fallback' || hidden > 0 || mixed.length > 0
+}
+
+/** The sandbox and the network of a command in words. Without a sandbox nothing closes the network, whatever is set. */
+export function jailOf ({ isHere, sandbox = '', network }: { readonly isHere: boolean, readonly sandbox?: string, readonly network?: boolean }): string {
+  if (!isHere || sandbox === 'off') return `${t.sandboxNone}, ${t.networkOpen}`
+  return `${t.sandboxOf(sandbox)}, ${network === false ? sandbox === 'auto' ? t.networkClosedInIt : t.networkClosed : t.networkOpen}`
 }

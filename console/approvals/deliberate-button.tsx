@@ -19,7 +19,9 @@ export function DeliberateButton ({ className, disabled, onPress, children, ref 
       className={className}
       disabled={disabled}
       onPointerDown={event => { isDown.current = event.isTrusted }}
-      onPointerLeave={() => { isDown.current = false }}
+      // A finger is lifted before the click comes, and leaves the button with it: only a pointer that leaves while it is down takes the press back.
+      onPointerLeave={event => { if (event.buttons !== 0) isDown.current = false }}
+      onPointerCancel={() => { isDown.current = false }}
       onKeyDown={event => { if (event.key === 'Enter' || event.key === ' ') event.preventDefault() }}
       onClick={event => {
         const isMeant = isDown.current && event.isTrusted && event.detail === 1

@@ -35,6 +35,11 @@ export interface Card {
   readonly isAsked: boolean
   readonly openSecond: () => void
   readonly closeSecond: () => void
+  /** Whether a key has asked to reject the action: a second press of it rejects. */
+  readonly isRejecting: boolean
+  readonly setRejecting: (isRejecting: boolean) => void
+  /** Takes back what was asked for and not yet decided. */
+  readonly closeAll: () => void
   readonly run: () => void
   readonly end: RefObject<HTMLSpanElement | null>
 }
@@ -48,6 +53,7 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
   const [typed, setTyped] = useState('')
   const [isAsked, setAsked] = useState(false)
   const [isLooked, setLooked] = useState(false)
+  const [isRejecting, setRejecting] = useState(false)
   const decision = useDecision(approval, onDecided)
   const mayApprove = useMay('approve')
   const proposed = textOf(approval)
@@ -80,8 +86,20 @@ export function useCard (approval: Asked, onDecided: () => void, before?: string
     setLooked,
     mayRun: mayApprove && (kind !== 'change' || isLooked) && isReady && !decision.isBusy && (!grave || typed === place) && text.trim() !== '',
     isAsked,
-    openSecond: () => { setAsked(true) },
+    openSecond: () => {
+      setAsked(true)
+      setRejecting(false)
+    },
     closeSecond,
+    isRejecting,
+    setRejecting: next => {
+      setRejecting(next)
+      setAsked(false)
+    },
+    closeAll: () => {
+      setAsked(false)
+      setRejecting(false)
+    },
     run: () => {
       setAsked(false)
       void decision.approve(edited === undefined || edited === proposed ? undefined : edited)

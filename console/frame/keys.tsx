@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
-import { isWriting } from '../parts/writing.ts'
+import { isShortcut, letterOf } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
 import { authorPlaces, useOpenPlaces, workPlaces } from './places.ts'
 
@@ -21,13 +21,14 @@ export function Keys () {
   useEffect(() => {
     const show = () => { dialog.current?.showModal() }
     const press = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target)) return
-      const place = event.timeStamp - keyG.current < PATIENCE ? places.find(({ key }) => key === event.key) : undefined
-      keyG.current = event.key === 'g' ? event.timeStamp : -Infinity
+      if (!isShortcut(event)) return
+      const letter = letterOf(event)
+      const place = event.timeStamp - keyG.current < PATIENCE ? places.find(({ key }) => key === letter) : undefined
+      keyG.current = letter === 'g' ? event.timeStamp : -Infinity
       if (place !== undefined) go(place.path)
       else if (event.key === '?') show()
       else if (event.key === '/') dispatchEvent(new Event('console:search'))
-      else if (event.key === 'j' || event.key === 'k') moveRow(event.key === 'j' ? 1 : -1)
+      else if (letter === 'j' || letter === 'k') moveRow(letter === 'j' ? 1 : -1)
       else return
       event.preventDefault()
     }

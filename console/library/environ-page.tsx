@@ -1,12 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
-import { api, type Tagged, takeTagged } from '../api/client.ts'
+import { api, takeTagged } from '../api/client.ts'
+import type { Tagged } from '../api/tagged.ts'
 import { queries } from '../api/queries.ts'
+import { Conflict } from '../edit/conflict.tsx'
 import { Editor } from '../edit/editor.tsx'
 import { mistakeInJson } from '../edit/json-mode.ts'
+import { OtherTexts } from '../edit/other-texts.tsx'
+import { useEdited } from '../edit/use-edited.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -31,7 +35,7 @@ export function EnvironPage ({ id }: { readonly id: string }) {
       <Loaded query={query}>
         {environ => (
           <div className='split halves'>
-            <Value id={id} environ={environ} key={environ.tag} />
+            <Value id={id} environ={environ} />
             <UsedBy kind='environs' id={id} />
           </div>
         )}
@@ -41,51 +45,50 @@ export function EnvironPage ({ id }: { readonly id: string }) {
 }
 
 function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged<unknown> }) {
-  const stored = environ.value === undefined ? '' : JSON.stringify(environ.value, null, 2)
-  const [text, setText] = useState(stored)
-  const [error, setError] = useState<unknown>()
-  const [isSaving, setSaving] = useState(false)
   const mayWrite = useMay('write')
-  const [, go] = useLocation()
-  useEffect(() => { setText(stored) }, [stored])
+  const editing = useEdited<string>({
+    name: `environ ${id}`,
+    stored: useMemo(() => textOf(environ), [environ]),
+    read: async () => textOf(await readEnviron(id)),
+    put: async (text, tag) => {
+      const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
+      const reply = await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
+      void queries.invalidateQueries({ queryKey: ['registry'] })
+      return reply.tag
+    }
+  })
+  const { state, error, isChanged, isSaving } = editing
+  if (state === undefined) return null
+  if (state.isRefused && state.theirs !== undefined) return <Conflict editing={editing} state={{ ...state, theirs: state.theirs }} textOf={text => text} />
   // The service shows the variables below this path. The path itself has no value that could be edited.
   const isBranch = environ.tag === undefined && environ.value !== undefined
-  const problem = mistakeInJson(text)
-  const save = async () => {
-    setSaving(true)
-    setError(undefined)
-    try {
-      const header = environ.tag === undefined ? { 'if-none-match': '*' } : { 'if-match': environ.tag }
-      await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
-      await queries.invalidateQueries({ queryKey: ['registry'] })
-      go(`/environs/${encodeURIComponent(id)}`, { replace: true })
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setSaving(false)
-    }
-  }
+  const problem = mistakeInJson(state.mine)
   return (
     <section className='panel'>
       <header>
         <h2>{t.value}</h2>
         <span className='quiet num'>
           {typeOf(environ.value)}
-          {environ.value !== undefined && `, ${bytes(new TextEncoder().encode(stored).length)}`}
+          {environ.value !== undefined && `, ${bytes(new TextEncoder().encode(state.base.value).length)}`}
         </span>
         <span className='grow' />
         {mayWrite && !isBranch && (
-          <button type='button' className='button primary small' disabled={isSaving || text === stored || problem !== ''} onClick={() => { void save() }}>
+          <button type='button' className='button primary small' disabled={isSaving || !isChanged || problem !== ''} onClick={() => { void editing.save() }}>
             {t.save}
           </button>
         )}
       </header>
-      <Editor value={text} language='json' label={t.value} {...(mayWrite && !isBranch ? { onChange: setText } : {})} />
+      <OtherTexts editing={editing} />
+      <Editor value={state.mine} language='json' label={t.value} {...(mayWrite && !isBranch ? { onChange: editing.type } : {})} />
       {isBranch && <p className='hint inside'>{t.branchHint}</p>}
-      {text !== '' && problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
+      {state.mine !== '' && problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
     </section>
   )
+}
+
+function textOf ({ value, tag }: Tagged<unknown>): Tagged<string> {
+  return { value: value === undefined ? '' : JSON.stringify(value, null, 2), tag }
 }
 
 function typeOf (value: unknown): string {

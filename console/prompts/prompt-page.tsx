@@ -3,40 +3,45 @@ import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef,
 import { Link, useLocation, useSearch } from 'wouter'
 import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
-import { api, type Tagged, take } from '../api/client.ts'
+import { api, take } from '../api/client.ts'
 import type { Needs } from '../api/preview.ts'
+import type { Conflict as ConflictOf } from '../edit/conflict.tsx'
 import { Editor } from '../edit/editor.tsx'
+import { OtherTexts } from '../edit/other-texts.tsx'
 import { UsedBy } from '../library/used-by.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
-import { Icon } from '../parts/icons.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { shortTime } from '../parts/time.ts'
+import { When } from '../parts/when.tsx'
+import { letterOf } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
-import { type Entry, entryFrom, readableForm, storedForm } from './entry.ts'
+import { entryFrom, readableForm, storedForm } from './entry.ts'
 import { CompareTab } from './releases/compare-tab.tsx'
 import { ReleasesTab } from './releases/releases-tab.tsx'
+import { useReleases } from './releases/use-releases.ts'
 import { TestsTab } from './tests/tests-tab.tsx'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
-const Difference = lazy(async () => ({ default: (await import('../edit/difference.tsx')).Difference }))
+const Conflict = lazy(async () => ({ default: (await import('../edit/conflict.tsx')).Conflict })) as typeof ConflictOf
 
-/** Shown when somebody else has stored the prompt since the draft was begun: both texts side by side. The author chooses one of them. */
-function Conflict ({ piece, theirs }: { readonly piece: Workpiece, readonly theirs: Tagged<{ readonly prompt: unknown }> }) {
+/** Shown when somebody else has stored the prompt since the draft was begun. */
+function Taken ({ id, piece: { editing } }: { readonly id: string, readonly piece: Workpiece }) {
+  const { state } = editing
+  const newest = useReleases(id).data?.value.versions[0]
+  if (state?.theirs === undefined) return null
   return (
-    <section className='stack' aria-labelledby='conflict'>
-      <div className='note warn' role='alert'><Icon name='problems' /><span><b id='conflict'>{t.conflict}</b> {t.conflictSafe}</span></div>
-      <div className='row'>
-        <button type='button' className='button primary' disabled={piece.isSaving} onClick={() => { void piece.save(theirs.tag) }}>{t.saveMine}</button>
-        <button type='button' className='button' onClick={() => { piece.discard() }}>{t.takeTheirs}</button>
-      </div>
-      <Suspense>
-        <Difference before={readableForm(entryFrom(theirs.value.prompt))} after={readableForm(piece.entry)} labels={[t.theirsNow, t.yourDraft]} />
-      </Suspense>
-    </section>
+    <Suspense>
+      <Conflict
+        editing={editing}
+        state={{ ...state, theirs: state.theirs }}
+        textOf={readableForm}
+        who={newest === undefined ? undefined : <>{newest.by !== undefined && newest.by !== '' && `${newest.by}, `}<When at={newest.at} /></>}
+      />
+    </Suspense>
   )
 }
 
@@ -48,8 +53,9 @@ export function PromptPage ({ id }: { readonly id: string }) {
   return (
     <>
       <Head id={id} piece={piece} />
-      {piece.saveError !== undefined && <ErrorNote error={piece.saveError} />}
-      {piece.theirs !== undefined ? <Conflict piece={piece} theirs={piece.theirs} /> : <Parts id={id} piece={piece} />}
+      {piece.editing.error !== undefined && <ErrorNote error={piece.editing.error} />}
+      <OtherTexts editing={piece.editing} />
+      {piece.editing.state?.isRefused === true ? <Taken id={id} piece={piece} /> : <Parts id={id} piece={piece} />}
     </>
   )
 }
@@ -69,7 +75,7 @@ function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }
   return (
     <PageTitle title={id} mono crumbs={<Crumbs id={id} />}>
       <DraftChip piece={piece} />
-      {piece.stored?.value.origin === 'extension' && <span className='chip'>{t.fromExtension}</span>}
+      {piece.stored?.origin === 'extension' && <span className='chip'>{t.fromExtension}</span>}
       {piece.isDraft && piece.stored !== undefined && mayWrite && (
         <button type='button' className='button' onClick={() => { piece.discard() }}>
           {t.discard}
@@ -80,8 +86,8 @@ function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }
   )
 }
 
-function DraftChip ({ piece: { isDraft, restoredOf, stored } }: { readonly piece: Workpiece }) {
-  if (isDraft) return <span className='chip warn'>{restoredOf === undefined ? t.draft : t.draftOf(shortTime(restoredOf))}</span>
+function DraftChip ({ piece: { isDraft, stored, editing: { foundOf } } }: { readonly piece: Workpiece }) {
+  if (isDraft) return <span className='chip warn'>{foundOf === undefined ? t.draft : t.draftOf(shortTime(foundOf))}</span>
   return <span className='chip'>{stored === undefined ? t.notStored : 'latest'}</span>
 }
 
@@ -121,7 +127,7 @@ function Part ({ id, piece, tab, place }: {
 }) {
   switch (tab) {
     case 'settings': return <SettingsTab piece={piece} />
-    case 'raw': return <RawTab id={id} stored={storedForm(piece.entry)} edit={piece.edit} />
+    case 'raw': return <RawTab id={id} piece={piece} />
     case 'tests': return <TestsTab id={id} isDraft={piece.isDraft} />
     case 'releases': return <ReleasesTab id={id} />
     case 'compare': return <CompareTab id={id} piece={piece} />
@@ -131,65 +137,72 @@ function Part ({ id, piece, tab, place }: {
 }
 
 /** The tab that edits all settings of a prompt except its texts, as JSON. */
-function SettingsTab ({ piece: { entry, edit } }: { readonly piece: Workpiece }) {
-  const [text, setText] = useState(() => JSON.stringify(entry.settings, null, 2))
-  const [problem, setProblem] = useState('')
-  const change = (value: string) => {
-    setText(value)
-    try {
-      const settings: unknown = JSON.parse(value)
-      if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) throw new Error(t.settingsObject)
-      setProblem('')
-      const { messages, userPrompt, prompt, ...rest } = settings as Record<string, unknown>
-      if (JSON.stringify(rest) !== JSON.stringify(entry.settings)) edit({ ...entry, settings: rest })
-    } catch (error) {
-      setProblem(String(error instanceof Error ? error.message : error))
-    }
-  }
+function SettingsTab ({ piece: { entry, edit, editing } }: { readonly piece: Workpiece }) {
+  const json = useJsonText('settings', entry.settings, editing, settings => {
+    if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) throw new Error(t.settingsObject)
+    const { messages, userPrompt, prompt, ...rest } = settings as Record<string, unknown>
+    edit({ ...entry, settings: rest })
+  })
   return (
-    <div className='stack'>
-      <section className='panel'>
-        <header><h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span></header>
-        <Editor
-          value={text}
-          onChange={change}
-          language='json'
-          label={t.tabSettings}
-        />
-      </section>
-      {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
-    </div>
+    <JsonTab json={json} label={t.tabSettings}>
+      <h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span>
+    </JsonTab>
   )
 }
 
 /** The tab that edits the whole prompt as JSON, in its stored form. */
-function RawTab ({ id, stored, edit }: {
-  readonly id: string
-  readonly stored: Readonly<Record<string, unknown>>
-  readonly edit: (entry: Entry) => void
-}) {
-  const [text, setText] = useState(() => JSON.stringify(stored, null, 2))
+function RawTab ({ id, piece: { entry, edit, editing } }: { readonly id: string, readonly piece: Workpiece }) {
+  const json = useJsonText('raw', storedForm(entry), editing, parsed => { edit(entryFrom(parsed)) })
+  return (
+    <JsonTab json={json} label={t.tabRaw}>
+      <h2 className='mono'>shenma:templates:{id.replaceAll('.', ':')}</h2><span className='grow' /><CopyButton text={json.text} />
+    </JsonTab>
+  )
+}
+
+interface JsonText {
+  readonly text: string
+  readonly problem: string
+  readonly change: (text: string) => void
+}
+
+/**
+ * A part of the prompt as JSON that is being typed. It follows the prompt when that changes elsewhere, and a text that cannot be read yet
+ * stays with the draft. @param of the editor's name @param take takes what was read @throws Error from `take` for another kind of value
+ */
+function useJsonText (of: string, value: unknown, editing: Workpiece['editing'], take: (value: unknown) => void): JsonText {
+  const half = editing.state?.half?.of === of ? editing.state.half.text : undefined
+  const [text, setText] = useState(() => half ?? JSON.stringify(value, null, 2))
   const [problem, setProblem] = useState('')
-  const change = (value: string) => {
-    setText(value)
+  const form = JSON.stringify(value)
+  const shown = half ?? (formOf(text) === form ? text : JSON.stringify(value, null, 2))
+  const change = (next: string) => {
+    setText(next)
     try {
-      const parsed: unknown = JSON.parse(value)
+      take(JSON.parse(next))
       setProblem('')
-      if (JSON.stringify(parsed) !== JSON.stringify(stored)) edit(entryFrom(parsed))
     } catch (error) {
+      editing.typeHalf(of, next)
       setProblem(String(error instanceof Error ? error.message : error))
     }
   }
+  return { text: shown, problem: half === undefined ? '' : problem, change }
+}
+
+function formOf (text: string): string | undefined {
+  try {
+    return JSON.stringify(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
+
+function JsonTab ({ json: { text, problem, change }, label, children }: { readonly json: JsonText, readonly label: string, readonly children: ReactNode }) {
   return (
     <div className='stack'>
       <section className='panel'>
-        <header><h2 className='mono'>shenma:templates:{id.replaceAll('.', ':')}</h2><span className='grow' /><CopyButton text={text} /></header>
-        <Editor
-          value={text}
-          onChange={change}
-          language='json'
-          label={t.tabRaw}
-        />
+        <header>{children}</header>
+        <Editor value={text} onChange={change} language='json' label={label} />
       </section>
       {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
     </div>
@@ -202,17 +215,17 @@ function RawTab ({ id, stored, edit }: {
  */
 function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const mayWrite = useMay('write')
-  const isReadOnly = piece.saveError instanceof ApiError && piece.saveError.code === 'STORE_READ_ONLY'
-  const { isDraft, isSaving } = piece
+  const isReadOnly = piece.editing.error instanceof ApiError && piece.editing.error.code === 'STORE_READ_ONLY'
+  const { isDraft, editing: { isSaving, state } } = piece
   const [note, setNote] = useState('')
-  const save = async () => { await piece.save(undefined, note.trim()) }
+  const save = async () => { await piece.editing.save(note.trim()) }
   const latest = useRef(save)
   latest.current = save
   useEffect(() => { if (!isDraft) setNote('') }, [isDraft])
   useEffect(() => {
     if (!mayWrite) return
     const press = (event: KeyboardEvent) => {
-      if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
+      if (letterOf(event) !== 's' || !(event.ctrlKey || event.metaKey)) return
       event.preventDefault()
       void latest.current()
     }
@@ -235,7 +248,7 @@ function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workp
         <button
           type='button'
           className='button primary'
-          disabled={!isDraft || isSaving}
+          disabled={!isDraft || isSaving || state?.half !== undefined}
           onClick={() => { void save() }}
         >
           {isSaving ? t.saving : t.save}

@@ -10,7 +10,7 @@ import { Icon } from '../parts/icons.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { keepTried, readTried } from './draft.ts'
+import { keepTried, readTried } from './tried.ts'
 import { type Entry, hasHistory, type Message, nameOf, ROLES, storedForm, type Syntax, syntaxOf, textOf, triedBy } from './entry.ts'
 import { fieldsOf } from './parameters.ts'
 import { type Pointed, PreviewPane } from './preview-pane.tsx'
@@ -124,7 +124,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
   const tried = triedBy(entry, kept)
   const preview = usePreview(id, prompt, tried, mayWrite)
   const answer = useAnswer(id)
-  const syntax = syntaxOf(entry, piece.stored?.value.syntax)
+  const syntax = syntaxOf(entry, piece.stored?.syntax)
   const mistakes = preview.latest?.diagnostics ?? []
   const change = (next: Tried) => {
     setKept(next)

@@ -12,7 +12,7 @@ import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { Rows } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
-import { isWriting } from '../parts/writing.ts'
+import { isShortcut, letterOf } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
 import { type SessionRow as Row, type Tree, useTree } from './children/tree.ts'
 import { Definitions } from './start/definitions.tsx'
@@ -80,8 +80,8 @@ function isWaiting ({ status, childrenWaiting = 0 }: Row): boolean {
 function useKeyOfStart (): void {
   const [, go] = useLocation()
   useEffect(() => {
-    const press = ({ key, target, ctrlKey, metaKey, altKey }: KeyboardEvent) => {
-      if (key === 'n' && !ctrlKey && !metaKey && !altKey && !isWriting(target)) go('/sessions/new')
+    const press = (event: KeyboardEvent) => {
+      if (letterOf(event) === 'n' && isShortcut(event)) go('/sessions/new')
     }
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }

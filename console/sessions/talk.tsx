@@ -5,6 +5,7 @@ import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
 import type { SessionEvent } from './follow/session-socket.ts'
 import type { Followed, LiveText, Said, Session } from './follow/use-session.ts'
+import { type Ended, type OutcomeChip, outcomeChips } from './outcomes.ts'
 import { partsOf } from './words.ts'
 
 /** How many of the latest items are shown at first; a button shows more. */
@@ -105,17 +106,13 @@ function Live ({ written: { effect, text, step }, name }: { readonly written: Li
 /** The largest length of an output that is shown at once, in UTF-16 units. A longer output is folded. */
 const SHORT = 2000
 
-/** Shows a command, or a call of a tool: its text, who allowed it, its result, and its output. */
-function RanBox ({ ran: { words, output, phase, exitCode, outcome, durationMs, allowedBy, deniedBy } }: { readonly ran: Ran }) {
-  const isWrong = (exitCode !== undefined && exitCode !== 0) || outcome === 'failed' || outcome === 'refused'
+/** Shows a command, or a call of a tool: its text, what became of it, and its output. */
+function RanBox ({ ran: { words, output, durationMs, ...ended } }: { readonly ran: Ran }) {
   return (
     <div className='ran'>
       <header>
         <code className='grow'><Revealed text={words} /></code>
-        {phase === 'ended' && <span className='chip'>{allowedBy === undefined ? t.ranUnasked : allowedBy === '' ? t.allowed : t.allowedBy(allowedBy)}</span>}
-        {phase === 'refused' && <span className='chip bad'>{deniedBy ?? (allowedBy ? t.refusedBy(allowedBy) : t.refused)}</span>}
-        {phase === 'proposed' && <span className='chip warn'>{t.proposed}</span>}
-        <End outcome={outcome} exitCode={exitCode} isWrong={isWrong} />
+        {outcomeChips(ended).map(({ said, about, tone }) => <span key={said} className={`chip ${tone}`}>{OUTCOMES[said](about)}</span>)}
         {durationMs !== undefined && <span className='quiet num'>{duration(durationMs)}</span>}
       </header>
       {output !== '' && (output.length <= SHORT
@@ -130,30 +127,23 @@ function RanBox ({ ran: { words, output, phase, exitCode, outcome, durationMs, a
   )
 }
 
-/** Shows the result of a command or a call: the exit code, or else a word for the outcome. */
-function End ({ outcome, exitCode, isWrong }: {
-  readonly outcome: string | undefined
-  readonly exitCode: number | undefined
-  readonly isWrong: boolean
-}) {
-  if (outcome === 'unknown') return <span className='chip warn'>{t.nobodyKnows}</span>
-  const words = exitCode !== undefined ? t.exit(exitCode) : outcome === undefined ? undefined : t.outcome(outcome)
-  return words === undefined ? null : <span className={isWrong ? 'chip bad' : 'chip good'}>{words}</span>
+const OUTCOMES: Readonly<Record<OutcomeChip['said'], (about: string) => string>> = {
+  proposed: () => t.proposed,
+  unasked: () => t.ranUnasked,
+  allowed: by => by === '' ? t.allowed : t.allowedBy(by),
+  rejected: by => by === '' ? t.refused : t.refusedBy(by),
+  denied: reason => reason,
+  unknown: () => t.nobodyKnows,
+  exit: code => t.exit(Number(code)),
+  outcome: outcome => t.outcome(outcome)
 }
 
 /** A command, or a call of a tool, that ran or was proposed. */
-interface Ran {
+interface Ran extends Ended {
   /** The command; for a call, the tool and its arguments. */
   readonly words: string
   readonly output: string
-  readonly phase: 'proposed' | 'ended' | 'refused'
-  readonly exitCode?: number
-  readonly outcome?: string
   readonly durationMs?: number
-  /** Who allowed or refused it; left out if nobody was asked. */
-  readonly allowedBy?: string
-  /** Why the operator's rules or the budget kept it from running. */
-  readonly deniedBy?: string
 }
 
 /** One item of a dialogue: a message, or a command or call that ran or was proposed. */
@@ -208,13 +198,13 @@ function itemsOf (each: Said, known: Known): readonly TalkItem[] {
   const decision = known.decidedSteps.get(String(seq))
   const hasRun = known.endedSteps.has(String(seq)) || (decision === undefined && (known.endedCommands.get(command) ?? 0) > seq)
   if (hasRun) return text === '' ? [] : [item]
-  return [{ ...item, ran: { words: command, output: '', phase: decision?.['decision'] === 'reject' ? 'refused' : 'proposed', ...allowedBy(decision) } }]
+  return [{ ...item, ran: { words: command, output: '', phase: 'proposed', ...decidedIn(decision) } }]
 }
 
 function whatRan ({ seq, n, tool, command, output = '' }: Said, { byPlace, decisions }: Known): Ran {
   const data = byPlace.get(`${seq}.${n}`) ?? {}
   const { arguments: given, passed, outcome, exitCode, durationMs, effect, reason } = data
-  if (data['phase'] === 'denied') return { words: command ?? '', output, phase: 'refused', deniedBy: String(reason) }
+  if (data['phase'] === 'denied') return { words: command ?? '', output, phase: 'ended', deniedBy: String(reason) }
   const says = typeof outcome === 'string' ? outcome : passed === undefined ? undefined : passed === true ? 'passed' : 'failed'
   return {
     words: command ?? [tool, given === undefined ? '' : JSON.stringify(given)].join(' '),
@@ -223,12 +213,12 @@ function whatRan ({ seq, n, tool, command, output = '' }: Said, { byPlace, decis
     exitCode: typeof exitCode === 'number' ? exitCode : undefined,
     outcome: says,
     durationMs: typeof durationMs === 'number' ? durationMs : undefined,
-    ...allowedBy(decisions.get(String(effect)))
+    ...decidedIn(decisions.get(String(effect)))
   }
 }
 
-function allowedBy (decision: Data | undefined): Pick<Ran, 'allowedBy'> {
-  return decision === undefined ? {} : { allowedBy: String(decision['by']) }
+function decidedIn (decision: Data | undefined): Pick<Ended, 'decision' | 'by'> {
+  return decision === undefined ? {} : { decision: decision['decision'] === 'reject' ? 'reject' : 'approve', by: String(decision['by']) }
 }
 
 /** The number of the step to which an effect belongs: `4` for the effect `4.0`. */

@@ -6,6 +6,7 @@ import { Empty } from '../parts/empty.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Table } from '../parts/table.tsx'
+import { jailOf } from '../approvals/approval.ts'
 import { OpenButton } from '../terminals/open-button.tsx'
 import { OpenTerminals } from '../terminals/open-terminals.tsx'
 import { t } from '../text/text.ts'
@@ -33,7 +34,6 @@ export function TargetsPage () {
                 t.target,
                 t.type,
                 [t.sandbox, 'wide'],
-                [t.network, 'wide'],
                 t.commands,
                 [t.workspace, 'wide'],
                 ...hasTerminals ? [['', 'right'] as const] : []
@@ -68,8 +68,7 @@ function TargetRow ({ target, hasTerminals }: { readonly target: Target, readonl
     <tr>
       <td className='mono'>{name}</td>
       <td>{type === 'ssh' ? <>SSH {login !== undefined && <code>{login}</code>}</> : t.thisMachine}</td>
-      <td className='wide quiet'>{type === 'ssh' ? t.sandboxNone : t.sandboxOf(sandbox ?? '')}</td>
-      <td className='wide quiet'>{network === false ? t.networkClosed : t.networkOpen}</td>
+      <td className='wide quiet'>{jailOf({ isHere: type !== 'ssh', sandbox, network })}</td>
       <td><span className={auto ? 'chip' : 'chip warn'}>{auto ? t.unaskedByRule : t.asks}</span></td>
       <td className='wide mono'>{workspace}</td>
       {hasTerminals && <td className='right'>{terminal && <OpenButton target={name} />}</td>}

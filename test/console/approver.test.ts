@@ -3,7 +3,7 @@ import { after, before, describe, it, type TestContext } from 'node:test'
 import { type Browser, type Locator, type Page } from 'playwright-core'
 import { askingPlace, type AskingService, type Walk } from '../helpers/asking-skill.ts'
 import { noChromium, startChromium } from '../helpers/chromium.ts'
-import { buildConsole, openConsole } from '../helpers/console.ts'
+import { buildConsole, type ConsoleWishes, openConsole } from '../helpers/console.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 /** Later than any time of a page that was just opened, in ms. */
@@ -19,22 +19,31 @@ describe('An approver at the console', { skip: noChromium }, () => {
   })
   after(async () => { await browser.close() })
 
-  async function approvals (t: TestContext): Promise<{ readonly page: Page, readonly service: AskingService, readonly walk: Walk }> {
+  async function approvals (t: TestContext, wishes: ConsoleWishes = {}): Promise<{ readonly page: Page, readonly service: AskingService, readonly walk: Walk }> {
     const service = await (await askingPlace(t)).start()
     const origin = await service.listen()
     const walk = await service.walk()
-    const page = await openConsole(t, browser, origin, '/approvals')
+    const page = await openConsole(t, browser, origin, '/approvals', wishes)
     await card(page).waitFor()
     return { page, service, walk }
   }
 
   it('sees all that is decided about, and runs exactly that in two steps', async t => {
     const { page, walk } = await approvals(t)
-    assert.match(await card(page).innerText(), /Run a command on here[^]*Folder[^]*shop[^]*no network|network open/)
+    assert.match(await card(page).innerText(), /Run a command on here[^]*Folder[^]*shop[^]*Sandbox\s*none, network open, as the user of the service/)
     await enabled(run(page))
     await run(page).click()
     await yes(page).click()
     await page.getByText(/Decided/).waitFor()
+    await card(page).getByText('echo two').waitFor()
+    assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo two')
+  })
+
+  it('runs it with two taps of a finger, in two places', async t => {
+    const { page, walk } = await approvals(t, { hasTouch: true, viewport: { width: 390, height: 800 } })
+    await enabled(run(page))
+    await run(page).tap()
+    await yes(page).tap()
     await card(page).getByText('echo two').waitFor()
     assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo two')
   })
@@ -106,6 +115,7 @@ describe('An approver at the console', { skip: noChromium }, () => {
   it('works with letters: one opens the second step, one edits, one skips, and none runs anything', async t => {
     const { page, walk } = await approvals(t)
     await enabled(run(page))
+    await page.keyboard.press('j')
     await page.keyboard.press('a')
     await page.locator('.second button:focus', { hasText: 'No' }).waitFor()
     await page.keyboard.press('Escape')
@@ -116,7 +126,22 @@ describe('An approver at the console', { skip: noChromium }, () => {
     await page.getByLabel('Command, edited').waitFor({ state: 'detached' })
     assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo one')
     await page.keyboard.press('s')
+    await page.getByText('press S again').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByText('press S again').waitFor({ state: 'detached' })
+    await page.keyboard.press('s')
+    await page.getByText('press S again').waitFor()
+    assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo one')
+    await page.keyboard.press('s')
     await page.getByText('refused').first().waitFor()
+  })
+
+  it('decides nothing with letters while no card has the focus', async t => {
+    const { page, walk } = await approvals(t)
+    await enabled(run(page))
+    await page.keyboard.type('sessions, ease, as')
+    assert.deepEqual([await yes(page).count(), await page.getByText('press S again').count(), await page.getByLabel('Command, edited').count()], [0, 0, 0])
+    assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo one')
   })
 
   it('sees on a mark what he has changed, and what differs in the next command', async t => {

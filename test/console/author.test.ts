@@ -133,7 +133,7 @@ describe('An author at the console', { skip: noChromium }, () => {
     await write(page, 1, 'Mine {{variables.name}}')
     store.set('shenma:templates:team:greet', JSON.stringify({ ...GREETING, messages: [{ role: 'user', content: 'Theirs {{variables.name}}' }] }))
     await page.keyboard.press('Control+s')
-    await page.getByText('Somebody else has saved this prompt since you began.').waitFor()
+    await page.getByText('Somebody else has saved this since you began.').waitFor()
     await page.getByText('Theirs {{variables.name}}').waitFor()
     await page.getByRole('button', { name: 'Save mine over it' }).click()
     await page.getByText('latest', { exact: true }).waitFor()

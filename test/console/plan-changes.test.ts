@@ -60,6 +60,28 @@ describe('The change of a plan at the console', { skip: noChromium }, () => {
     assert.equal(await place.read('src/price.js'), `// mine\n${PRICE}`)
   })
 
+  it('is agreed to by nobody before it is on the screen, nor when it cannot be shown', async t => {
+    const place = await repairPlace(t, { files: FILES, check: 'true', answers: [READ, does(edit('pieces > 10', 'pieces >= 10'))] })
+    const origin = await place.service.listen()
+    const { id } = await place.start()
+    const page = await openConsole(t, browser, origin, '/sessions')
+    // What is shown first is the preview of before; the next one fails.
+    let isGone = false
+    await page.route('**/api/plans/*/preview*', async route => {
+      if (isGone) await route.fulfill({ status: 500, json: { statusCode: 500, code: 'INTERNAL_ERROR', error: 'Internal Server Error', message: 'it broke', requestId: '1' } })
+      else await route.fulfill({ json: { files: [], more: 0 } })
+    })
+    await page.goto(`${origin}/console/sessions/${String(id)}`)
+    const apply = page.getByRole('button', { name: /^Apply/ })
+    await page.getByText('The change is being loaded.').waitFor()
+    assert.ok(await apply.isDisabled())
+    isGone = true
+    await page.reload()
+    await page.getByText('The change cannot be shown').waitFor()
+    assert.ok(await apply.isDisabled())
+    assert.equal(await place.read('src/price.js'), PRICE)
+  })
+
   it('says of an undo what would be left alone, since somebody has changed it, and takes the rest back', async t => {
     const { page, place } = await open(t, [READ, does(edit('pieces > 10', 'pieces >= 10'), edit('other = 10', 'other = 11', 'src/other.js'))])
     await page.locator('.file', { hasText: 'src/other.js' }).click()

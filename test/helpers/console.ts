@@ -5,7 +5,7 @@ import { type TestContext } from 'node:test'
 import { type Browser, type BrowserContextOptions, type Page } from 'playwright-core'
 
 /** What a page is opened with. */
-export interface ConsoleWishes extends Pick<BrowserContextOptions, 'colorScheme' | 'locale' | 'viewport'> {
+export interface ConsoleWishes extends Pick<BrowserContextOptions, 'colorScheme' | 'hasTouch' | 'locale' | 'viewport'> {
   readonly token?: string
 }
 

@@ -6,7 +6,7 @@ import { api, take } from '../../api/client.ts'
 import { type Preview, previewPrompt } from '../../api/preview.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { t } from '../../text/text.ts'
-import { readTried } from '../draft.ts'
+import { readTried } from '../tried.ts'
 import { entryFrom, nameOf, readableForm, storedForm, textOf, triedBy } from '../entry.ts'
 import { type Workpiece } from '../use-draft.ts'
 import { useReleases } from './use-releases.ts'
@@ -60,7 +60,7 @@ async function sideOf (id: string, name: string, piece: Workpiece, mayRender: bo
   const stored = name === 'draft'
     ? storedForm(piece.entry)
     : name === 'latest'
-      ? piece.stored?.value.prompt ?? {}
+      ? piece.stored?.prompt ?? {}
       : (await take(api.GET('/api/prompts/{id}/versions/{n}', {
           params: {
             path: {

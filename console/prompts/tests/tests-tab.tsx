@@ -1,17 +1,20 @@
-import { useEffect, useState } from 'react'
-import { ApiError } from '../../api/api-error.ts'
+import { useMemo } from 'react'
 import { useMay } from '../../api/caller.ts'
-import { api, take, type Tagged } from '../../api/client.ts'
+import { api, takeTagged } from '../../api/client.ts'
+import type { Tagged } from '../../api/tagged.ts'
 import { queries } from '../../api/queries.ts'
+import { Conflict } from '../../edit/conflict.tsx'
 import { Editor } from '../../edit/editor.tsx'
 import { mistakeInJson } from '../../edit/json-mode.ts'
+import { OtherTexts } from '../../edit/other-texts.tsx'
+import { useEdited } from '../../edit/use-edited.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { t } from '../../text/text.ts'
 import { CaseList, Summary } from './case-list.tsx'
-import { type Case, useRuns, useTests } from './use-tests.ts'
+import { type Case, readTests, useRuns, useTests } from './use-tests.ts'
 
 /** The example of a test that the editor shows for a prompt without tests. */
 const FIRST = [{ description: 'renders', vars: {}, assert: [{ type: 'not-contains', value: '{{' }] }]
@@ -53,27 +56,22 @@ function Runs ({ id, cases, isDraft }: { readonly id: string, readonly cases: re
 }
 
 function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged<readonly Case[] | undefined> }) {
-  const before = JSON.stringify(stored.value ?? FIRST, null, 2)
-  const [text, setText] = useState(before)
-  const [error, setError] = useState<unknown>()
-  const [isSaving, setSaving] = useState(false)
   const mayWrite = useMay('write')
-  useEffect(() => { setText(before) }, [before])
-  const problem = mistakeInJson(text)
-  const save = async () => {
-    setSaving(true)
-    setError(undefined)
-    try {
-      const header = stored.tag === undefined ? { 'if-none-match': '*' } : { 'if-match': stored.tag }
-      await take(api.PUT('/api/prompts/{id}/tests', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
-    } catch (failure) {
-      setError(failure)
-      if (!(failure instanceof ApiError) || failure.status !== 412) return
-    } finally {
-      setSaving(false)
+  const editing = useEdited<string>({
+    name: `tests ${id}`,
+    stored: useMemo(() => textOf(stored), [stored]),
+    read: async () => textOf(await readTests(id)),
+    put: async (text, tag) => {
+      const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
+      const reply = await takeTagged(api.PUT('/api/prompts/{id}/tests', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
+      void queries.invalidateQueries({ queryKey: ['registry', 'tests', id] })
+      return reply.tag
     }
-    await queries.invalidateQueries({ queryKey: ['registry', 'tests', id] })
-  }
+  })
+  const { state, error, isChanged, isSaving } = editing
+  if (state === undefined) return null
+  if (state.isRefused && state.theirs !== undefined) return <Conflict editing={editing} state={{ ...state, theirs: state.theirs }} textOf={text => text} />
+  const problem = mistakeInJson(state.mine)
   return (
     <section className='panel'>
       <header>
@@ -82,16 +80,22 @@ function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged
           <button
             type='button'
             className='button small'
-            disabled={isSaving || problem !== '' || (stored.value !== undefined && text === before)}
-            onClick={() => { void save() }}
+            disabled={isSaving || problem !== '' || (state.base.tag !== undefined && !isChanged)}
+            onClick={() => { void editing.save() }}
           >
             {t.save}
           </button>
         )}
       </header>
-      <Editor value={text} language='json' label={t.tabTests} {...(mayWrite ? { onChange: setText } : {})} />
+      <OtherTexts editing={editing} />
+      <Editor value={state.mine} language='json' label={t.tabTests} {...(mayWrite ? { onChange: editing.type } : {})} />
       {problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
     </section>
   )
+}
+
+/** A prompt without tests gets an example, which is not stored. */
+function textOf ({ value, tag }: Tagged<readonly Case[] | undefined>): Tagged<string> {
+  return { value: JSON.stringify(value ?? FIRST, null, 2), tag }
 }

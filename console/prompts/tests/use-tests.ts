@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { paths } from '../../../.build/api.d.ts'
 import { ApiError } from '../../api/api-error.ts'
-import { api, take, type Tagged, takeTagged } from '../../api/client.ts'
+import { api, take, takeTagged } from '../../api/client.ts'
+import type { Tagged } from '../../api/tagged.ts'
 import { t } from '../../text/text.ts'
 
 /** How many test cases run at a time. */
@@ -24,7 +25,7 @@ export function useTests (id: string) {
   return useQuery({ queryKey: ['registry', 'tests', id], queryFn: () => readTests(id) })
 }
 
-async function readTests (id: string): Promise<Tagged<readonly Case[] | undefined>> {
+export async function readTests (id: string): Promise<Tagged<readonly Case[] | undefined>> {
   try {
     const { value, tag } = await takeTagged(api.GET('/api/prompts/{id}/tests', { params: { path: { id } } }))
     return { value: value.tests as readonly Case[], tag }

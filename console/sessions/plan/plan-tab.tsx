@@ -37,14 +37,15 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
             session={session}
             plan={value}
             files={files}
-            mayApply={isWhole && unseen === 0}
+            isShown={isWhole}
+            unseen={unseen}
           />
           {value.error !== undefined && value.error !== '' && (
             <div className='note bad outage-below'>
               <span className='wrap'><b>{value.error_code}</b> <Revealed text={value.error} /></span>
             </div>
           )}
-          {error !== null && <ErrorNote error={error} />}
+          {error !== null && <><ErrorNote error={error} /><p className='note warn'>{t.previewFailed}</p></>}
           <div className='split list'>
             <div className='stack'>
               {files.length > 0 && <FileList
@@ -145,12 +146,14 @@ interface PlanActionsProps {
   readonly session: Session
   readonly plan: Plan
   readonly files: readonly ChangedFile[]
-  /** Whether the user has looked at every file of the change. */
-  readonly mayApply: boolean
+  /** Whether all files of what waits are on the screen. */
+  readonly isShown: boolean
+  /** How many of them the user has not looked at. */
+  readonly unseen: number
 }
 
 /** The buttons of a plan in its present state. The user can agree to a shown change only after looking at every file of it. */
-function PlanActions ({ session: { id, status }, plan, files, mayApply }: PlanActionsProps) {
+function PlanActions ({ session: { id, status }, plan, files, isShown, unseen }: PlanActionsProps) {
   const { error, isBusy, act } = useActions(id)
   const [dry, setDry] = useState<DryTurn>()
   const params = { params: { path: { id } } }
@@ -169,7 +172,7 @@ function PlanActions ({ session: { id, status }, plan, files, mayApply }: PlanAc
   return (
     <div className='stack tight actions'>
       <div className='row wrap-row'>
-        <Agree plan={plan} count={files.length} mayApply={mayApply} isOff={isOff} isBusy={isBusy} apply={apply} confirm={confirm} />
+        <Agree plan={plan} count={files.length} isShown={isShown} unseen={unseen} isOff={isOff} isBusy={isBusy} apply={apply} confirm={confirm} />
         <Steps
           plan={plan}
           isOff={isOff}
@@ -226,7 +229,8 @@ function useActions (id: string) {
 interface AgreeProps {
   readonly plan: Plan
   readonly count: number
-  readonly mayApply: boolean
+  readonly isShown: boolean
+  readonly unseen: number
   readonly isOff: boolean
   readonly isBusy: boolean
   readonly apply: (digest: string) => void
@@ -234,25 +238,26 @@ interface AgreeProps {
 }
 
 /**
- * The button by which a person agrees to what waits. The owner of the plan agrees to a diff; for deletions and for a commit, the person
- * needs the role `approve`.
+ * The button by which a person agrees to what waits, once exactly that is on the screen and every file was looked at. The owner of the plan
+ * agrees to a diff; for deletions and for a commit, the person needs the role `approve`.
  */
-function Agree ({ plan: { confirm: waits }, count, mayApply, isOff, isBusy, apply, confirm }: AgreeProps) {
+function Agree ({ plan: { confirm: waits }, count, isShown, unseen, isOff, isBusy, apply, confirm }: AgreeProps) {
   const mayApprove = useMay('approve')
   if (waits === undefined) return null
-  if (waits.kind === 'diff') return <ApplyButton count={count} isOff={isOff} mayApply={mayApply} apply={() => { apply(waits.digest) }} />
-  if (!mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
-  return <ApplyButton count={count} isOff={isBusy} mayApply={mayApply} apply={() => { confirm(waits.digest) }} />
-}
-
-interface ApplyButtonProps { readonly count: number, readonly isOff: boolean, readonly mayApply: boolean, readonly apply: () => void }
-
-/** The button that applies a change. It is disabled until the user has looked at every file. */
-function ApplyButton ({ count, isOff, mayApply, apply }: ApplyButtonProps) {
+  const isDiff = waits.kind === 'diff'
+  if (!isDiff && !mayApprove) return <span className='quiet'>{t.waitsForApprover}</span>
+  const isReady = isShown && unseen === 0
+  const words = waits.kind === 'commit' ? t.commitFiles(waits.paths?.length ?? 0) : isShown ? t.applyFiles(count) : t.applyShown
   return (
     <>
-      <DeliberateButton className='button primary' disabled={isOff || !mayApply} onPress={apply}>{t.applyFiles(count)}</DeliberateButton>
-      {!mayApply && <span className='quiet'>{t.lookAtAll}</span>}
+      <DeliberateButton
+        className='button primary'
+        disabled={!isReady || (isDiff ? isOff : isBusy)}
+        onPress={() => { (isDiff ? apply : confirm)(waits.digest) }}
+      >
+        {words}
+      </DeliberateButton>
+      {!isReady && <span className='quiet'>{isShown ? t.lookAtAll : t.notShownYet}</span>}
     </>
   )
 }

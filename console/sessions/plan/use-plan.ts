@@ -30,14 +30,15 @@ export function usePlan ({ id, seq, status }: Session) {
   const plan = useQuery({ queryKey: ['plan', id], queryFn: () => take(api.GET('/api/plans/{id}', { params: { path: { id } } })), staleTime: 0 })
   const { refetch } = plan
   useEffect(() => { void refetch() }, [seq, status, refetch])
-  return { plan, ...useChange(id, `${seq} ${status}`) }
+  return { plan, ...useChange(id, `${seq} ${status}`, plan.data?.confirm?.digest) }
 }
 
 /**
  * Requests the files that a plan would change, page after page.
  * @param state a text that changes with the session; then the files are requested again
+ * @param digest of the change that the person may agree to: only all of its files, and no others, are whole
  */
-export function useChange (id: string, state: string) {
+export function useChange (id: string, state: string, digest: string | undefined) {
   const preview = useInfiniteQuery({
     queryKey: ['plan', id, 'preview'],
     initialPageParam: 0,
@@ -53,7 +54,10 @@ export function useChange (id: string, state: string) {
   const { refetch, fetchNextPage, hasNextPage, isFetching } = preview
   useEffect(() => { void refetch() }, [state, refetch])
   useEffect(() => { if (hasNextPage && !isFetching) void fetchNextPage() }, [hasNextPage, isFetching, fetchNextPage])
-  return { files: preview.data?.pages.flatMap(({ files }) => files) ?? NONE, error: preview.error, isWhole: preview.data !== undefined && !hasNextPage }
+  const pages = preview.data?.pages ?? []
+  // A reply of before stays on the screen until the next one comes.
+  const isWhole = pages.length > 0 && !hasNextPage && pages.every(({ confirm }) => confirm?.digest === digest)
+  return { files: preview.data?.pages.flatMap(({ files }) => files) ?? NONE, error: preview.error, isWhole: isWhole && preview.error === null }
 }
 
 const NONE: readonly ChangedFile[] = []

@@ -1,0 +1,19 @@
+import { shortTime } from '../parts/time.ts'
+import { t } from '../text/text.ts'
+import type { Editing } from './use-edited.ts'
+
+/** Says what else there is of a text that is being edited: a newer one that somebody has stored, or the draft of another tab. */
+export function OtherTexts<T> ({ editing: { state, elsewhere, type } }: { readonly editing: Editing<T> }) {
+  return (
+    <>
+      {elsewhere !== undefined && (
+        <p className='note warn' role='status'>
+          {t.draftElsewhere(shortTime(elsewhere.at))}
+          {' '}
+          <button type='button' className='button small' onClick={() => { type(elsewhere.mine) }}>{t.takeThatDraft}</button>
+        </p>
+      )}
+      {state?.theirs !== undefined && !state.isRefused && <p className='note warn' role='status'>{t.newerStored}</p>}
+    </>
+  )
+}

@@ -1,0 +1,114 @@
+import { useEffect, useRef, useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
+import type { Tagged } from '../api/tagged.ts'
+import { type Draft, dropDraft, followDrafts, keepDraft, otherDrafts, takeDraft } from './drafts.ts'
+import { type Edited, failed, halfTyped, heard, isChanged, opened, postponed, refused, resolved, saved, sent, typed } from './edited.ts'
+import { isSame } from './merge.ts'
+
+/** One thing that a person edits, and what can be done with it. */
+export interface Editing<T> {
+  /** `undefined` until it was read. */
+  readonly state: Edited<T> | undefined
+  readonly isChanged: boolean
+  readonly isSaving: boolean
+  readonly error: unknown
+  readonly type: (mine: T) => void
+  /** Keeps a text that cannot be read yet. @param of the editor that shows it again */
+  readonly typeHalf: (of: string, text: string) => void
+  /** Replaces what was opened, or nothing. @param note describes the change */
+  readonly save: (note?: string) => Promise<void>
+  /** Takes a value in place of both, what was typed and what somebody else has stored. */
+  readonly resolve: (mine: T) => void
+  readonly postpone: () => void
+  /** When a draft that was found in this browser had last been changed, in ms since 1970; `undefined` if none was found. */
+  readonly foundOf: number | undefined
+  /** The draft of another tab of this browser, which differs from this one. */
+  readonly elsewhere: Draft<T> | undefined
+}
+
+interface Place<T> {
+  /** Of what is edited, with its kind. */
+  readonly name: string
+  /** The value and its tag as they are stored now, as far as the page knows; `undefined` until they were read. */
+  readonly stored: Tagged<T> | undefined
+  readonly read: () => Promise<Tagged<T>>
+  /** @param tag of what may be replaced; `undefined` for nothing @returns the tag of what is stored then @throws ApiError */
+  readonly put: (value: T, tag: string | undefined, note: string) => Promise<string | undefined>
+}
+
+/** Keeps the state of what a person edits on this page (edited.ts). */
+export function useEdited<T> ({ name, stored, read, put }: Place<T>): Editing<T> {
+  const [state, setState] = useState<Edited<T>>()
+  const [error, setError] = useState<unknown>()
+  const latest = useRef<Edited<T>>(undefined)
+  const found = useRef<number>(undefined)
+  const change = (next: (before: Edited<T>) => Edited<T>) => {
+    if (latest.current === undefined) return
+    latest.current = next(latest.current)
+    setState(latest.current)
+  }
+  useEffect(() => {
+    if (stored === undefined) return
+    if (latest.current === undefined) {
+      const draft = takeDraft<T>(name)
+      found.current = draft?.at
+      latest.current = draft === undefined ? opened(stored) : { ...draft, isRefused: false }
+    }
+    change(before => heard(before, stored))
+  }, [stored])
+  const hasChanged = state !== undefined && isChanged(state)
+  useEffect(() => {
+    if (state === undefined) return
+    if (hasChanged) keepDraft(name, { base: state.base, mine: state.mine, half: state.half, at: Date.now() })
+    else {
+      dropDraft(name)
+      found.current = undefined
+    }
+  }, [name, state, hasChanged])
+  const others = useOthers<T>(name, state !== undefined)
+  const save = async (note = '') => {
+    const before = latest.current
+    if (before === undefined || before.sent !== undefined || before.half !== undefined) return
+    setError(undefined)
+    change(sent)
+    try {
+      const tag = await put(before.mine, before.base.tag, note)
+      change(now => saved(now, tag))
+    } catch (failure) {
+      const isTaken = failure instanceof ApiError && failure.status === 412
+      const theirs = isTaken ? await read().catch(() => undefined) : undefined
+      if (theirs !== undefined) change(now => refused(now, theirs))
+      else {
+        change(now => failed(now, !(failure instanceof ApiError)))
+        setError(failure)
+      }
+    }
+  }
+  return {
+    state,
+    isChanged: hasChanged,
+    isSaving: state?.sent !== undefined,
+    error,
+    type: mine => {
+      setError(undefined)
+      change(before => typed(before, mine))
+    },
+    typeHalf: (of, text) => { change(before => halfTyped(before, of, text)) },
+    save,
+    resolve: mine => { change(before => resolved(before, mine)) },
+    postpone: () => { change(postponed) },
+    foundOf: found.current,
+    elsewhere: others.find(({ mine }) => !isSame(mine, state?.mine))
+  }
+}
+
+/** @param isOpen whether the draft of this tab was taken, perhaps from another one */
+function useOthers<T> (name: string, isOpen: boolean): ReadonlyArray<Draft<T>> {
+  const [others, setOthers] = useState<ReadonlyArray<Draft<T>>>([])
+  useEffect(() => {
+    if (!isOpen) return
+    setOthers(otherDrafts(name))
+    return followDrafts(name, () => { setOthers(otherDrafts(name)) })
+  }, [name, isOpen])
+  return others
+}

@@ -27,7 +27,10 @@ export interface PreviewState {
   readonly setKnown: (bundle: Bundle | undefined) => void
 }
 
-/** Previews a prompt while the author writes it. A preview is cancelled when a newer one begins. */
+/**
+ * Previews a prompt while the author writes it. A preview is cancelled when a newer one begins, but for one with calls of tools, which
+ * somebody has asked for: its reply is given, and shown unless a newer one is.
+ */
 export function usePreview (id: string, prompt: unknown, tried: Tried, isOn: boolean): PreviewState {
   const [latest, setLatest] = useState<Preview>()
   const [good, setGood] = useState<{ readonly preview: Preview, readonly at: number }>()
@@ -35,17 +38,22 @@ export function usePreview (id: string, prompt: unknown, tried: Tried, isOn: boo
   const [isBusy, setBusy] = useState(false)
   const [known, setKnown] = useState<Bundle>()
   const running = useRef<AbortController>(null)
+  const turns = useRef(0)
   const took = useRef(0)
   const text = JSON.stringify([prompt, tried])
 
   const run = async (wish: Pick<Wish, 'tools' | 'known'>): Promise<Preview | undefined> => {
+    const isLive = wish.tools === 'live'
     running.current?.abort()
-    const controller = running.current = new AbortController()
+    const controller = new AbortController()
+    running.current = isLive ? null : controller
+    const turn = ++turns.current
     setBusy(true)
     const began = performance.now()
     try {
       const preview = await patiently(() => previewPrompt(id, { prompt, ...tried, ...wish }, controller.signal), controller.signal)
       took.current = performance.now() - began
+      if (turn !== turns.current) return preview
       setLatest(preview)
       setError(undefined)
       if (preview.explain !== undefined) setGood({ preview, at: Date.now() })
@@ -55,7 +63,7 @@ export function usePreview (id: string, prompt: unknown, tried: Tried, isOn: boo
       if (!controller.signal.aborted) setError(failure)
       return undefined
     } finally {
-      if (running.current === controller) setBusy(false)
+      if (turn === turns.current) setBusy(false)
     }
   }
   useEffect(() => {

@@ -5,7 +5,7 @@ import { readStream } from '../api/stream.ts'
 import { Editor } from '../edit/editor.tsx'
 import type { Place, Remark } from '../edit/remarks.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { ErrorNote } from '../parts/error-note.tsx'
+import { ErrorNote, Told } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
@@ -71,12 +71,12 @@ function useAnswer (id: string): Answer {
     setBusy(true)
     try {
       const asked = await requestOf(id, question, controller.signal)
-      if (asked === undefined) return
+      if (asked === undefined) throw new Told(t.notAsked)
       let said = ''
       await readStream(asked, ({ data }) => {
         if (data === '[DONE]') return
         const chunk = JSON.parse(data) as Chunk
-        if (typeof chunk.error === 'object' && chunk.error !== null) throw new Error(chunk.error.message ?? '')
+        if (typeof chunk.error === 'object' && chunk.error !== null) throw new Told(chunk.error.message ?? t.unreachable)
         const { delta, finish_reason: reason } = chunk.choices?.[0] ?? {}
         const content = delta?.content ?? ''
         said += typeof content === 'string' ? content : content.map(part => part.type === 'text' ? part.text ?? '' : '').join('')

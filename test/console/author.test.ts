@@ -187,6 +187,28 @@ describe('An author at the console', { skip: noChromium }, () => {
     await page.getByRole('region', { name: 'Answer' }).getByText('Say hi to Ada').waitFor()
   })
 
+  it('asks the model also while a preview of the last keys is still to come, and is told when nothing can be asked', async t => {
+    const { page } = await workbench(t)
+    await page.getByLabel('name text, required').fill('Ada')
+    // The preview with calls is answered after the next one was asked for.
+    let comeNext = () => {}
+    const next = new Promise<void>(resolve => { comeNext = resolve })
+    let isAsked = false
+    await page.route('**/preview', async route => {
+      if (String(route.request().postData()).includes('"live"')) {
+        isAsked = true
+        await next
+      } else if (isAsked) comeNext()
+      await route.continue()
+    })
+    await write(page, 1, 'Say ho to {{variables.name}}')
+    await page.keyboard.press('Control+Shift+Enter')
+    await page.getByRole('region', { name: 'Answer' }).getByText('Say ho to Ada').waitFor()
+    await write(page, 1, 'Say ho to {{#each variables.name}}')
+    await page.keyboard.press('Control+Shift+Enter')
+    await page.getByText('The model was not asked').waitFor()
+  })
+
   it('publishes a new prompt', async t => {
     const { listen, get } = await startService(t, {})
     const page = await openConsole(t, browser, await listen(), '/')

@@ -57,18 +57,22 @@ export function useSession (id: string): Followed {
     const texts = new Map<string, string>()
     let written: readonly LiveText[] = []
     let timer: ReturnType<typeof setTimeout> | undefined
+    let hasEvents = false
     const later = () => {
       timer ??= setTimeout(() => {
         timer = undefined
         written = unread(written, read.current)
         setHeard({ events: inOrder(known.current), live: [...written, ...[...texts].map(([effect, text]) => ({ effect, text }))] })
         setHeardAt(Date.now())
-        void refetch()
+        // Words that are being written change nothing of the session.
+        if (hasEvents) void refetch()
+        hasEvents = false
       }, GATHER)
     }
     const stop = followSession(id, after, {
       onEvent: event => {
         known.current.set(`${event.seq}.${event.n}`, event)
+        hasEvents = true
         const effect = event.event === 'command' ? String(event.data['effect']) : ''
         const text = texts.get(effect)
         if (ENDS.includes(event.event) && text !== undefined) {

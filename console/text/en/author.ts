@@ -97,6 +97,7 @@ export const texts = {
   newerStored: 'Somebody else has saved a newer text. When you save, you choose what is kept.',
   draftElsewhere: (time: string) => `Another tab of this browser has another draft, of ${time}.`,
   takeThatDraft: 'Take it here',
+  notAsked: 'The model was not asked: the prompt cannot be rendered yet. The preview says why.',
   takeTheirs: 'Take theirs',
   theirsNow: 'Stored now',
   yourDraft: 'Your draft',

@@ -12,7 +12,7 @@ import { Icon } from '../parts/icons.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { shortTime } from '../parts/time.ts'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
-import { t } from '../text/text.ts'
+import { chooseLanguage, language, t } from '../text/text.ts'
 import { Keys } from './keys.tsx'
 import { approvalsScreen, authorScreens, promptScreen, terminalScreen, workScreens } from './parts.ts'
 import { authorPlaces, useOpenPlaces, workPlaces } from './places.ts'
@@ -266,6 +266,7 @@ function Bar ({ status }: { readonly status: Status }) {
           {caller.name}
         </button>
       )}
+      <LanguageButton />
       <ThemeButton />
     </header>
   )
@@ -275,6 +276,16 @@ function StoreState ({ status: { state, since } }: { readonly status: Status }) 
   if (state === 'live') return <span className='row' role='status'><span className='dot good' />{t.live}</span>
   const words = state === 'stale' ? t.staleSince(shortTime(since ?? 0)) : state === 'held' ? t.held : t.goneSince(shortTime(since ?? 0))
   return <span className={state === 'gone' ? 'chip bad' : 'chip warn'} role='status'>{words}</span>
+}
+
+/** Named in the language that it leads to, for those who read no other. */
+function LanguageButton () {
+  const [other, name] = language === 'en' ? ['ru', 'Русский'] as const : ['en', 'English'] as const
+  return (
+    <button type='button' className='button plain small' lang={other} aria-label={name} title={name} onClick={() => { chooseLanguage(other) }}>
+      {other.toUpperCase()}
+    </button>
+  )
 }
 
 function ThemeButton () {

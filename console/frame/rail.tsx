@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { api, take, takePage } from '../api/client.ts'
 import { Icon } from '../parts/icons.tsx'
+import { countInTitle } from '../parts/page-title.tsx'
 import { t } from '../text/text.ts'
 import { openKeys } from './keys.tsx'
 import { authorPlaces, type Place, useOpenPlaces, workPlaces } from './places.ts'
@@ -13,6 +15,8 @@ export function Rail () {
   const work = useOpenPlaces(workPlaces())
   const counts = useCounts()
   const [path] = useLocation()
+  const waiting = (counts['/approvals']?.n ?? 0) + (counts['/sessions']?.n ?? 0)
+  useEffect(() => { countInTitle(waiting) }, [waiting])
   return (
     <nav className='rail' aria-label={t.screens}>
       <div className='brand'><Icon name='brand' />ai-prompt-shell</div>

@@ -1,5 +1,19 @@
 import { type ReactNode, useEffect } from 'react'
 
+let [named, waiting] = ['', 0]
+
+/** Names the browser's window after the screen, with what waits for the person before it: `(2) Prompts`. */
+function nameWindow (title: string): void {
+  named = title
+  document.title = `${waiting > 0 ? `(${waiting}) ` : ''}${named} · ai-prompt-shell`
+}
+
+/** @param count of what waits for the person, on any screen */
+export function countInTitle (count: number): void {
+  waiting = count
+  nameWindow(named)
+}
+
 /** The head of a screen: links to the screens above it, its title, a note, and its buttons. The browser's window gets the same title. */
 export function PageTitle ({ title, crumbs, children, note, mono = false }: {
   readonly title: string
@@ -8,7 +22,7 @@ export function PageTitle ({ title, crumbs, children, note, mono = false }: {
   readonly children?: ReactNode
   readonly mono?: boolean
 }) {
-  useEffect(() => { document.title = `${title} · ai-prompt-shell` }, [title])
+  useEffect(() => { nameWindow(title) }, [title])
   return (
     <div className='title'>
       <div className='grow'>

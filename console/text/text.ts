@@ -6,8 +6,23 @@ import { type Same } from './same.ts'
 /** The parts of the texts. Each part is loaded together with the screens that show it. */
 export type TextPart = 'frame' | 'author' | 'work'
 
-/** The language of the console: the one that the address names (`?lang=ru`), or else the browser's language. */
-export const language: 'en' | 'ru' = (new URLSearchParams(location.search).get('lang') ?? navigator.language).startsWith('ru') ? 'ru' : 'en'
+const KEY = 'prompt-shell.language'
+
+/** The language of the console: the one that the address names (`?lang=ru`), or that was chosen on the page, or else the browser's. */
+export const language: 'en' | 'ru' = wantedLanguage().startsWith('ru') ? 'ru' : 'en'
+
+function wantedLanguage (): string {
+  return new URLSearchParams(location.search).get('lang') ?? localStorage.getItem(KEY) ?? navigator.language
+}
+
+/** Stores the choice in this browser, and loads the page again in the language. Drafts are kept. */
+export function chooseLanguage (chosen: typeof language): void {
+  localStorage.setItem(KEY, chosen)
+  const address = new URL(location.href)
+  address.searchParams.delete('lang')
+  if (address.href === location.href) location.reload()
+  else location.assign(address)
+}
 
 const PARTS = {
   en: { frame: () => import('./en/frame.ts'), author: () => import('./en/author.ts'), work: () => import('./en/work.ts') },

@@ -39,6 +39,13 @@ describe('An approver at the console', { skip: noChromium }, () => {
     assert.equal((await walk.waiting())?.['effect']?.['command'], 'echo two')
   })
 
+  it('is told in the title of the window that something waits', async t => {
+    const { page } = await approvals(t)
+    await waitFor('the count', async () => (await page.title()).startsWith('(1) '))
+    await page.getByRole('link', { name: 'Prompts', exact: true }).click()
+    await waitFor('the count on another screen', async () => (await page.title()).startsWith('(1) Prompts'))
+  })
+
   it('runs it with two taps of a finger, in two places', async t => {
     const { page, walk } = await approvals(t, { hasTouch: true, viewport: { width: 390, height: 800 } })
     await enabled(run(page))

@@ -99,4 +99,16 @@ describe('Every screen of the console', { skip: noChromium }, () => {
     await page.getByRole('heading', { name: 'Промпты' }).waitFor()
     assert.equal(await page.evaluate('document.documentElement.lang'), 'ru')
   })
+
+  it('speaks the language that was chosen on the page, also when it is opened again', async t => {
+    const { listen } = await startService(t, {})
+    const origin = await listen()
+    const page = await openConsole(t, browser, origin, '/?lang=en')
+    await page.getByRole('button', { name: 'Русский' }).click()
+    await page.getByRole('heading', { name: 'Промпты' }).waitFor()
+    await page.goto(`${origin}/console/`)
+    await page.getByRole('heading', { name: 'Промпты' }).waitFor()
+    await page.getByRole('button', { name: 'English' }).click()
+    await page.getByRole('heading', { name: 'Prompts' }).waitFor()
+  })
 })

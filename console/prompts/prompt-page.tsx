@@ -23,6 +23,7 @@ import { CompareTab } from './releases/compare-tab.tsx'
 import { ReleasesTab } from './releases/releases-tab.tsx'
 import { useReleases } from './releases/use-releases.ts'
 import { TestsTab } from './tests/tests-tab.tsx'
+import { UseItTab } from './use-it-tab.tsx'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
@@ -102,6 +103,7 @@ function Parts ({ id, piece }: { readonly id: string, readonly piece: Workpiece 
         ['tests', t.tabTests] as const,
         ['releases', t.tabReleases] as const,
         ['compare', t.compare] as const,
+        ['use', t.tabUseIt] as const,
         ['uses', t.tabUses] as const
       ]
   const tabs: ReadonlyArray<readonly [string, string]> = [['text', t.tabText], ['settings', t.tabSettings], ['raw', t.tabRaw], ...uses]
@@ -131,6 +133,7 @@ function Part ({ id, piece, tab, place }: {
     case 'tests': return <TestsTab id={id} isDraft={piece.isDraft} />
     case 'releases': return <ReleasesTab id={id} />
     case 'compare': return <CompareTab id={id} piece={piece} />
+    case 'use': return <UseItTab id={id} />
     case 'uses': return <UsesTab id={id} />
     default: return <Workbench id={id} piece={piece} place={place} />
   }

@@ -155,6 +155,11 @@ export const texts = {
   partials: 'Partials',
   inPartial: (id: string) => `in ${id}`,
   // Releases
+  tabUseIt: 'Use it',
+  program: 'Program',
+  labelOfCall: 'Label of the call',
+  withoutLabel: 'no label',
+  tokenOfCall: 'PROMPT_TOKEN in the environment is the token of the program.',
   tabReleases: 'Releases',
   compare: 'Compare',
   versionsNone: 'No versions yet',

@@ -157,6 +157,11 @@ export const texts: Same<typeof en> = {
   partials: 'Части',
   inPartial: id => `в ${id}`,
   // Releases
+  tabUseIt: 'Использовать',
+  program: 'Программа',
+  labelOfCall: 'Метка вызова',
+  withoutLabel: 'без метки',
+  tokenOfCall: 'PROMPT_TOKEN в окружении — токен программы.',
   tabReleases: 'Выпуски',
   compare: 'Сравнить',
   versionsNone: 'Версий ещё нет',

@@ -282,8 +282,8 @@ function StoreState ({ status: { state, since } }: { readonly status: Status }) 
 function LanguageButton () {
   const [other, name] = language === 'en' ? ['ru', 'Русский'] as const : ['en', 'English'] as const
   return (
-    <button type='button' className='button plain small' lang={other} aria-label={name} title={name} onClick={() => { chooseLanguage(other) }}>
-      {other.toUpperCase()}
+    <button type='button' className='button plain small' lang={other} onClick={() => { chooseLanguage(other) }}>
+      {name}
     </button>
   )
 }

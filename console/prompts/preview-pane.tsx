@@ -27,15 +27,15 @@ interface PreviewPaneProps {
  * expression that wrote it.
  */
 export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }: PreviewPaneProps) {
-  const { latest, good, goodAt, error, isBusy, renderLive } = state
-  const isOld = good !== latest
+  const { latest, good, goodAt, holes, error, isBusy, renderLive } = state
+  const isOld = good !== latest && holes.length === 0
   return (
     <section className='panel' aria-label={t.preview}>
       <header>
         <h2>{t.preview}</h2>
         {isOld && goodAt !== undefined && <span className='quiet num' title={t.previewOld}>{t.ofTime(shortTime(goodAt))}</span>}
         <span className='grow' />
-        {good?.rendered_prompt !== undefined && <CopyButton text={() => textOf(good)} />}
+        {good?.rendered_prompt !== undefined && holes.length === 0 && <CopyButton text={() => textOf(good)} />}
         <button type='button' className='button small' disabled={isBusy} title={t.keyRenderKeys} onClick={() => { void renderLive() }}>{t.renderLive}</button>
         {onAsk !== undefined && (
           <button type='button' className='button small' disabled={isAsking} title={t.keyAskKeys} onClick={onAsk}>
@@ -51,6 +51,7 @@ export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }
         <span className='from default'>{t.originDefault}</span>
       </div>
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
+      {holes.length > 0 && <p className='hint inside' role='status'>{t.holes(holes.map(hole => `⟨${hole}⟩`).join(', '))}</p>}
       {good?.explain === undefined
         ? <p className='body quiet' role='status'>{latest === undefined ? t.loading : t.previewNone}</p>
         : <Rendered preview={good} isOld={isOld} pointed={pointed} onPoint={onPoint} caret={caret} />}

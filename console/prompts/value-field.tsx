@@ -3,12 +3,14 @@ import { t } from '../text/text.ts'
 import { type Field } from './parameters.ts'
 
 /** A field for one value, in the form that suits the type of the value. */
-export function ValueField ({ id, field, value, onChange, problem }: {
+export function ValueField ({ id, field, value, onChange, problem, onTouch }: {
   readonly id: string
   readonly field: Field
   readonly value: unknown
   readonly onChange: (value: unknown) => void
   readonly problem: string | undefined
+  /** Called when the person leaves the field. */
+  readonly onTouch?: () => void
 }) {
   const { name, type, isRequired, values, standard, description } = field
   const kind = values === undefined
@@ -21,7 +23,7 @@ export function ValueField ({ id, field, value, onChange, problem }: {
       }[type]
     : t.typeOneOf(values.length)
   const [local, setLocal] = useState<{ readonly text: string, readonly isWrong: boolean }>()
-  const shared = { id, 'aria-invalid': problem === undefined && local?.isWrong !== true ? undefined : true, 'aria-describedby': `${id}-hint` }
+  const shared = { id, onBlur: onTouch, 'aria-invalid': problem === undefined && local?.isWrong !== true ? undefined : true, 'aria-describedby': `${id}-hint` }
   // When the value has changed, the field shows it in place of the typed text, unless the typed text cannot be parsed.
   useEffect(() => { setLocal(before => before?.isWrong === true ? before : undefined) }, [value])
   const placeholder = standard === undefined ? undefined : typeof standard === 'string' ? standard : JSON.stringify(standard)

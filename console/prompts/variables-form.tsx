@@ -12,12 +12,16 @@ interface VariablesFormProps {
   readonly hasHistory: boolean
   readonly onChange: (tried: Tried) => void
   readonly mistakes: readonly Mistake[]
+  /** Whether what is missing is said of all fields, also of those that nobody has touched. */
+  readonly isAsked: boolean
   readonly onBundle: (bundle: Bundle) => void
 }
 
 /** The form with the values for a preview of a prompt. An empty field is not sent. */
-export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, onBundle }: VariablesFormProps) {
+export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, isAsked, onBundle }: VariablesFormProps) {
   const [isPasting, setPasting] = useState(false)
+  const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
+  const [hasPasted, setPasted] = useState(false)
   const [problem, setProblem] = useState('')
   const file = useRef<HTMLInputElement>(null)
   const open = async (chosen: File | undefined) => {
@@ -60,11 +64,12 @@ export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistak
             {fields.map(field => (
               <ValueField
                 key={field.name}
+                onTouch={() => { setTouched(before => new Set(before).add(field.name)) }}
                 id={`v-${field.name}`}
                 field={field}
                 value={values[field.name]}
                 onChange={value => { set(field.name, value) }}
-                problem={problemOf(field.name, mistakes)}
+                problem={isAsked || hasPasted || touched.has(field.name) ? problemOf(field.name, mistakes) : undefined}
               />
             ))}
             {hasHistory && <ValueField
@@ -76,7 +81,7 @@ export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistak
                            />}
           </div>
           )}
-      {isPasting && <PasteJson id={id} values={values} onClose={() => { setPasting(false) }} onTake={take} />}
+      {isPasting && <PasteJson id={id} values={values} onClose={() => { setPasting(false) }} onTake={variables => { take(variables); setPasted(true) }} />}
     </section>
   )
 }

@@ -167,11 +167,12 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
       <div className='stack'>
         <VariablesForm
           id={id}
-          fields={fieldsOf(entry.settings['parameters'], preview.latest?.needs?.variables)}
+          fields={fieldsOf(entry.settings['parameters'], preview.needs?.variables)}
           tried={kept}
           hasHistory={hasHistory(entry)}
           onChange={change}
           mistakes={mistakes}
+          isAsked={preview.isAsked}
           onBundle={(bundle: Bundle) => { preview.setKnown(bundle); change({ variables: bundle.variables, messages: bundle.history }) }}
         />
         {mayWrite

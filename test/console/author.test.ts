@@ -41,6 +41,25 @@ describe('An author at the console', { skip: noChromium }, () => {
     assert.match(await preview(page).innerText(), /Welcome Ada!/)
   })
 
+  it('opens it calm, with a mark in the place of each value that is missing', async t => {
+    const { page } = await workbench(t)
+    await preview(page).getByText('⟨name⟩', { exact: true }).waitFor()
+    assert.match(await preview(page).innerText(), /Not given yet: ⟨name⟩[^]*You serve Northwind\.[^]*Greet ⟨name⟩\./)
+    assert.equal(await page.getByText('Missing.').count(), 0)
+    await page.getByRole('button', { name: 'Render' }).first().click()
+    await page.getByText('Missing.').waitFor()
+  })
+
+  it('keeps the fields of the form while an expression is being typed', async t => {
+    const { page } = await workbench(t)
+    await page.getByLabel('name text, required').waitFor()
+    await write(page, 1, 'Greet {{variables.name}} of {{variables.town}}.')
+    await page.getByLabel('town text, required').waitFor()
+    await write(page, 1, 'Greet {{variables.name}} of {{variables.town}} and {{')
+    await page.locator('.remark.bad').first().waitFor()
+    await page.getByLabel('town text, required').waitFor()
+  })
+
   it('writes a prompt in Go\'s syntax, too', async t => {
     const { page } = await workbench(t)
     await page.getByLabel('name text, required').fill('Ada')
@@ -103,6 +122,8 @@ describe('An author at the console', { skip: noChromium }, () => {
 
   it('is told at its field that a value is missing, and which one may be meant', async t => {
     const { page } = await workbench(t)
+    await page.getByLabel('name text, required').focus()
+    await page.keyboard.press('Tab')
     await page.getByText('Missing.').waitFor()
     await page.getByRole('button', { name: 'Paste JSON' }).click()
     await page.getByRole('textbox', { name: 'JSON' }).fill('{"nme": "Ada"}')

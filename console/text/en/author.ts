@@ -132,6 +132,7 @@ export const texts = {
   typeSwitch: 'yes or no',
   typeOneOf: (count: number) => `one of ${count}`,
   preview: 'Preview',
+  holes: (marks: string) => `Not given yet: ${marks}.`,
   previewOld: 'The last one without mistakes',
   previewNone: 'The preview comes when the mistakes are mended.',
   previewNeedsWrite: 'The preview while typing is for whoever may publish prompts (role write).',

@@ -134,6 +134,7 @@ export const texts: Same<typeof en> = {
   typeSwitch: 'да или нет',
   typeOneOf: count => `одно из ${count}`,
   preview: 'Предпросмотр',
+  holes: marks => `Пока не задано: ${marks}.`,
   previewOld: 'Последний без ошибок',
   previewNone: 'Предпросмотр появится, когда ошибок не станет.',
   previewNeedsWrite: 'Предпросмотр при наборе доступен тем, кто публикует (роль write).',

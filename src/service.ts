@@ -158,7 +158,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
 
   // Each has a queue and a process of its own, so that people who check or edit prompts never hold up publishing.
   const [lints, previews] = [createCandidateParser(), createCandidateParser(PREVIEW_PATIENCE)]
-  const versions = new VersionReader({ store, keyPrefix: config.KEY_PREFIX, cache: registry.templates })
+  const versions = new VersionReader(store, config.KEY_PREFIX, registry.templates)
   const publishing = openPublishing({
     config,
     store,
@@ -301,7 +301,7 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
     registry: { follow },
     checkEntry: createEntryCheck({ lintCandidate: createLinter({ parser, environs, versions }), toolReader }),
     keyPrefix,
-    versions: new VersionPublisher({ store, keyPrefix, records, pinsOf: id => registry.pinsOf(id) }),
+    versions: new VersionPublisher({ store, keyPrefix, records, isPinned: (id, n) => registry.isPinned(id, n) }),
     isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),
     audit
   })

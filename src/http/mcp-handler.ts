@@ -106,17 +106,18 @@ function listChanges ({ generation, environs, onPublished, callerNow }: Subscrip
     subscribe (listener) {
       let [latest, timer]: [Generation, NodeJS.Timeout | undefined] = [generation, undefined]
       let told = listsOf(generation, callerNow(), environs)
-      const look = () => {
+      const look = async () => {
         timer = undefined
         if (refusalBy(callerNow) !== undefined) return
         const caller = callerNow()
-        const now = listsOf(visibleGeneration(latest, caller), caller, environs)
-        for (const kind of ['prompts', 'tools'] as const) if (now[kind] !== told[kind]) listener({ kind: `${kind}_list_changed` } satisfies ServerEvent)
-        told = now
+        const before = told
+        told = listsOf(visibleGeneration(latest, caller), caller, environs)
+        const [old, now] = await Promise.all([before, told])
+        for (const kind of ['prompts', 'tools'] as const) if (now[kind] !== old[kind]) listener({ kind: `${kind}_list_changed` } satisfies ServerEvent)
       }
       const unsubscribe = onPublished(published => {
         latest = published
-        timer ??= setTimeout(look, PAUSE).unref()
+        timer ??= setTimeout(() => { void look() }, PAUSE).unref()
       })
       return () => {
         clearTimeout(timer)
@@ -126,9 +127,9 @@ function listChanges ({ generation, environs, onPublished, callerNow }: Subscrip
   }
 }
 
-function listsOf (generation: Generation, caller: Caller, environs: Environs): Record<'prompts' | 'tools', string> {
+async function listsOf (generation: Generation, caller: Caller, environs: Environs): Promise<Record<'prompts' | 'tools', string>> {
   const shared = visibleEnvirons(environs, caller)
-  const prompts = runnablePrompts(generation).map(prompt => [
+  const prompts = (await runnablePrompts(generation)).map(prompt => [
     prompt.id,
     prompt.entry.definition.source['description'] ?? null,
     argumentsOf(prompt, generation, shared).map(({ name, required }) => [name, required === true])
@@ -142,10 +143,10 @@ const PAGE = 200
 
 function offerPrompts (server: Server, visit: McpRequest, { renderPrompt, choosePrompt, environs }: McpUses): void {
   const { generation, caller } = visit
-  server.setRequestHandler('prompts/list', ({ params }) => inProtocol(() => {
+  server.setRequestHandler('prompts/list', ({ params }) => inProtocol(async () => {
     const shared = visibleEnvirons(environs, caller)
     const after = params?.cursor ?? ''
-    const prompts = runnablePrompts(generation).filter(({ id }) => id > after)
+    const prompts = (await runnablePrompts(generation)).filter(({ id }) => id > after)
     const page = prompts.slice(0, PAGE)
     return {
       prompts: page.map((prompt): McpPrompt => ({ name: prompt.id, ...described(prompt), arguments: argumentsOf(prompt, generation, shared) })),
@@ -219,21 +220,21 @@ const MAX_VALUES = 100
 function offerCompletions (server: Server, visit: McpRequest, { environs }: McpUses): void {
   const { generation, caller } = visit
 
-  function candidates (
+  async function candidates (
     ref: { readonly type: string, readonly name?: string, readonly uri?: string },
     argument: { readonly name: string, readonly value: string }
-  ): readonly string[] {
+  ): Promise<readonly string[]> {
     if (ref.type === 'ref/prompt') {
       const { parameters } = findPrompt(generation, ref.name ?? '').entry
       return parameters === undefined ? [] : valuesOf(propertyOf(parameters.schema, argument.name))
     }
     demandRole(caller, 'read')
     if (ref.uri === ENVIRON_TEMPLATE) return visibleEnvirons(environs, caller).index.page(argument.value, '', MAX_VALUES + 1)
-    return ref.uri === PROMPT_TEMPLATE ? runnablePrompts(generation).map(({ id }) => id) : []
+    return ref.uri === PROMPT_TEMPLATE ? (await runnablePrompts(generation)).map(({ id }) => id) : []
   }
 
-  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => inProtocol((): CompleteResult => {
-    const fitting = candidates(ref, argument).filter(value => value.startsWith(argument.value))
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }) => inProtocol(async (): Promise<CompleteResult> => {
+    const fitting = (await candidates(ref, argument)).filter(value => value.startsWith(argument.value))
     return { completion: { values: fitting.slice(0, MAX_VALUES), hasMore: fitting.length > MAX_VALUES } }
   }))
 }

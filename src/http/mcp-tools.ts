@@ -120,9 +120,10 @@ async function renderPrompt (given: JsonObject, { generation, caller, requestId,
   return success(textOrJson(promptOrMessages(rendered.prompt, rendered.messages)))
 }
 
-function listPrompts (given: JsonObject, { generation }: McpRequest): CallToolResult {
+async function listPrompts (given: JsonObject, { generation }: McpRequest): Promise<CallToolResult> {
   const { prefix = '' } = readListArguments(given)
-  return success(runnablePrompts(generation).filter(({ id }) => id.startsWith(prefix)).slice(0, MAX_LISTED).map(({ id }) => id).join('\n'))
+  const prompts = await runnablePrompts(generation)
+  return success(prompts.filter(({ id }) => id.startsWith(prefix)).slice(0, MAX_LISTED).map(({ id }) => id).join('\n'))
 }
 
 async function callTool (

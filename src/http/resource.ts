@@ -4,6 +4,7 @@ import { Type } from '../schema/builder.ts'
 import { environKind } from '../registry/kinds/environ-kind.ts'
 import type { Kind } from '../registry/kinds/entry-kind.ts'
 import type { Registry } from '../registry/registry.ts'
+import { createSlices } from '../runtime/event-loop.ts'
 import type { Precondition } from '../service/record-store.ts'
 import { toPath } from '../store/store.ts'
 import type { ListOptions } from './schemas.ts'
@@ -70,17 +71,22 @@ export function rowsOf<T> (request: FastifyRequest, reply: Headed, limit: number
   return page
 }
 
-/** Sorted; one more than the limit, to show that there is a next page. */
-export function selectIds<T> (
+/** Sorted; one more than the limit, to show that there is a next page. In slices, since prompts are linked when they are looked at. */
+export async function selectIds<T> (
   things: ReadonlyMap<string, T>,
   query: { readonly prefix?: string | undefined, readonly after?: string | undefined, readonly limit: number },
-  accepts: (thing: T) => boolean
-): string[] {
+  accepts?: (thing: T) => boolean
+): Promise<string[]> {
   const prefix = toPath(query.prefix ?? '')
   const after = query.after ?? ''
+  const slices = createSlices()
   const ids: string[] = []
-  for (const [id, thing] of things) if (id.startsWith(prefix) && id > after && accepts(thing)) ids.push(id)
-  return ids.sort().slice(0, query.limit + 1)
+  for (const id of [...things.keys()].filter(each => each.startsWith(prefix) && each > after).sort()) {
+    if (accepts === undefined || accepts(things.get(id) as T)) ids.push(id)
+    if (ids.length > query.limit) break
+    if (slices.isDue()) await slices.pause()
+  }
+  return ids
 }
 
 function nextUrl (url: string, after: string): string {

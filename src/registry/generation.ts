@@ -8,6 +8,7 @@ import type { Definition, KindAccess } from './kinds/entry-kind.ts'
 import { type ExtensionDefinition, type ExtensionState } from './kinds/extension-kind.ts'
 import { type PromptEntry } from './kinds/prompt-kind.ts'
 import { type ReleaseRecord } from './kinds/release-record.ts'
+import { type PromptNames } from './link/versions.ts'
 
 export interface Extension {
   readonly id: string
@@ -74,20 +75,22 @@ export interface PromptRelease {
   readonly labels: ReadonlyMap<string, readonly ReleasedVersion[]>
 }
 
-/** By the key of their kind, then by id; `definitionsOf` gives the exact type. */
-export type Definitions = ReadonlyMap<string, ReadonlyMap<string, Definition>>
-
 /** An immutable snapshot of all entries but shared variables. A request uses to its end the one that was there when it began. */
 export interface Generation {
   readonly number: number
   /** Of all entries; equal on every replica that has the same entries. */
   readonly revision: string
   readonly extensions: ReadonlyMap<string, Extension>
+  readonly names: PromptNames
+  /** Linked when they are first asked for, so whoever looks at all of them does it in slices. */
   readonly prompts: ReadonlyMap<string, Prompt>
   /** Partials are looked up here; in a view for one caller, `prompts` has only those that the caller may see. */
   readonly everyPrompt: ReadonlyMap<string, Prompt>
   readonly tools: ReadonlyMap<string, Tool>
-  readonly definitions: Definitions
+  /** By function name. */
+  readonly functions: ReadonlyMap<string, CallableTool>
+  /** By the key of their kind, then by id; `definitionsOf` gives the exact type. */
+  readonly definitions: ReadonlyMap<string, ReadonlyMap<string, Definition>>
   readonly releases: ReadonlyMap<string, PromptRelease>
   /** These entries are valid, but another one has the same id or function name. */
   readonly conflicts: readonly EntryProblem[]

@@ -31,7 +31,7 @@ export interface ParsedCandidate {
 }
 
 /** Plain data for another process; fields that are not listed here are dropped. */
-type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
+type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'names' | 'pins' | 'diagnostics' | 'seenAt' | 'hash' | 'revision'> & {
   readonly compiled: Omit<PromptEntry['compiled'], 'texts'> & { readonly texts: readonly Omit<CompiledText, 'template'>[] }
   readonly parameters: Omit<PromptParameters, 'validate' | 'missingFrom' | 'bareNames'> | undefined
   readonly toolLoop: PromptEntry['chat']['toolLoop']
@@ -84,11 +84,13 @@ export function fromPlain ({ compiled, parameters, toolLoop, ...rest }: PlainPro
   }
 }
 
-function toPlain ({ id, origin, definition, diagnostics, seenAt, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
+function toPlain ({ id, origin, definition, names, pins, diagnostics, seenAt, hash, revision, compiled, parameters, chat }: PromptEntry): PlainPrompt {
   return {
     id,
     origin,
     definition,
+    names,
+    pins,
     diagnostics,
     seenAt,
     hash,

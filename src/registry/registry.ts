@@ -1,6 +1,7 @@
 import pLimit from 'p-limit'
 import type { Log } from '../runtime/telemetry.ts'
 import { oneAtATime } from '../runtime/concurrency.ts'
+import { createSlices } from '../runtime/event-loop.ts'
 import { isWithheld, keyToPath, kindPrefix, pathToKey, type Store, type StoredValue, StoreError, type StoreStatus } from '../store/store.ts'
 import type { Language } from '../template/language.ts'
 import type { ToolReader } from '../tool/tool-reader.ts'
@@ -14,7 +15,7 @@ import { type EntryKind, isEntryKind, type Kind } from './kinds/entry-kind.ts'
 import { promptKind } from './kinds/prompt-kind.ts'
 import { releaseKind, VERSIONS } from './kinds/release-kind.ts'
 import { GenerationBuilder, type RegisterTools } from './link/build-generation.ts'
-import { VersionCache } from './link/version-cache.ts'
+import { VersionedNames } from './link/versions.ts'
 import { Announcements, ReadsInFlight } from './changed-keys.ts'
 import { listStore, readAll, Seeker, unionOf } from './store-reads.ts'
 import { StaleGuard } from './stale-guard.ts'
@@ -112,7 +113,7 @@ export class Registry {
   readonly #health: StoreHealth
   readonly #publication: CurrentGeneration
   readonly #builder: GenerationBuilder
-  readonly #shelf: VersionCache
+  readonly #versions: VersionedNames
   readonly #versionPrefix: string
   readonly #reads = new ReadsInFlight()
   readonly #announced = new Announcements()
@@ -135,9 +136,9 @@ export class Registry {
     this.templates = cache
     this.environs = options.environs
     this.#entries = new Entries({ ...options, kinds: options.kinds.filter(isEntryKind), cache })
-    this.#shelf = new VersionCache({ store: options.store, keyPrefix: options.keyPrefix, cache })
+    this.#versions = new VersionedNames(this.#entries.tables.of(releaseKind), options.store, options.keyPrefix, cache)
     this.#versionPrefix = kindPrefix(options.keyPrefix, VERSIONS)
-    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#shelf, options.toolProblems)
+    this.#builder = new GenerationBuilder(this.#entries.tables, options.registerTools, this.#versions, options.toolProblems)
     this.#publication = new CurrentGeneration(options.kinds, options.log, this.#builder.last)
     this.#health = new StoreHealth(options.log)
     this.#seeker = new Seeker(options.store, async key => { await this.follow([key]) })
@@ -223,9 +224,9 @@ export class Registry {
     return this.#entries.tables.of(kind).stale()
   }
 
-  /** Named with their number (`review.system@7`). */
-  pinsOf (id: string): readonly number[] {
-    return this.#builder.pinsOf(id)
+  /** Whether a prompt names the version by its number (`review.system@7`). */
+  isPinned (id: string, n: number): boolean {
+    return this.#versions.isPinned(id, n)
   }
 
   relink (): void {
@@ -306,7 +307,7 @@ export class Registry {
         this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key]) => !isDoubtful(key)))
         await this.#entries.take({ values, isDoubtful })
         await this.#replaceBroken()
-        await this.#publish(keys.some(key => key.startsWith(this.#versionPrefix)) && await this.#builder.fillGaps())
+        await this.#publish(keys.some(key => key.startsWith(this.#versionPrefix)) && await this.#versions.fillGaps())
         this.#guard.endEmpty()
       })
       for (const reader of this.#readers) reader(environKeys)
@@ -356,11 +357,11 @@ export class Registry {
         })
         await this.#replaceBroken()
         const isFirst = this.generation.number === 0
-        await this.#publish(await this.#builder.fillGaps() || isFirst)
-        if (isFirst) this.#sumUp()
+        await this.#publish(await this.#versions.fillGaps() || isFirst)
+        if (isFirst) await this.#sumUp()
       })
       counts = !read.isInterrupted
-      if (this.#shelf.failure === undefined) this.#health.verified()
+      if (this.#versions.failure === undefined) this.#health.verified()
       for (const reader of this.#readers) reader([])
       await this.environs.readAhead()
       if (store.status().changes === 'pushed') void this.environs.verifyValues()
@@ -384,7 +385,7 @@ export class Registry {
       const id = keyToPath(key, kindPrefix(keyPrefix, promptKind.key))
       const release = releases.entry(pathToKey(id, kindPrefix(keyPrefix, releaseKind.key)))
       if (release === undefined || this.#hopeless.has(release)) continue
-      const found = await this.#shelf.newest(id, release.record.versions.map(({ n }) => n))
+      const found = await this.#versions.newest(id, release.record.versions.map(({ n }) => n))
       if (found === undefined) {
         this.#hopeless.add(release)
         continue
@@ -396,11 +397,16 @@ export class Registry {
     }
   }
 
-  #sumUp (): void {
+  async #sumUp (): Promise<void> {
+    const slices = createSlices()
     const { generation: { prompts } } = this
     const rejected = this.#entries.tables.of(promptKind).unusable().filter(key => this.#entries.tables.of(promptKind).entry(key) === undefined).length
+    let unusable = rejected
+    for (const { state } of prompts.values()) {
+      if (state !== 'valid') unusable++
+      if (slices.isDue()) await slices.pause()
+    }
     const count = prompts.size + rejected
-    const unusable = [...prompts.values()].filter(({ state }) => state !== 'valid').length + rejected
     if (unusable > 0) this.#options.log.warn({ prompts: count, unusable }, `${count} prompts, ${unusable} unusable: GET /api/status/entries`)
   }
 
@@ -408,7 +414,7 @@ export class Registry {
   async #publish (hasNews: boolean): Promise<void> {
     if (!hasNews && !this.#entries.hasChanged) return
     const generation = await this.#builder.build(hasNews)
-    if (this.#shelf.failure !== undefined) this.#health.failed(this.#shelf.failure)
+    if (this.#versions.failure !== undefined) this.#health.failed(this.#versions.failure)
     this.#publication.publish(generation, this.environs.index.size)
   }
 }

@@ -32,7 +32,7 @@ interface VersionPublisherOptions {
   readonly keyPrefix: string
   readonly records: RecordStore
   /** Versions that other prompts include by number must be kept. */
-  readonly pinsOf: (id: string) => readonly number[]
+  readonly isPinned: (id: string, n: number) => boolean
 }
 
 interface PublishedVersion {
@@ -115,7 +115,7 @@ export class VersionPublisher {
     caller: Pick<Caller, 'name'>,
     about?: VersionAbout
   ): Promise<{ readonly version: number | undefined, readonly removed: readonly number[] } | 'conflict' | undefined> {
-    const { store, keyPrefix, records, pinsOf } = this.#options
+    const { store, keyPrefix, records, isPinned } = this.#options
     let { record } = read
     try {
       const found = asVersion(stored)
@@ -127,8 +127,7 @@ export class VersionPublisher {
       if (given !== undefined && record.versions[0]?.tag !== given.tag) record = await addVersion(store, keyPrefix, id, record, given, factsOf(caller, about))
       const version = versionWith(record, given?.tag)
       if (record === read.record) return { version, removed: [] }
-      const pins = new Set(pinsOf(id))
-      const { record: kept, removed } = trimmed(record, n => pins.has(n))
+      const { record: kept, removed } = trimmed(record, n => isPinned(id, n))
       return await records.write(read, kept) === undefined ? 'conflict' : { version, removed }
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'STORE_READ_ONLY') return undefined

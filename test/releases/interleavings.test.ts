@@ -142,8 +142,8 @@ const generation = { prompts: new Map(), findRejected: () => undefined, number: 
 
 function openReplica (store: Store): Replica {
   const records = new RecordStore(store, 'shenma:')
-  const versions = new VersionPublisher({ store, keyPrefix: 'shenma:', records, pinsOf: () => [] })
-  const reader = new VersionReader({ store, keyPrefix: 'shenma:', cache: { prepare: () => { throw new Error('unused') } } })
+  const versions = new VersionPublisher({ store, keyPrefix: 'shenma:', records, isPinned: () => false })
+  const reader = new VersionReader(store, 'shenma:', { prepare: () => { throw new Error('unused') } })
   reader.read = async (_generation, { record }, version) => {
     if (!record.versions.some(({ n }) => n === version)) throw new ServiceError('VERSION_NOT_FOUND', 404, 'not there')
     return prompt

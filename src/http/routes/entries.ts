@@ -171,9 +171,9 @@ function definitionRoute (app: App, registry: Registry, kind: DefinitionKind, { 
   app.get(`/api/${kind.name}`, {
     config: { role: 'read', orRole: 'run', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: { 200: listReply(Summary) } }
-  }, (request, reply) => {
+  }, async (request, reply) => {
     const all = definitionsOf(request.generation, kind)
-    return pageOf({ registry, kind }, request, reply, request.query, selectIds(all, request.query, () => true), id => summarise(all.get(id) as Definition))
+    return await pageOf({ registry, kind }, request, reply, request.query, await selectIds(all, request.query), id => summarise(all.get(id) as Definition))
   })
 
   app.get(`/api/${path}/:id`, {

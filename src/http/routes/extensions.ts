@@ -37,12 +37,12 @@ export function extensionRoutes (app: App, registry: Registry): void {
   app.get('/api/extensions', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listExtensions', summary: 'List extensions', querystring: ExtensionListQuery, response: { 200: listReply(ExtensionSummary) } }
-  }, (request, reply) => {
+  }, async (request, reply) => {
     const { extensions } = request.generation
     const { query } = request
-    const ids = selectIds(extensions, query, ({ definition }) =>
+    const ids = await selectIds(extensions, query, ({ definition }) =>
       (query.type === 'all' || definition.type === query.type) && (query.supports === undefined || definition.supports.includes(query.supports)))
-    return pageOf({ registry, kind: extensionKind }, request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
+    return await pageOf({ registry, kind: extensionKind }, request, reply, query, ids, id => summarise(extensions.get(id) as Extension))
   })
 
   app.get('/api/extensions/:id', {

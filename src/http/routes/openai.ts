@@ -233,14 +233,14 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models, and prompts as models', description: 'A prompt is `prompt:{id}`, which `POST /v1/chat/completions` takes as a model.', response: { 200: ModelList } }
-  }, ({ generation }) => ({ object: 'list' as const, data: [...models.list(), ...runnablePrompts(generation).map(promptAsModel)].map(asModel) }))
+  }, async ({ generation }) => ({ object: 'list' as const, data: [...models.list(), ...(await runnablePrompts(generation)).map(promptAsModel)].map(asModel) }))
 
   app.get('/v1/models/:model', {
     config: { role: 'chat', fails: ['MODEL_NOT_FOUND'] },
     schema: { tags: ['OpenAI'], operationId: 'getModel', summary: 'Tell of a model', params: ModelParameters, response: { 200: Model } }
-  }, ({ params, generation }) => {
+  }, async ({ params, generation }) => {
     const known = models.list()
-    const found = known.find(({ id }) => id === params.model) ?? runnablePrompts(generation).map(promptAsModel).find(({ id }) => id === params.model)
+    const found = known.find(({ id }) => id === params.model) ?? (await runnablePrompts(generation)).map(promptAsModel).find(({ id }) => id === params.model)
     if (found === undefined) throw modelNotFound(params.model, known.map(({ id }) => id))
     return asModel(found)
   })

@@ -105,11 +105,12 @@ export function promptRoutes (app: App, { registry, choosePrompt }: { registry: 
   app.get('/api/prompts', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listPrompts', summary: 'List prompts', querystring: SupportsListQuery, response: { 200: listReply(PromptSummary) } }
-  }, (request, reply) => {
+  }, async (request, reply) => {
     const { prompts, releases } = request.generation
     const { query } = request
-    const ids = selectIds(prompts, query, ({ entry }) => query.supports === undefined || entry.definition.supports.includes(query.supports))
-    return pageOf({ registry, kind: promptKind }, request, reply, query, ids, id => summarise(prompts.get(id) as Prompt, releases.get(id)))
+    const { supports } = query
+    const ids = await selectIds(prompts, query, supports === undefined ? undefined : ({ entry }) => entry.definition.supports.includes(supports))
+    return await pageOf({ registry, kind: promptKind }, request, reply, query, ids, id => summarise(prompts.get(id) as Prompt, releases.get(id)))
   })
 
   app.get('/api/prompts/:id', {

@@ -72,11 +72,11 @@ export function toolRoutes (app: App, { registry, tryTool, toolStates }: ToolRou
   app.get('/api/tools', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: { 200: listReply(ToolSummary) } }
-  }, (request, reply) => {
+  }, async (request, reply) => {
     const { tools } = request.generation
     const { query } = request
-    const ids = selectIds(tools, query, ({ definition }) => query.supports === undefined || definition.supports.includes(query.supports))
-    return pageOf({ registry, kind: toolKind }, request, reply, query, ids, id => summarise(tools.get(id) as Tool))
+    const ids = await selectIds(tools, query, ({ definition }) => query.supports === undefined || definition.supports.includes(query.supports))
+    return await pageOf({ registry, kind: toolKind }, request, reply, query, ids, id => summarise(tools.get(id) as Tool))
   })
 
   app.get('/api/tools/:id', {

@@ -2,7 +2,9 @@ import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view
 import { contentHash, isJsonObject, type Json, type JsonObject, type MutableObject, ownField, setMember, stringifyJson, textOf } from '../../base/json.ts'
 import { Type } from '../../schema/builder.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'
-import type { Generation, Prompt } from '../../registry/generation.ts'
+import type { Generation, Prompt, PromptRelease, ReleasedVersion } from '../../registry/generation.ts'
+import { LazyMap } from '../../registry/lazy-map.ts'
+import { heaviest } from '../../registry/link/versions.ts'
 import { LATEST } from '../../registry/kinds/release-record.ts'
 import { neededNames } from '../../registry/needs/needs-walk.ts'
 import type { EnvironNames } from '../../registry/needs/variable-paths.ts'
@@ -290,7 +292,7 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
     const prompts = servedUnder(generation, query.label ?? LATEST)
     // An id with a lone surrogate cannot be written in a URL.
     const { prefix, after, limit } = query
-    const ids = selectIds(prompts, { prefix, after, limit }, ({ id, state }) => state === 'valid' && !/\p{Surrogate}/u.test(id))
+    const ids = await selectIds(prompts, { prefix, after, limit }, ({ id, state }) => state === 'valid' && !/\p{Surrogate}/u.test(id))
     const page = ids.slice(0, query.limit).map(id => [id, prompts.get(id) as Prompt] as const)
     const { text, count } = await describePrompts(page, generation, visibleEnvirons(environs, caller))
     rowsOf(request, reply, count, ids, id => id)
@@ -304,12 +306,8 @@ export function typedRoutes (app: App, { environs }: { readonly environs: Visibl
 }
 
 /** Of a label divided among several versions, the one with most of the requests. */
-function servedUnder ({ prompts, releases }: Generation, label: string): ReadonlyMap<string, Prompt> {
+function servedUnder ({ prompts, releases, names }: Generation, label: string): ReadonlyMap<string, Prompt> {
   if (label === LATEST) return prompts
-  const served = new Map<string, Prompt>()
-  for (const [id, { labels }] of releases) {
-    const [first, ...others] = labels.get(label) ?? []
-    if (first !== undefined) served.set(id, others.reduce((most, each) => each.weight > most.weight ? each : most, first).prompt)
-  }
-  return served
+  const served = ({ labels }: PromptRelease) => (heaviest(labels.get(label)) as ReleasedVersion).prompt
+  return new LazyMap(releases, served, id => releases.has(id) && heaviest(names.labelled.get(id)?.labels.get(label)) !== undefined)
 }

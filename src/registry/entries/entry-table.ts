@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { type StoredValue } from '../../store/store.ts'
 import { type Diagnostic, reject, RejectedEntry, unreadable } from '../diagnostic.ts'
 import { type Slices } from '../../runtime/event-loop.ts'
@@ -26,12 +27,17 @@ export interface EntryParser<T> {
   diagnostics (entry: T): readonly Diagnostic[]
 }
 
+/** Modulo 2^256. */
+const MASK = (1n << 256n) - 1n
+
 /** Keeps the last good version of a broken entry (docs/architecture.md, "One bad entry never hurts its neighbours"). */
-export class EntryTable<T> {
+export class EntryTable<T extends { readonly hash: string }> {
   readonly #parser: EntryParser<T>
   readonly #records = new Map<string, EntryRecord<T>>()
   readonly #broken = new Set<string>()
-  #changed = new Set<string>()
+  #hasChanged = false
+  /** A sum of hashes: order and history do not count, and a change costs the same for any size (https://people.csail.mit.edu/devadas/pubs/mhashes.pdf). */
+  #sum = 0n
   /** The map is `undefined` until somebody asks for it. */
   #problemsByName: ReadonlyMap<string, EntryProblem> | undefined
 
@@ -55,14 +61,24 @@ export class EntryTable<T> {
     return this.#records.get(key)?.entry
   }
 
-  takeChanged (): ReadonlySet<string> {
-    const changed = this.#changed
-    this.#changed = new Set()
-    return changed
+  * entries (): Generator<readonly [key: string, entry: T]> {
+    for (const [key, { entry }] of this.#records) if (entry !== undefined) yield [key, entry]
   }
 
   get hasChanged (): boolean {
-    return this.#changed.size > 0
+    return this.#hasChanged
+  }
+
+  /** Returns whether an entry has changed since the last call. */
+  takeChanged (): boolean {
+    const hasChanged = this.#hasChanged
+    this.#hasChanged = false
+    return hasChanged
+  }
+
+  /** 12 characters that need no escaping. */
+  revision (): string {
+    return createHash('sha256').update(this.#sum.toString(16)).digest('base64url').slice(0, 12)
   }
 
   problem (key: string): EntryProblem | undefined {
@@ -97,8 +113,9 @@ export class EntryTable<T> {
 
   serve (key: string, entry: T): void {
     const problem = { key, diagnostics: this.faults(key), servesLastGood: true }
-    this.#records.set(key, { text: this.#records.get(key)?.text, entry, problem })
-    this.#changed.add(key)
+    const before = this.#records.get(key)
+    this.#records.set(key, { text: before?.text, entry, problem })
+    this.#count(key, before?.entry, entry)
     this.#problemsByName = undefined
   }
 
@@ -107,11 +124,17 @@ export class EntryTable<T> {
     const before = this.#records.get(key)
     const isNew = await this.#put(key, stored, slices)
     const after = this.#records.get(key)
-    if (after?.entry !== before?.entry) this.#changed.add(key)
+    this.#count(key, before?.entry, after?.entry)
     if (after?.problem !== before?.problem) this.#problemsByName = undefined
     if (after === undefined || (after.problem === undefined && after.entry !== undefined && this.#parser.isSound(after.entry))) this.#broken.delete(key)
     else this.#broken.add(key)
     return isNew
+  }
+
+  #count (key: string, before: T | undefined, after: T | undefined): void {
+    if (before === after) return
+    this.#hasChanged = true
+    this.#sum = (this.#sum - hashOf(key, before) + hashOf(key, after)) & MASK
   }
 
   async #put (key: string, stored: StoredValue, slices: Slices): Promise<boolean> {
@@ -138,6 +161,10 @@ export class EntryTable<T> {
       return { text, entry: kept, problem: { key, diagnostics: error.diagnostics, servesLastGood: kept !== undefined } }
     }
   }
+}
+
+function hashOf (key: string, entry: { readonly hash: string } | undefined): bigint {
+  return entry === undefined ? 0n : BigInt(`0x${createHash('sha256').update(JSON.stringify([key, entry.hash])).digest('hex')}`)
 }
 
 function sameProblem (a: EntryProblem | undefined, b: EntryProblem | undefined): boolean {

@@ -6,7 +6,7 @@ import { type CompiledSchema, SchemaError } from '../../schema/compile.ts'
 import { type Diagnostic, reject } from '../diagnostic.ts'
 import type { EntryParser } from '../entries/entry-table.ts'
 import type { TemplateCache } from '../entries/template-cache.ts'
-import { checkPromptId } from '../link/references.ts'
+import { checkPromptId, namesIn } from '../link/references.ts'
 import { asPromptObject, decodeTemplate, type EntryKind } from './entry-kind.ts'
 import { type CompiledPrompt, compilePrompt } from './compile-prompt.ts'
 import { lintName, lintPromptDefinition, parsePromptDefinition, type PromptDefinition } from './prompt-definition.ts'
@@ -45,6 +45,10 @@ export interface PromptEntry {
   readonly parameters: PromptParameters | undefined
   readonly chat: PromptChat
   readonly compiled: CompiledPrompt
+  /** Of partials and tools. */
+  readonly names: readonly string[]
+  /** Those with a label or a version (`system@7`). */
+  readonly pins: readonly string[]
   readonly diagnostics: readonly Diagnostic[]
   /** In ms, `Date.now()`; stays until the entry changes, because an unchanged entry is not read again. */
   readonly seenAt: number
@@ -62,13 +66,17 @@ export async function parsePromptEntry (id: string, origin: PromptEntry['origin'
   const definition = parsePromptDefinition(value)
   const parameters = parsePromptParameters(definition.parameters)
   const compiled = await compilePrompt(definition, parameters?.names, cache, slices)
+  const chat = parsePromptChat(id, definition.source)
+  const names = namesIn(id, compiled.texts, chat.toolLoop?.tools)
   return {
     id,
     origin,
     definition,
     parameters,
-    chat: parsePromptChat(id, definition.source),
+    chat,
     compiled,
+    names,
+    pins: names.filter(name => name.includes('@')),
     diagnostics: [...lintPromptDefinition(definition), ...lintName(id, definition), ...compiled.diagnostics],
     seenAt: Date.now(),
     hash: contentHash(definition.source),

@@ -1,5 +1,4 @@
 import type { TextName } from '../../base/errors.ts'
-import { keyToFunction } from '../../store/store.ts'
 import { FORMS } from '../../template/function-forms.ts'
 import { FUNCTIONS, LANGUAGE_WORDS } from '../../template/functions.ts'
 import type { Reference, Syntax } from '../../template/language.ts'
@@ -8,7 +7,7 @@ import { type Diagnostic, ifMisjudged, LANGUAGE_NAMES } from '../diagnostic.ts'
 import type { RequestedName } from '../generation.ts'
 import type { PromptEntry } from '../kinds/prompt-kind.ts'
 import { isNearly } from '../../base/near-matches.ts'
-import { idsMeant, isPartial } from './references.ts'
+import { idsMeant, isPartial, toFunctionName } from './references.ts'
 
 const FUNCTION_NAMES: readonly string[] = [...FUNCTIONS.keys(), ...FORMS.map(({ name }) => name)]
 
@@ -18,10 +17,6 @@ export interface Problem {
   readonly wanted: readonly RequestedName[]
   /** The problem is solved when an including prompt defines that partial in its own text. */
   readonly partial?: string
-}
-
-export function toFunctionName (name: string): string {
-  return keyToFunction(name, '')
 }
 
 export function unknownLoopTool (name: string): Problem {

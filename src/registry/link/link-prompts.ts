@@ -1,71 +1,14 @@
 import { contentHash } from '../../base/json.ts'
-import type { Slices } from '../../runtime/event-loop.ts'
 import type { Link, LinkedPartial, Reference } from '../../template/language.ts'
 import { ScopeRoot } from '../../template/scope.ts'
 import type { LazyNode } from '../../template/value.ts'
 import type { CallableTool, LinkedText, Prompt } from '../generation.ts'
 import { isSound, type PromptEntry } from '../kinds/prompt-kind.ts'
-import { endless, type Inclusion, isAlwaysGiven, isCertain, ofPartial, type Problem, toFunctionName, unknownLoopTool, unresolved } from './link-problems.ts'
-import { idsMeant, isOptional, isPartial } from './references.ts'
+import { endless, type Inclusion, isAlwaysGiven, isCertain, ofPartial, type Problem, unknownLoopTool, unresolved } from './link-problems.ts'
+import { idsMeant, isOptional, isPartial, toFunctionName } from './references.ts'
 
-interface WalkFrame<T> { readonly node: T, readonly targets: readonly T[], next: number }
-
-/** Only inclusions of every render count, so a render of an endless prompt would never end. */
-class PartialCycles<T> {
-  readonly #targets: (node: T) => readonly T[]
-  readonly #endless = new Map<T, boolean>()
-
-  /** `targets`: the nodes that one includes in any case, whatever the values are. */
-  constructor (targets: (node: T) => readonly T[]) {
-    this.#targets = targets
-  }
-
-  /** Up to the node that closes the circle; `undefined` for none. */
-  find (node: T): readonly T[] | undefined {
-    if (!this.isEndless(node)) return undefined
-    const way = [node]
-    for (let last = node; ;) {
-      const next = this.#targets(last).find(target => this.isEndless(target)) as T
-      const isClosed = way.includes(next)
-      way.push(next)
-      if (isClosed) return way
-      last = next
-    }
-  }
-
-  /** Each node is walked once, without recursion: a chain of partials can be as long as the registry. */
-  isEndless (node: T): boolean {
-    const known = this.#endless.get(node)
-    if (known !== undefined) return known
-    const stack = [this.#frame(node)]
-    const onStack = new Set([node])
-    for (let frame = stack.at(-1); frame !== undefined; frame = stack.at(-1)) {
-      const target = frame.targets[frame.next++]
-      if (target === undefined) {
-        this.#endless.set(frame.node, false)
-        onStack.delete(frame.node)
-        stack.pop()
-      } else if (onStack.has(target) || this.#endless.get(target) === true) {
-        for (const each of onStack) this.#endless.set(each, true)
-        return true
-      } else if (!this.#endless.has(target)) {
-        stack.push(this.#frame(target))
-        onStack.add(target)
-      }
-    }
-    return false
-  }
-
-  #frame (node: T): WalkFrame<T> {
-    return { node, targets: this.#targets(node), next: 0 }
-  }
-}
-
-interface PromptSource { get (id: string, from: PromptEntry): PromptEntry | undefined }
-type ToolIndex = Pick<ReadonlyMap<string, CallableTool>, 'get'>
-
-/** `prompt team.greet` or `tool git_status`. */
-export type Lookup = `${'prompt' | 'tool'} ${string}`
+/** `from` is the prompt that names it. */
+export type FindPrompt = (name: string, from: PromptEntry) => PromptEntry | undefined
 
 export type PartialText = Pick<Prompt, 'id' | 'entry' | 'texts'>
 
@@ -78,14 +21,9 @@ export function isPromptPartial (link: Link): link is PromptPartial {
 }
 
 interface Resolution {
-  texts: readonly LinkedText[]
-  readonly includes: Inclusion[]
-  readonly problems: Problem[]
-  /** A change of one of these names, found or not, makes the result outdated. */
-  readonly lookups: Set<Lookup>
-  /** Has the links of this result, so that an older generation never sees links of a newer one. */
-  readonly partial: PromptPartial
-  isMade: boolean
+  readonly texts: readonly LinkedText[]
+  readonly includes: readonly Inclusion[]
+  readonly problems: readonly Problem[]
 }
 
 const NONE_UNFOUND: Prompt['unfound'] = new Map()
@@ -95,13 +33,14 @@ class PartialPrompt implements PromptPartial, PartialText {
   readonly kind = 'partial'
   readonly id: string
   readonly entry: PromptEntry
-  readonly #texts: () => readonly LinkedText[]
+  readonly #resolve: () => readonly LinkedText[]
+  #texts: readonly LinkedText[] | undefined
 
-  /** `texts` is called by renders, since names are perhaps not resolved yet. */
-  constructor (entry: PromptEntry, texts: () => readonly LinkedText[]) {
+  /** Resolved when first asked for, since partials can include each other. */
+  constructor (entry: PromptEntry, resolve: () => readonly LinkedText[]) {
     this.id = nameOf(entry)
     this.entry = entry
-    this.#texts = texts
+    this.#resolve = resolve
   }
 
   get prompt (): PartialText {
@@ -109,7 +48,8 @@ class PartialPrompt implements PromptPartial, PartialText {
   }
 
   get texts (): readonly LinkedText[] {
-    return this.#texts()
+    this.#texts ??= this.#resolve()
+    return this.#texts
   }
 
   get links (): LinkedText['links'] {
@@ -126,51 +66,20 @@ class PartialPrompt implements PromptPartial, PartialText {
   }
 
   get #first (): LinkedText {
-    return this.#texts()[0] as LinkedText
+    return this.texts[0] as LinkedText
   }
 }
 
-/** Missing names make only the prompts that need them `unlinked`. Results are kept until `forget` is told of a change. */
+/** Missing names make only the prompts that need them `unlinked`. What names mean must not change while it is used. */
 export class Linker {
-  readonly #entries: PromptSource
-  readonly #tools: ToolIndex
+  readonly #find: FindPrompt
+  readonly #functions: ReadonlyMap<string, CallableTool>
   readonly #resolutions = new Map<PromptEntry, Resolution>()
-  readonly #users = new Map<Lookup, Set<PromptEntry>>()
-  #cycles = this.#newCycles()
+  readonly #partials = new Map<PromptEntry, PromptPartial>()
 
-  constructor (entries: PromptSource, tools: ToolIndex) {
-    this.#entries = entries
-    this.#tools = tools
-  }
-
-  /** Directly or not. Returns the prompts that must be linked anew. */
-  async forget (names: Iterable<Lookup>, slices: Slices): Promise<ReadonlySet<PromptEntry>> {
-    const affected = new Set<PromptEntry>()
-    const queue = [...names]
-    for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
-      for (const entry of this.#users.get(name) ?? []) {
-        if (affected.has(entry)) continue
-        affected.add(entry)
-        queue.push(`prompt ${entry.id}`)
-        if (entry.version !== undefined) queue.push(`prompt ${nameOf(entry)}`)
-      }
-      if (slices.isDue()) await slices.pause()
-    }
-    for (const entry of affected) {
-      this.drop(entry)
-      if (slices.isDue()) await slices.pause()
-    }
-    return affected
-  }
-
-  drop (entry: PromptEntry): void {
-    this.#cycles = this.#newCycles()
-    for (const name of this.#resolutions.get(entry)?.lookups ?? []) {
-      const users = this.#users.get(name)
-      users?.delete(entry)
-      if (users?.size === 0) this.#users.delete(name)
-    }
-    this.#resolutions.delete(entry)
+  constructor (find: FindPrompt, functions: ReadonlyMap<string, CallableTool>) {
+    this.#find = find
+    this.#functions = functions
   }
 
   link (entry: PromptEntry, label?: string): Prompt {
@@ -216,16 +125,28 @@ export class Linker {
       .map(problem => ofPartial(nameOf(partial), problem))
   }
 
-  #newCycles (): PartialCycles<PromptEntry> {
-    return new PartialCycles(entry => this.#certain(entry).map(each => each.entry))
-  }
-
+  /** The way to the prompt that closes the circle. Without recursion: a chain of partials can be as long as the registry. */
   #findCycle (entry: PromptEntry): Problem[] {
-    const way = this.#cycles.find(entry)
-    const at = way && this.#certain(entry).find(each => each.entry === way[1])
-    return way === undefined || at === undefined ? [] : [endless(way, at)]
+    const way = [{ entry, rest: this.#certain(entry) }]
+    const [onWay, seen] = [new Set([entry]), new Set([entry])]
+    for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {
+      const next = last.rest.shift()
+      if (next === undefined) {
+        way.pop()
+        onWay.delete(last.entry)
+      } else if (onWay.has(next.entry)) {
+        const circle = [...way.map(each => each.entry), next.entry]
+        return this.#certain(entry).filter(each => each.entry === circle[1]).slice(0, 1).map(first => endless(circle, first))
+      } else if (!seen.has(next.entry)) {
+        seen.add(next.entry)
+        onWay.add(next.entry)
+        way.push({ entry: next.entry, rest: this.#certain(next.entry) })
+      }
+    }
+    return []
   }
 
+  /** Included in every render; with only these in a circle, no render would end. */
   #certain (entry: PromptEntry): Inclusion[] {
     return this.#resolve(entry).includes.filter(isCertain)
   }
@@ -236,39 +157,25 @@ export class Linker {
     const texts = [entry, ...included].flatMap(each => each.compiled.texts)
     const referred = texts.flatMap(({ references }) => references).filter(reference => !isPartial(reference))
     const names = toolLoop.tools ?? referred.map(reference => reference.name)
-    const found = names.map(name => this.#findTool(entry, toFunctionName(name)))
+    const found = names.map(name => this.#functions.get(toFunctionName(name)))
     const problems = (toolLoop.tools ?? []).filter((_, index) => found[index] === undefined).map(unknownLoopTool)
     return { tools: [...new Set(found.filter(tool => tool !== undefined))], problems }
   }
 
   #resolve (entry: PromptEntry): Resolution {
-    const resolution = this.#resolutionOf(entry)
-    if (resolution.isMade) return resolution
-    resolution.isMade = true
-    resolution.texts = entry.compiled.texts.map(({ where, references, template }): LinkedText => {
+    const known = this.#resolutions.get(entry)
+    if (known !== undefined) return known
+    const [includes, problems]: [Inclusion[], Problem[]] = [[], []]
+    const texts = entry.compiled.texts.map(({ where, references, template }): LinkedText => {
       const links = references.map(reference => {
-        const link = isPartial(reference) ? this.#findPartial(entry, reference, where, resolution.includes) : this.#findTool(entry, reference.name)
+        const link = isPartial(reference) ? this.#findPartial(entry, reference, where, includes) : this.#functions.get(reference.name)
         if (typeof link === 'object') return link
-        if (!isOptional(reference)) resolution.problems.push(unresolved(entry, reference, link, where))
+        if (!isOptional(reference)) problems.push(unresolved(entry, reference, link, where))
         return undefined
       })
       return { where, template, links }
     })
-    return resolution
-  }
-
-  /** The result is perhaps not complete yet, because partials can include each other. */
-  #resolutionOf (entry: PromptEntry): Resolution {
-    const known = this.#resolutions.get(entry)
-    if (known !== undefined) return known
-    const resolution: Resolution = {
-      texts: [],
-      includes: [],
-      problems: [],
-      lookups: new Set(),
-      isMade: false,
-      partial: new PartialPrompt(entry, () => resolution.texts)
-    }
+    const resolution = { texts, includes, problems }
     this.#resolutions.set(entry, resolution)
     return resolution
   }
@@ -276,7 +183,7 @@ export class Linker {
   /** First in the same module or extension, then by the whole name. Gives a reason in words when the prompt cannot be a partial. */
   #findPartial (from: PromptEntry, reference: Reference, where: Inclusion['where'], includes: Inclusion[]): Link | string | undefined {
     const [sibling, full] = idsMeant(from.id, reference.name)
-    const found = this.#findPrompt(from, sibling) ?? this.#findPrompt(from, full)
+    const found = this.#find(sibling, from) ?? this.#find(full, from)
     if (found === undefined) return undefined
     if (!isSound(found)) return `partial "${nameOf(found)}" is invalid`
     // A role in a partial of Dotprompt would begin a message, but messages are cut when the outer file is read.
@@ -286,27 +193,15 @@ export class Linker {
     if (found.definition.messages.length !== 1) return `partial "${nameOf(found)}" has more than one message`
     if (found.definition.messages[0]?.kind !== 'text') return `partial "${nameOf(found)}" is no text, but parts`
     includes.push({ entry: found, reference, where })
-    return this.#resolutionOf(found).partial
+    return this.#partialOf(found)
   }
 
-  #findPrompt (from: PromptEntry, id: string): PromptEntry | undefined {
-    this.#note(from, `prompt ${id}`)
-    const found = this.#entries.get(id, from)
-    // `forget` looks for users of the version's own name (`id@7`), so `from` is noted as one.
-    if (found?.version !== undefined) this.#note(from, `prompt ${nameOf(found)}`)
-    return found
-  }
-
-  #findTool (from: PromptEntry, name: string): CallableTool | undefined {
-    this.#note(from, `tool ${name}`)
-    return this.#tools.get(name)
-  }
-
-  #note (user: PromptEntry, name: Lookup): void {
-    this.#resolutionOf(user).lookups.add(name)
-    const users = this.#users.get(name)
-    if (users === undefined) this.#users.set(name, new Set([user]))
-    else users.add(user)
+  #partialOf (entry: PromptEntry): PromptPartial {
+    const known = this.#partials.get(entry)
+    if (known !== undefined) return known
+    const partial = new PartialPrompt(entry, () => this.#resolve(entry).texts)
+    this.#partials.set(entry, partial)
+    return partial
   }
 
   #closure (entry: PromptEntry): PromptEntry[] {

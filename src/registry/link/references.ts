@@ -1,4 +1,4 @@
-import { toPath } from '../../store/store.ts'
+import { keyToFunction, toPath } from '../../store/store.ts'
 import type { Reference } from '../../template/language.ts'
 import { reject } from '../diagnostic.ts'
 
@@ -10,6 +10,10 @@ export function siblingOf (id: string, name: string): string {
 export function idsMeant (id: string, name: string): readonly [sibling: string, full: string] {
   const full = toPath(name)
   return [siblingOf(id, full), full]
+}
+
+export function toFunctionName (name: string): string {
+  return keyToFunction(name, '')
 }
 
 export function isPartial ({ kind }: Reference): boolean {
@@ -39,6 +43,13 @@ export function readReference (text: string): PromptReference | undefined {
 /** `review@production` would be taken for a label of `review`. @throws RejectedEntry */
 export function checkPromptId (id: string): void {
   if (id.includes('@')) throw reject('KEY_INVALID', `the id "${id}" has an "@", behind which a label or a version of a prompt is named`, 'give it another id')
+}
+
+/** With all that a partial can mean; functions as `tool git_status`. */
+export function namesIn (id: string, texts: ReadonlyArray<{ readonly references: readonly Reference[] }>, offered: readonly string[] = []): readonly string[] {
+  const references = texts.flatMap(({ references }) => references)
+  const named = references.flatMap(reference => isPartial(reference) ? idsMeant(id, reference.name) : `tool ${reference.name}`)
+  return [...new Set([...named, ...offered.map(name => `tool ${toFunctionName(name)}`)])]
 }
 
 export function nameOfVersion (id: string, version: number): string {

@@ -5,8 +5,7 @@ import type { Position } from '../../template/tags.ts'
 import { isObject } from '../../template/value.ts'
 import type { Prompt } from '../generation.ts'
 import type { PromptParameters } from '../kinds/prompt-parameters.ts'
-import { toFunctionName } from '../link/link-problems.ts'
-import { isOptional, isPartial } from '../link/references.ts'
+import { isOptional, isPartial, toFunctionName } from '../link/references.ts'
 import {
   type EnvironNeed, givenAt, type NeedPlace, NeedsWalk, type PromptLookup, type PromptNeeds, type ReferenceNeed, type VariableNeed, type TextVisit
 } from './needs-walk.ts'

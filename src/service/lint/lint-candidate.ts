@@ -13,7 +13,7 @@ import { createParserProcess } from '../../runtime/parser-process.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { toPath } from '../../store/store.ts'
 import { requireLoaded } from '../find-entries.ts'
-import { callableTools, type Pinned, type VersionReader } from '../version-reader.ts'
+import { type Pinned, type VersionReader } from '../version-reader.ts'
 
 /** No key in the store can have this id. */
 const UNNAMED = '(unnamed)'
@@ -76,9 +76,10 @@ export async function linkCandidates (
   pinned: Pinned = new Map()
 ): Promise<ReadonlyMap<string, Prompt>> {
   const candidates = new Map(entries.map(entry => [entry.id, entry]))
+  const { prompts: seen, names, functions } = generation
   // A registered prompt keeps all its partials, also those that are hidden from the caller.
-  const seenBy = (from: Prompt['entry']) => candidates.get(from.id) === from ? generation.prompts : generation.everyPrompt
-  const linker = new Linker({ get: (id, from) => candidates.get(id) ?? seenBy(from).get(id)?.entry ?? pinned.get(id) }, callableTools(generation))
+  const isHidden = (name: string, from: Prompt['entry']) => candidates.get(from.id) === from && names.owners.has(name) && !seen.has(name)
+  const linker = new Linker((name, from) => candidates.get(name) ?? (isHidden(name, from) ? undefined : names.find(name)) ?? pinned.get(name), functions)
   const slices = createSlices()
   const prompts = new Map<string, Prompt>()
   for (const entry of entries) {

@@ -92,14 +92,13 @@ async function relinkedBetween (before: Generation, after: Generation, slices: S
   ])
   // Whatever is new without a label is new under labels, too.
   const underLabels = new Set([...latest, ...changedRecords])
-  const isNew = ({ entry }: Named) => entry.names.some(name => underLabels.has(name))
   for (let size = -1; size < latest.size + underLabels.size;) {
     size = latest.size + underLabels.size
     for (const [name, entries, id] of places(after.names)) {
       if (slices.isDue()) await slices.pause()
-      if (!entries.some(isNew)) continue
+      if (!usesAny(entries, underLabels)) continue
       underLabels.add(name).add(id)
-      if (entries.some(({ entry }) => entry.names.some(each => latest.has(each)))) latest.add(name)
+      if (usesAny(entries, latest)) latest.add(name)
     }
   }
   const releases = [...labelled].filter(([id, { labels }]) => [...labels.keys()].some(label => underLabels.has(`${id}@${label}`)))
@@ -112,6 +111,12 @@ function differing<T> (old: ReadonlyMap<string, T>, now: ReadonlyMap<string, T>)
   for (const [key, value] of now) if (old.get(key) !== value) keys.push(key)
   for (const key of old.keys()) if (!now.has(key)) keys.push(key)
   return keys
+}
+
+/** Loops, since it looks at every name of the registry. */
+function usesAny (entries: readonly Named[], names: ReadonlySet<string>): boolean {
+  for (const { entry } of entries) for (const name of entry.names) if (names.has(name)) return true
+  return false
 }
 
 interface Named { readonly entry: PromptEntry }

@@ -3,7 +3,7 @@ import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
 import { type Link, type LinkedPartial, type Syntax, type Template } from '../../src/template/language.ts'
 import { DEFAULT_LIMITS, type EnvironSource, RenderRun } from '../../src/template/run.ts'
-import { ScopeRoot, TracedRoot } from '../../src/template/scope.ts'
+import { ScopeRoot } from '../../src/template/scope.ts'
 import { Trace } from '../../src/template/trace.ts'
 import { type Case } from './cases.ts'
 
@@ -55,7 +55,7 @@ export function renderOnce (template: Template, links: readonly (Link | undefine
 function explainOnce (template: Template, links: readonly (Link | undefined)[], { variables }: Case): { output: string, trace: Trace } {
   const trace = new Trace()
   const run = new RenderRun({ environs: NO_ENVIRONS, limits: DEFAULT_LIMITS, deadline: performance.now() + 500, trace })
-  const root = new TracedRoot(run, trace, variables, {}, undefined)
+  const root = new ScopeRoot(run, variables, {}, undefined)
   run.beginPass()
   const output = template.open(run, { links, root })(root)
   trace.endText()

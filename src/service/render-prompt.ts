@@ -17,7 +17,7 @@ import { inTurn } from '../runtime/event-loop.ts'
 import { type Link, type LinkedPartial, RenderError } from '../template/language.ts'
 import type { TracedAnswer } from '../template/provenance.ts'
 import { DEFAULT_LIMITS, type EnvironSource, renderToFixpoint, RenderRun, type RunOptions } from '../template/run.ts'
-import { ScopeRoot, TracedRoot } from '../template/scope.ts'
+import { ScopeRoot } from '../template/scope.ts'
 import type { ToolCall } from '../template/template-function.ts'
 import { Trace } from '../template/trace.ts'
 import { isObject, type Value } from '../template/value.ts'
@@ -264,9 +264,8 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
     const options = new RenderRunOptions({ environment, deadline, requestId, activity, trace, lacks: missing.length > 0 })
     const run = new RenderRun(options)
     const declared = prompt.entry.parameters?.bareNames
-    const root = trace === undefined
-      ? new ScopeRoot(run, variables, caller.facts, declared)
-      : new TracedRoot(run, trace, variables, caller.facts, declared, variables === given ? undefined : leftOut(variables, given))
+    const filled = trace === undefined || variables === given ? undefined : leftOut(variables, given)
+    const root = new ScopeRoot(run, variables, caller.facts, declared, filled)
     try {
       const texts = await renderToFixpoint(run, prompt.id, () => prompt.texts.map(({ where, template, links }) => {
         run.text = where

@@ -94,22 +94,28 @@ const MAX_BYTES_READ = 1024 * 1024
  * The scope root: the object in which a template's names are looked up. It has `variables`, `args`, `caller`, the modules of shared variables, and
  * bare names of variables.
  */
-export class ScopeRoot extends LazyNode {
+export class ScopeRoot extends LazyNode implements ValueSource {
   readonly path = ''
   readonly #run: RenderRun
   readonly #variables: JsonObject
   readonly #caller: JsonObject
   readonly #declared: BareNames | undefined
+  readonly #filled: ReadonlySet<string>
   /** Kept, so that a loop asks the index of shared variables only once per module. */
   #branches: Map<string, EnvironBranch> | undefined
+  #ofVariables: Provenance | undefined
 
-  /** `declared`: names readable without `variables.`; `undefined` allows all. */
-  constructor (run: RenderRun, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined) {
+  /**
+   * @param declared names readable without `variables.`; `undefined` allows all
+   * @param filled variables that have a parameter's default, for the explanation
+   */
+  constructor (run: RenderRun, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, filled: ReadonlySet<string> = NONE) {
     super()
     this.#run = run
     this.#variables = variables
     this.#caller = caller
     this.#declared = declared
+    this.#filled = filled
   }
 
   variables (): JsonObject {
@@ -118,27 +124,32 @@ export class ScopeRoot extends LazyNode {
 
   forPartial (defaults: JsonObject, declared: BareNames | undefined): ScopeRoot {
     const leftOut = Object.keys(defaults).filter(name => !Object.hasOwn(this.#variables, name))
-    if (leftOut.length === 0) return declared === this.#declared ? this : this.derive(this.#run, this.#variables, this.#caller, declared, leftOut)
+    if (leftOut.length === 0) {
+      return declared === this.#declared ? this : new ScopeRoot(this.#run, this.#variables, this.#caller, declared, this.#filled)
+    }
     this.#run.charge(memberNames(this.#variables).length * WORK_PER_KEY_READ)
-    return this.derive(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, leftOut)
-  }
-
-  protected derive (run: RenderRun, variables: JsonObject, caller: JsonObject, declared: BareNames | undefined, _leftOut: readonly string[]): ScopeRoot {
-    return new ScopeRoot(run, variables, caller, declared)
+    return new ScopeRoot(this.#run, { ...defaults, ...this.#variables }, this.#caller, declared, new Set([...this.#filled, ...leftOut]))
   }
 
   field (name: string): Value {
-    if (name === 'variables' || name === 'args') return this.#variables
-    if (name === 'caller') return this.#caller
+    const { environs, trace } = this.#run
+    if (name === 'variables' || name === 'args') {
+      trace?.read(this.ofVariables())
+      return this.#variables
+    }
+    if (name === 'caller') {
+      trace?.read(placed(name, this))
+      return this.#caller
+    }
     const known = this.#branches?.get(name)
     if (known !== undefined) return known
-    const { environs } = this.#run
     if (environs.hasBelow(name)) return this.#branch(name)
     if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
     if (KNOWN_MODULES.has(name) || environs.hides?.(name) === true) return new Absent(name)
     if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
-    if (Object.hasOwn(this.#variables, name)) return this.#variables[name] as Json
-    return new Absent(`variables.${name}`)
+    if (!Object.hasOwn(this.#variables, name)) return new Absent(`variables.${name}`)
+    trace?.read(placed(`variables.${name}`, this))
+    return this.#variables[name] as Json
   }
 
   #branch (name: string): EnvironBranch {
@@ -149,14 +160,36 @@ export class ScopeRoot extends LazyNode {
   }
 
   keys (): readonly string[] {
+    this.#run.trace?.readBranch('')
     return this.#run.pin('names at the root', () => [...new Set([...RESERVED_NAMES, ...this.#run.environs.segmentsBelow('')])].sort()) as readonly string[]
   }
 
   read (): JsonObject | Pending {
     const shared = readBelow(this.#run, '')
-    return shared === PENDING ? PENDING : { ...shared as JsonObject, variables: this.#variables, args: this.#variables, caller: this.#caller }
+    if (shared === PENDING) return PENDING
+    this.#run.trace?.read(this.ofVariables())
+    this.#run.trace?.readBranch('', shared as JsonObject)
+    return { ...shared as JsonObject, variables: this.#variables, args: this.#variables, caller: this.#caller }
+  }
+
+  // Methods, since a template could read a property of the scope root as if it were a variable.
+
+  ofVariables (): Provenance {
+    return (this.#ofVariables ??= placed('variables', this))
+  }
+
+  isCallers (): boolean {
+    return true
+  }
+
+  originAt (path: string): Origin {
+    if (this.#filled.size === 0) return { kind: 'variable', path }
+    const [root, name = ''] = path.split('.', 2)
+    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
   }
 }
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** All shared variables below a path: a template can descend without fetching their values. */
 class EnvironBranch extends LazyNode {
@@ -293,80 +326,6 @@ function ownObject<T extends { [key: string]: unknown }> (holder: T, key: string
 // No prototype, so that a member called `__proto__` is data like any other.
 function emptyObject (): { [key: string]: Json } {
   return Object.create(null) as { [key: string]: Json }
-}
-
-const NONE: ReadonlySet<string> = new Set()
-
-export class TracedRoot extends ScopeRoot implements ValueSource {
-  readonly #trace: Trace
-  readonly #filled: ReadonlySet<string>
-  readonly #ofVariables = placed('variables', this)
-
-  constructor (
-    run: RenderRun,
-    trace: Trace,
-    variables: JsonObject,
-    caller: JsonObject,
-    declared: BareNames | undefined,
-    filled: ReadonlySet<string> = NONE
-  ) {
-    super(run, variables, caller, declared)
-    this.#trace = trace
-    this.#filled = filled
-  }
-
-  ofVariables (): Provenance {
-    return this.#ofVariables
-  }
-
-  // A method, since a template could read a property of the scope root as if it were a variable.
-  isCallers (): boolean {
-    return true
-  }
-
-  originAt (path: string): Origin {
-    if (this.#filled.size === 0) return { kind: 'variable', path }
-    const [root, name = ''] = path.split('.', 2)
-    return { kind: root === 'variables' && this.#filled.has(name) ? 'default' : 'variable', path }
-  }
-
-  protected override derive (
-    run: RenderRun,
-    variables: JsonObject,
-    caller: JsonObject,
-    declared: BareNames | undefined,
-    leftOut: readonly string[]
-  ): ScopeRoot {
-    const filled = leftOut.length === 0 ? this.#filled : new Set([...this.#filled, ...leftOut])
-    return new TracedRoot(run, this.#trace, variables, caller, declared, filled)
-  }
-
-  override field (name: string): Value {
-    if (name === 'variables' || name === 'args') {
-      this.#trace.read(this.#ofVariables)
-      return super.field(name)
-    }
-    const { mark } = this.#trace
-    const value = super.field(name)
-    const isShared = this.#trace.mark > mark || value instanceof LazyNode
-    if (isShared || value instanceof Absent || value === PENDING) return value
-    this.#trace.read(placed(RESERVED_NAMES.has(name) ? name : `variables.${name}`, this))
-    return value
-  }
-
-  override keys (): readonly string[] {
-    this.#trace.readBranch('')
-    return super.keys()
-  }
-
-  override read (): JsonObject | Pending {
-    const value = super.read()
-    if (value === PENDING) return PENDING
-    this.#trace.read(this.#ofVariables)
-    const { variables: _variables, args: _args, caller: _caller, ...shared } = value as JsonObject
-    this.#trace.readBranch('', shared)
-    return value
-  }
 }
 
 /** @throws Error for a run without a trace: a template that was compiled to be explained cannot run in it */

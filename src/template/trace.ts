@@ -1,11 +1,11 @@
 import { renderBudget } from '../base/errors.ts'
 import { contentHash, type Json } from '../base/json.ts'
+import type { Position } from './tags.ts'
 import { type ToolCall } from './template-function.ts'
 import { Absent, isData, isSpecial, isToolResult, LazyNode, type ValueObject } from './value.ts'
 import {
-  followed, foundThrough, made, memberOf, NOWHERE, originated, originsOf, Piece, placed, type Provenance, type OutputSpan, spansOf, textsSince,
-  type TracedAnswer,
-  type TracedCall, withMember, withTexts, type Writer
+  below, foundThrough, made, memberOf, NOWHERE, type Origin, originated, originsOf, type OutputSpan, placed, type Provenance, type TracedAnswer,
+  type TracedCall, withMember
 } from './provenance.ts'
 
 /** The most spans and origins, counted together, in the explanation of one render. */
@@ -17,37 +17,45 @@ const MAX_JOINED = 200_000
 /** In UTF-16 units of JSON; longer arguments are left out. */
 const MAX_ARGUMENTS = 16 * 1024
 
-const NO_PASSES: readonly number[] = []
+/** A text of the template itself, at its place there. */
+export interface LiteralText extends Position { readonly text: string }
 
-export interface Header { readonly value: unknown, readonly provenance: Provenance }
+interface Printed { readonly text: string, readonly at: Position, readonly from: Provenance }
 
-/** Records how output is made, for the last pass only. What is read goes on a stack; plain paths have faster ways that skip it. */
+/** Says which partial writes from here on. */
+interface Entered { readonly partial: string | undefined }
+
+type Note = LiteralText | Printed | Entered
+
+/**
+ * Observes the render of a template that is compiled to be explained, and keeps the last pass. Languages tell it what is read (values go on a stack, from
+ * which what is made of them takes them), what is printed, and with which argument a template is entered.
+ */
 export class Trace {
-  header: Header | undefined
-  #passes: readonly number[] = NO_PASSES
-  #texts: Array<Piece | undefined> | undefined
-  #last: Piece | undefined
+  readonly #passes: number[] = []
+  #texts: Array<readonly Note[]> = []
+  #notes: Note[] = []
+  #partial: string | undefined
   #size = 0
   #joined = 0
-  // Made when needed: most renders read only plain paths, which are not put on it.
-  #reads: Provenance[] | undefined
+  readonly #reads: Provenance[] = []
   #top = 0
   #argument = NOWHERE
-  // Made when needed: most renders use neither, and a map costs as much as noting a short piece.
-  #calls: Map<string, { readonly call: TracedCall, readonly provenance: Provenance }> | undefined
-  #revisions: Map<string, string> | undefined
+  readonly #calls = new Map<string, { readonly call: TracedCall, readonly provenance: Provenance }>()
+  readonly #revisions = new Map<string, string>()
 
   /** Tool calls and durations of all passes are kept. */
   beginPass (): void {
-    this.#texts = undefined
-    this.#last = undefined
+    this.#texts = []
+    this.#notes = []
+    this.#partial = undefined
     this.#size = 0
     this.#top = 0
     this.#argument = NOWHERE
   }
 
   endPass (milliseconds: number): void {
-    this.#passes = [...this.#passes, rounded(milliseconds)]
+    this.#passes.push(rounded(milliseconds))
   }
 
   get passes (): readonly number[] {
@@ -55,23 +63,21 @@ export class Trace {
   }
 
   endText (): void {
-    // Most renders have one text; an array that grows by `push` would allocate room for many.
-    if (this.#texts === undefined) this.#texts = [this.#last]
-    else this.#texts.push(this.#last)
-    this.#last = undefined
+    this.#texts.push(this.#notes)
+    this.#notes = []
+    this.#partial = undefined
   }
 
   get texts (): ReadonlyArray<readonly OutputSpan[]> {
-    return this.#texts?.map(spansOf) ?? []
+    return this.#texts.map(spansOf)
   }
 
   /** In the order in which they were answered. */
   get calls (): readonly TracedCall[] {
-    return Array.from(this.#calls?.values() ?? [], ({ call }) => call)
+    return Array.from(this.#calls.values(), ({ call }) => call)
   }
 
   answered ({ key, tool, arguments: values }: ToolCall, { outcome, durationMs, error }: TracedAnswer): void {
-    this.#calls ??= new Map()
     const provenance = originated([{ kind: 'tool', tool: tool.id, call: this.#calls.size }])
     const shown = key.length > MAX_ARGUMENTS ? {} : { arguments: values }
     this.#calls.set(key, { call: { tool: tool.id, ...shown, outcome, ...(error === undefined ? {} : { error }), durationMs: rounded(durationMs) }, provenance })
@@ -82,12 +88,11 @@ export class Trace {
   }
 
   read (provenance: Provenance): void {
-    this.#reads ??= []
     this.#reads[this.#top++] = provenance
   }
 
   readCall (key: string): void {
-    const answered = this.#calls?.get(key)
+    const answered = this.#calls.get(key)
     if (answered !== undefined) this.read(answered.provenance)
   }
 
@@ -103,11 +108,11 @@ export class Trace {
     this.read(originated([{ kind: 'environ', path: key, key, ...revision }]))
   }
 
-  /** @throws RENDER_BUDGET */
+  /** What was read since `mark`, as one. @throws RENDER_BUDGET */
   take (mark: number): Provenance {
     const count = this.#top - mark
     this.#top = mark
-    if (count === 0 || this.#reads === undefined) return NOWHERE
+    if (count === 0) return NOWHERE
     if (count === 1) return this.#reads[mark] as Provenance
     const reads = this.#reads.slice(mark, mark + count)
     for (const read of reads) this.#payJoining(read)
@@ -122,25 +127,25 @@ export class Trace {
     if (this.#top > mark) this.read(made([this.take(mark)]))
   }
 
-  /** If nothing was read since `mark`, the value is below `start`; if one variable was, below that. `undefined` otherwise. */
-  resolveOrigin (start: Provenance, names: readonly string[], value: unknown, mark: number): Provenance | undefined {
+  /**
+   * Reads a value that was found below another one, `from`, by `names`. Only the scope root and shared variables can have reported since `mark`: if one
+   * variable did, the value is below that, by `rest`, the names but the first.
+   * @returns whether that tells where it comes from; `follow` finds it otherwise
+   */
+  readBelow (from: Provenance, names: readonly string[], rest: readonly string[], value: unknown, mark: number): boolean {
     const count = this.#top - mark
     this.#top = mark
-    if (!isData(value)) return undefined
-    if (count === 0) return followed(start, names)
-    const read = this.#reads?.[mark]
-    return count === 1 && read?.source?.isCallers() === true ? followed(read, names, 1) : undefined
-  }
-
-  /** Notes nothing, and returns `false`, unless `from` was read unchanged from one place. @throws RENDER_BUDGET */
-  writeBelow (text: string, writer: Writer, from: Provenance, partial: string | undefined): boolean {
-    if (!from.isSingle) return false
-    this.#pay(writer.spans + 1)
-    this.#last = new Piece(text, writer, from, partial, this.#last)
+    if (count > 1 || !isData(value)) return false
+    if (count === 0) this.read(below(from, names))
+    else {
+      const read = this.#reads[mark] as Provenance
+      if (read.source?.isCallers() !== true) return false
+      this.read(below(read, rest))
+    }
     return true
   }
 
-  /** A member that does not exist is noted only when a tool's result lacks it: then that result is. */
+  /** Reads what `names` lead to. A member that does not exist is noted only when a tool's result lacks it: then that result is. */
   follow (from: Provenance, value: unknown, names: readonly string[]): void {
     let provenance = from
     let holder = value
@@ -154,8 +159,11 @@ export class Trace {
     if (!(holder instanceof Absent)) this.read(provenance)
   }
 
-  member (from: Provenance, holder: unknown, key: string): Provenance {
-    return this.#step(from, holder, key)?.provenance ?? from
+  /** Of an element or member over which a loop goes; those of a number are no members of it, but made from it. */
+  element (from: Provenance, holder: unknown, key: string | number): Provenance {
+    if (Array.isArray(holder) && from.source !== undefined) return memberOf(from, key)
+    const found = this.#step(from, holder, String(key))?.provenance ?? from
+    return holder instanceof LazyNode || found !== from ? found : made([from])
   }
 
   #step (provenance: Provenance, holder: unknown, name: string): { provenance: Provenance, value: unknown } | undefined {
@@ -170,6 +178,7 @@ export class Trace {
     return { value: (holder as ValueObject)[name], provenance: memberOf(provenance, name) }
   }
 
+  /** The provenance of the argument, for the template that is entered next. */
   hand (argument: Provenance): void {
     this.#argument = argument
   }
@@ -185,31 +194,36 @@ export class Trace {
   }
 
   /** @throws RENDER_BUDGET */
-  write (text: string, writer: Writer, partial: string | undefined, mark: number): void {
-    const from = this.take(mark)
-    this.#pay(writer.spans + (from.isSingle ? 1 : originsOf(from).length))
-    this.#last = new Piece(text, writer, from, partial, this.#last)
+  print (text: string, at: Position, from: Provenance, partial: string | undefined): void {
+    this.#note({ text, at, from }, partial, 1 + (from.isSingle ? 1 : originsOf(from).length))
   }
 
   /** @throws RENDER_BUDGET */
-  writeLiteral (text: string, writer: Writer, partial: string | undefined): void {
-    this.#pay(1)
-    this.#last = new Piece(text, writer, undefined, partial, this.#last)
+  printLiteral (literal: LiteralText, partial: string | undefined): void {
+    this.#note(literal, partial, 1)
   }
 
-  get last (): Piece | undefined {
-    return this.#last
-  }
-
-  rewrite (start: Piece | undefined, change: (texts: readonly string[]) => readonly string[]): string {
-    const texts = change(textsSince(this.#last, start))
-    this.#last = withTexts(this.#last, start, texts)
-    return texts.join('')
-  }
-
-  #pay (size: number): void {
+  #note (note: LiteralText | Printed, partial: string | undefined, size: number): void {
     this.#size += size
     if (this.#size > MAX_SIZE) throw renderBudget('spans and sources to be explained', MAX_SIZE)
+    if (partial !== this.#partial) {
+      this.#partial = partial
+      this.#notes.push({ partial })
+    }
+    this.#notes.push(note)
+  }
+
+  /** Where the next note goes. */
+  get end (): number {
+    return this.#notes.length
+  }
+
+  rewrite (start: number, change: (texts: readonly string[]) => readonly string[]): string {
+    const notes = this.#notes.splice(start)
+    const texts = change(notes.flatMap(note => 'text' in note ? [note.text] : []))
+    let index = 0
+    for (const note of notes) this.#notes.push('text' in note ? { ...note, text: texts[index++] as string } : note)
+    return texts.join('')
   }
 
   #payJoining (provenance: Provenance): void {
@@ -218,7 +232,6 @@ export class Trace {
   }
 
   #revisionOf (key: string, value: Json): string {
-    this.#revisions ??= new Map()
     const known = this.#revisions.get(key)
     if (known !== undefined) return known
     const revision = contentHash(value)
@@ -229,6 +242,22 @@ export class Trace {
 
 function rounded (milliseconds: number): number {
   return Math.round(milliseconds * 1000) / 1000
+}
+
+const LITERAL: readonly Origin[] = [{ kind: 'literal' }]
+
+function spansOf (notes: readonly Note[]): OutputSpan[] {
+  const spans: OutputSpan[] = []
+  let partial: string | undefined
+  for (const note of notes) {
+    if ('text' in note) {
+      const { line, column } = 'at' in note ? note.at : note
+      const origins = 'at' in note ? originsOf(note.from) : LITERAL
+      const sources = origins.length === 0 ? LITERAL : origins
+      spans.push(partial === undefined ? { text: note.text, line, column, sources } : { text: note.text, line, column, partial, sources })
+    } else partial = note.partial
+  }
+  return spans
 }
 
 function isFromTool (value: unknown, provenance: Provenance): boolean {

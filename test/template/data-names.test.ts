@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { dataMember, isDataName, ScopeRoot, TracedRoot } from '../../src/template/scope.ts'
+import { dataMember, isDataName, ScopeRoot } from '../../src/template/scope.ts'
 import { MergedContext } from '../../src/template/handlebars/partials.ts'
 import { DEFAULT_LIMITS, RenderRun } from '../../src/template/run.ts'
-import { Trace } from '../../src/template/trace.ts'
 import { Absent, NOTHING, PENDING } from '../../src/template/value.ts'
 
 const environs = { has: () => true, hasBelow: () => true, namesBelow: () => [], segmentsBelow: () => [], cached: () => undefined, fetch: async () => new Map() }
@@ -18,8 +17,7 @@ const OTHERS: Readonly<Record<string, object>> = {
   'what is absent': new Absent('a'),
   'the scope root': root,
   'a branch of the shared variables': root.field('vscode') as object,
-  'a context with named arguments': new MergedContext(root, {}),
-  'the scope root of an explained render': new TracedRoot(run, new Trace(), {}, {}, undefined)
+  'a context with named arguments': new MergedContext(root, {})
 }
 
 describe('members that are read without asking whose they are', () => {

@@ -1,4 +1,5 @@
 import type { Json } from '../../base/json.ts'
+import { FALLBACK } from '../provenance.ts'
 import { FunctionError, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
 import { Absent, isToolResult, LazyNode, markToolResult, memberNames, NOTHING, PENDING } from '../value.ts'
 import type { Position } from '../tags.ts'
@@ -6,8 +7,8 @@ import { type Builtin, type BuiltinContext, BUILTINS, CallError, format } from '
 import { type Command, describeNode, type IdentifierNode, type Operand } from './node.ts'
 import { byteLength, fromBytes, toBytes } from './bytes.ts'
 import { GoByte, type GoMap, type GoValue, integerOf, kindOf, truthOf, typeName } from './go-value.ts'
-import { type CompiledExpression, joinPath } from './code.ts'
-import { allShared, type RenderState, noteBytes, resolveValue, resolveWhole, skip, unionOf } from './render-state.ts'
+import { type CompiledExpression, type Evaluate, joinPath } from './code.ts'
+import { allShared, frameOf, type RenderState, noteBytes, resolveValue, resolveWhole, skip, unionOf } from './render-state.ts'
 import { type Context, failure, placeOf } from './unit.ts'
 import { type CallSite, callExpression, checkCount, compileOperands, evaluateAll, guarded, resolveValues } from './call-site.ts'
 
@@ -243,16 +244,17 @@ function assignsBehind (written: readonly CompiledExpression[], count: number): 
 }
 
 /** The value first, and the fallback only when there is none. */
-function compileDefault ({ unit }: Context, call: CallSite): CompiledExpression {
+function compileDefault (_context: Context, call: CallSite): CompiledExpression {
   const [fallback, value] = call.operands.all as [CompiledExpression, CompiledExpression]
-  const evaluateFallback = unit.tracing.fallback(fallback.evaluate)
   return callExpression(call, (state, dot) => {
     const result = value.evaluate(state, dot)
     if (result === PENDING) {
       skip(state, fallback.assigns)
       return PENDING
     }
-    return isMissing(result) ? evaluateFallback(state, dot) : result
+    if (!isMissing(result)) return result
+    state.frame?.trace.read(FALLBACK)
+    return fallback.evaluate(state, dot)
   })
 }
 
@@ -321,7 +323,18 @@ export function callFunction (
   piped: CompiledExpression | undefined
 ): CompiledExpression {
   const expression = callByName(context, identifier, node, written, piped)
-  return { ...expression, evaluate: context.unit.tracing.making(expression.evaluate) }
+  return context.unit.isExplained ? { ...expression, evaluate: making(expression.evaluate) } : expression
+}
+
+/** What a call gives is made of all that it read. */
+function making (evaluate: Evaluate): Evaluate {
+  return (state, dot) => {
+    const { trace } = frameOf(state)
+    const { mark } = trace
+    const value = evaluate(state, dot)
+    trace.seal(mark)
+    return value
+  }
 }
 
 function callByName (

@@ -1,4 +1,5 @@
-import type { PathWriter, Writer } from '../provenance.ts'
+import type { Position } from '../tags.ts'
+import type { LiteralText } from '../trace.ts'
 import { dataMember } from '../scope.ts'
 import { type GoValue, isGoDataName } from './go-value.ts'
 import type { Node } from './node.ts'
@@ -6,7 +7,7 @@ import type { RenderState } from './render-state.ts'
 
 /** -1 is the dot. `undefined` if JavaScript's own objects have one of the names. */
 export function plainPath (slot: number, names: readonly string[]): PlainPath | undefined {
-  return names.every(isGoDataName) ? { slot, names, isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
+  return names.every(isGoDataName) ? { slot, names, rest: names.slice(1), isOfVariables: names[0] === 'variables' || names[0] === 'args' } : undefined
 }
 
 export function beginsAtRoot (state: RenderState, dot: GoValue, { slot, isOfVariables }: PlainPath): boolean {
@@ -62,7 +63,8 @@ export interface CompiledBlock {
   readonly kind: number
   readonly write: Write
   readonly list?: List | undefined
-  readonly writer?: PathWriter | undefined
+  /** Only of a statement that prints. */
+  readonly at?: Position | undefined
   readonly assigns: readonly number[]
   /** Bits of `Jump.Continue` and `Jump.Break`, for the loop around. */
   readonly jumps: number
@@ -73,8 +75,8 @@ export interface CompiledBlock {
 export interface List {
   readonly steps: readonly ListStep[]
   readonly tail: string
-  /** `undefined` when the last statement reports `tail` with its own output, or nothing is explained. */
-  readonly tailWriter: Writer | undefined
+  /** The texts that `tail` is made of, if they are explained. */
+  readonly tailTexts: readonly LiteralText[]
   /** In visits. */
   readonly cost: number
   readonly assigns: readonly number[]
@@ -83,8 +85,7 @@ export interface List {
 
 export interface ListStep extends CompiledBlock {
   readonly before: string
-  /** `undefined` when the statement reports `before` with its own output, or nothing is explained. */
-  readonly beforeWriter: Writer | undefined
+  readonly beforeTexts: readonly LiteralText[]
 }
 
 /** A path from the dot or a variable whose names are only data, never JavaScript's properties: `readPlain` reads nearly all values fast. */
@@ -92,6 +93,8 @@ export interface PlainPath {
   /** -1 for the dot. */
   readonly slot: number
   readonly names: readonly string[]
+  /** All but the first. */
+  readonly rest: readonly string[]
   /** `variables` or `args` at the scope root means the caller's variables. */
   readonly isOfVariables: boolean
 }

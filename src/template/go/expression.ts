@@ -1,3 +1,4 @@
+import { NOWHERE } from '../provenance.ts'
 import { dataMember, isRootName } from '../scope.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING } from '../value.ts'
 import {
@@ -8,8 +9,7 @@ import { hasLoneSurrogate } from './bytes.ts'
 import { GoComplex, goFloat, goInt, type GoMap, type GoValue, isGoDataName, kindOf, typeName } from './go-value.ts'
 import { callFunction } from './call.ts'
 import { type Evaluate, type CompiledExpression, joinPath, type PlainPath, plainPath } from './code.ts'
-import { type RenderState, noteBytes, unionOf } from './render-state.ts'
-import { UNTRACED } from './tracing.ts'
+import { frameOf, noteBytes, type RenderState, unionOf } from './render-state.ts'
 import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** An undefined variable is reported as a mistake where it is used. */
@@ -32,12 +32,24 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Com
   if (variable === undefined) return assignUnknown(context, node, value)
   if (isAssignment) variable.path = node.name
   const { slot } = variable
-  const evaluate = context.unit.tracing.assignment(slot, value.evaluate)
+  const evaluate: Evaluate = (state, dot) => (state.variables[slot] = value.evaluate(state, dot))
   return {
     ...value,
     size: value.size + 1,
     assigns: unionOf([value.assigns, [slot]]),
-    evaluate: (state, dot) => (state.variables[slot] = evaluate(state, dot))
+    evaluate: context.unit.isExplained ? assigning(slot, evaluate) : evaluate
+  }
+}
+
+function assigning (slot: number, evaluate: Evaluate): Evaluate {
+  return (state, dot) => {
+    const { trace, slots } = frameOf(state)
+    const { mark } = trace
+    const value = evaluate(state, dot)
+    const provenance = trace.take(mark)
+    slots[slot] = provenance
+    trace.read(provenance)
+    return value
   }
 }
 
@@ -115,8 +127,8 @@ export function compileOperand (context: Context, operand: Operand): CompiledExp
   switch (operand.type) {
     case 'pipe': return compilePipe(context, operand)
     case 'identifier': return callFunction(context, operand, operand, [], undefined)
-    case 'field': return traced(context, operand, compileField(context, operand))
-    case 'variable': return traced(context, operand, compileVariable(context, operand))
+    case 'field': return compileField(context, operand)
+    case 'variable': return compileVariable(context, operand)
     case 'chain': return compileChain(context, operand)
     case 'dot': return dotExpression(context, operand)
     case 'number': return compileNumber(context, operand)
@@ -124,10 +136,6 @@ export function compileOperand (context: Context, operand: Operand): CompiledExp
     case 'bool': return constant(operand, operand.value)
     case 'nil': return constant(operand, null)
   }
-}
-
-export function untraced (context: Context): Context {
-  return { ...context, unit: { ...context.unit, tracing: UNTRACED } }
 }
 
 function pathOf (context: Context, operand: Operand): PlainPath | undefined {
@@ -145,10 +153,6 @@ function pathOf (context: Context, operand: Operand): PlainPath | undefined {
 export function pathOfPipe (context: Context, { commands: [command, ...more], variables }: Pick<Pipe, 'commands' | 'variables'>): PlainPath | undefined {
   const [operand, ...others] = command?.operands ?? []
   return operand === undefined || more.length + others.length + variables.length > 0 ? undefined : pathOf(context, operand)
-}
-
-function traced (context: Context, operand: Operand, expression: CompiledExpression): CompiledExpression {
-  return { ...expression, evaluate: context.unit.tracing.operand(expression.evaluate, () => pathOf(context, operand)) }
 }
 
 function constant (node: Operand, value: GoValue): CompiledExpression {
@@ -173,9 +177,19 @@ function compileText (node: StringNode): CompiledExpression {
   return hasLoneSurrogate(node.text) ? { ...expression, evaluate: state => noteBytes(state, node.text) } : expression
 }
 
-function dotExpression ({ scope, unit }: Context, node: Node): CompiledExpression {
-  const { dot } = scope
-  return leaf(node, dot.path ?? '.', unit.tracing.dot, dot.isBoxed)
+function dotExpression ({ scope: { dot }, unit }: Context, node: Node): CompiledExpression {
+  return leaf(node, dot.path ?? '.', unit.isExplained ? readingSlot(-1, readDot) : readDot, dot.isBoxed)
+}
+
+const readDot: Evaluate = (_state, dot) => dot
+
+/** -1 is the dot. */
+function readingSlot (slot: number, evaluate: Evaluate): Evaluate {
+  return (state, dot) => {
+    const frame = frameOf(state)
+    frame.trace.read(frame.provenanceOf(slot))
+    return evaluate(state, dot)
+  }
 }
 
 function compileVariable (context: Context, node: VariableNode): CompiledExpression {
@@ -187,7 +201,8 @@ function variableExpression (context: Context, node: VariableNode): CompiledExpr
   const variable = context.scope.find(node.name)
   if (variable === undefined) return failing(context, node, undefinedVariable(context, node))
   const { slot, isBoxed, path } = variable
-  return leaf(node, path, context.unit.tracing.variable(slot), isBoxed)
+  const read: Evaluate = state => state.variables[slot] ?? null
+  return leaf(node, path, context.unit.isExplained ? readingSlot(slot, read) : read, isBoxed)
 }
 
 function compileChain (context: Context, node: ChainNode): CompiledExpression {
@@ -200,24 +215,28 @@ function compileField (context: Context, node: FieldNode): CompiledExpression {
   const { scope, isMain, unit } = context
   const base = dotExpression(context, node)
   if (!isMain || !scope.dot.isInitial) return fieldsOf(context, node, base, node.names)
-  const [first = '', ...others] = node.names
-  const path = joinPath(base.path, first)
-  const member = memberOrRoot(context, first, node, isOfRoot)
-  const evaluate: Evaluate = (state, dot) => dot === state.root ? state.root.field(first) : member(state, dot, first, path, false)
-  const start = leaf(node, path, unit.tracing.start(first, evaluate, isOfRoot), true)
-  return others.length === 0 ? start : fieldsOf(context, node, start, others)
+  const [name = ''] = node.names
+  const evaluate: Evaluate = (state, dot) => lacksRootName(state, dot, name) ? state.root : dot
+  return fieldsOf(context, node, { ...base, size: 0, evaluate: unit.isExplained ? readingHolder(name) : evaluate }, node.names)
 }
 
-function isOfRoot (state: RenderState, dot: GoValue, name: string): boolean {
-  return dot === state.root || (isRootName(name, state.run) && !hasField(dot, name))
+function readingHolder (name: string): Evaluate {
+  return (state, dot) => {
+    const { trace, dot: ofDot } = frameOf(state)
+    const { mark } = trace
+    const isOfRoot = lacksRootName(state, dot, name)
+    trace.drop(mark)
+    trace.read(isOfRoot || dot === state.root ? NOWHERE : ofDot)
+    return isOfRoot ? state.root : dot
+  }
 }
 
-/** A pending argument might have the field, and so counts. */
-function hasField (argument: GoValue, name: string): boolean {
-  if (typeof argument !== 'object' || argument === null) return false
-  if (argument === PENDING) return true
-  if (argument instanceof LazyNode) return !(argument.field(name) instanceof Absent)
-  return kindOf(argument) === 'map' && Object.hasOwn(argument, name)
+/** A pending argument might have the field. */
+function lacksRootName (state: RenderState, argument: GoValue, name: string): boolean {
+  if (argument === state.root || argument === PENDING) return false
+  if (typeof argument !== 'object' || argument === null) return isRootName(name, state.run)
+  if (argument instanceof LazyNode) return isRootName(name, state.run) && argument.field(name) instanceof Absent
+  return !(kindOf(argument) === 'map' && Object.hasOwn(argument, name)) && isRootName(name, state.run)
 }
 
 function fieldsOf (context: Context, node: Operand, base: CompiledExpression, names: readonly string[]): CompiledExpression {
@@ -235,7 +254,7 @@ function fieldsOf (context: Context, node: Operand, base: CompiledExpression, na
     return value
   }
   return {
-    evaluate: context.unit.tracing.fields(evaluate, names, read),
+    evaluate: context.unit.isExplained ? readingFields(evaluate, names, read) : evaluate === readDot ? read : (state, dot) => read(state, evaluate(state, dot)),
     assigns,
     size: base.size + names.length,
     path,
@@ -245,19 +264,25 @@ function fieldsOf (context: Context, node: Operand, base: CompiledExpression, na
   }
 }
 
+function readingFields (base: Evaluate, names: readonly string[], read: Evaluate): Evaluate {
+  const rest = names.slice(1)
+  return (state, dot) => {
+    const { trace } = frameOf(state)
+    const { mark } = trace
+    const receiver = base(state, dot)
+    const from = trace.take(mark)
+    const value = read(state, receiver)
+    if (!trace.readBelow(from, names, rest, value, mark)) trace.follow(from, receiver, names)
+    return value
+  }
+}
+
 /** `isBoxed`: Go would have an `interface {}`, which its messages then name. */
 type Member = (state: RenderState, receiver: GoValue, name: string, path: string, isBoxed: boolean) => GoValue
 
 function memberOf (context: Context, names: readonly string[], last: (state: RenderState) => Node): Member {
   const careful = carefulMember(context, last)
   return names.every(isGoDataName) ? quickMember(careful) : careful
-}
-
-function memberOrRoot (context: Context, name: string, node: Node, isOfRoot: (state: RenderState, argument: GoValue, name: string) => boolean): Member {
-  const member = carefulMember(context, () => node)
-  const either: Member = (state, receiver, name, path, isBoxed) =>
-    isOfRoot(state, receiver, name) ? state.root.field(name) : member(state, receiver, name, path, isBoxed)
-  return isGoDataName(name) ? quickMember(either) : either
 }
 
 /** Faster: a value with a member of a name that JavaScript does not use is a map, without further checks. */

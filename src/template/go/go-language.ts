@@ -1,23 +1,22 @@
-import { type LiteralText, literalWriter, type Piece, type Writer } from '../provenance.ts'
 import { traceOf } from '../scope.ts'
+import type { LiteralText } from '../trace.ts'
 import type { TemplateFunction } from '../template-function.ts'
 import { FUNCTIONS } from '../functions.ts'
 import type {
   FailingPart, RunFrame, Language, OpenTemplate, PartialCall, PathNeed, Reference, Syntax, Template, TemplateSource, UnreachablePart
 } from '../language.ts'
 import type { RenderRun } from '../run.ts'
-import { compilePrinting, compileStatement, isPrinting, NO_STATEMENT } from './statement.ts'
+import { compileStatement } from './statement.ts'
 import { GO_FUNCTION_NAMES } from './call.ts'
-import type { CompiledBlock, Body, List, ListStep } from './code.ts'
-import { RenderState, TracedState, unionOf } from './render-state.ts'
+import type { Body, List, ListStep } from './code.ts'
+import { RenderState, TraceFrame, unionOf } from './render-state.ts'
 import { compileOperand } from './expression.ts'
 import { type Context, placeOf, VariableScope, type Unit } from './unit.ts'
-import { TRACED, type GoTracing, UNTRACED } from './tracing.ts'
 import { writeList } from './write-list.ts'
 import { findPaths } from './needs.ts'
 import {
   type BranchNode, type Command, describeNode, describeOperand, type IdentifierNode, type ListNode, MAIN_BODY, type Node, type Operand, type Pipe, startOf,
-  type Statement, type TemplateNode, type TextNode, type Tree
+  type Statement, type TemplateNode, type Tree
 } from './node.ts'
 import { parse } from './parser.ts'
 import { hasLoneSurrogate, toUnicode, toUnicodePieces } from './bytes.ts'
@@ -35,14 +34,14 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
       const tree = parse(text)
       const { paths, calls, isComplete } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
-      const { body, failing } = compileTree(tree, { functions, links, tracing: explain ? TRACED : UNTRACED })
+      const { body, failing } = compileTree(tree, { functions, links, isExplained: explain })
       return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, explain)
     }
   }
 }
 
 /** Lone surrogates stand for Go's single bytes here; other code does not know them. */
-function unicodeOutput (run: RenderRun, text: string, start: Piece | undefined): string {
+function unicodeOutput (run: RenderRun, text: string, start: number): string {
   if (!hasLoneSurrogate(text)) return text
   run.charge(Math.ceil(text.length / LENGTH_PER_WORK_UNIT))
   return run.trace === undefined ? toUnicode(text) : run.trace.rewrite(start, toUnicodePieces)
@@ -77,10 +76,10 @@ class GoTemplate implements Template {
     // Kept for the next time, so that a partial in a loop needs one; a template within itself gets its own.
     let idle: RenderState | undefined
     return (dot, before) => {
-      const state = idle ?? this.#state(run, frame)
+      const state = idle ?? new RenderState(run, frame, new Array<GoValue>(this.#body.slots))
       idle = undefined
       state.variables[0] = dot
-      state.traced?.begin(run.within)
+      if (this.#isExplained) state.frame = enterTemplate(run)
       const text = before === undefined ? this.#writeWhole(state, dot) : writeList(state, list, dot, before)
       idle = state
       return text
@@ -89,23 +88,22 @@ class GoTemplate implements Template {
 
   #writeWhole (state: RenderState, dot: GoValue): string {
     const { run } = state
-    const start = run.trace?.last
+    const start = run.trace?.end ?? 0
     const text = writeList(state, this.#body.list, dot, '')
     run.checkOutput(text.length)
     return run.holdsBytes ? unicodeOutput(run, text, start) : text
   }
+}
 
-  #state (run: RenderRun, frame: RunFrame): RenderState {
-    const state = new RenderState(run, frame, new Array<GoValue>(this.#body.slots))
-    if (this.#isExplained) state.traced = new TracedState(traceOf(run), frame.root)
-    return state
-  }
+function enterTemplate (run: RenderRun): TraceFrame {
+  const trace = traceOf(run)
+  return new TraceFrame(trace, trace.takeArgument())
 }
 
 interface CompileOptions {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
-  readonly tracing: GoTracing
+  readonly isExplained: boolean
 }
 
 function compileTree (tree: Tree, options: CompileOptions): { readonly body: Body, readonly failing: readonly FailingPart[] } {
@@ -124,59 +122,35 @@ function compileTree (tree: Tree, options: CompileOptions): { readonly body: Bod
 }
 
 /** A compiled list without statements. */
-const EMPTY_LIST: List = { steps: [], tail: '', tailWriter: undefined, cost: 1, assigns: [], jumps: 0 }
+const EMPTY_LIST: List = { steps: [], tail: '', tailTexts: [], cost: 1, assigns: [], jumps: 0 }
+
+const NO_TEXTS: readonly LiteralText[] = []
 
 function compileList (context: Context, { nodes }: ListNode): List {
   const steps: ListStep[] = []
-  const isTraced = context.unit.tracing.isOn
   let text = ''
-  // Only for explained renders, in which each text of the source is reported.
-  let before: LiteralText | undefined
-  const push = (block: CompiledBlock, isTold: boolean): void => {
-    steps.push(stepOf(block, text, isTold ? undefined : writerOf(before)))
-    text = ''
-    before = undefined
-  }
-  for (const [index, node] of nodes.entries()) {
+  let texts = NO_TEXTS
+  for (const node of nodes) {
     if (node.type === 'text') {
-      if (before !== undefined) push(NO_STATEMENT, false)
       text += node.text
-      if (isTraced) before = literalOf(context, node)
-    } else if (isPrinting(node)) {
-      const last = isTraced && index === nodes.length - 2 ? nodes[index + 1] : undefined
-      const after = last?.type === 'text' ? literalOf(context, last) : undefined
-      push(compilePrinting(context, node, { before, after }), true)
-      if (after !== undefined) return listOf(nodes, steps, after.text, undefined)
-    } else push(compileStatement(context, node), false)
+      if (context.unit.isExplained) texts = [...texts, { text: node.text, ...placeOf(context, node) }]
+    } else {
+      // All steps have the same members in the same order: V8 then reads them faster in `writeList`.
+      const { evaluate, path, kind, write, list, at, assigns, jumps, size } = compileStatement(context, node)
+      steps.push({ before: text, beforeTexts: texts, evaluate, path, kind, write, list, at, assigns, jumps, size })
+      text = ''
+      texts = NO_TEXTS
+    }
   }
-  return listOf(nodes, steps, text, writerOf(before))
-}
-
-/** All steps have the same members in the same order: V8 then reads them faster in `writeList`. */
-function stepOf (
-  { evaluate, path, kind, write, list, writer, assigns, jumps, size }: CompiledBlock, before: string, beforeWriter: Writer | undefined
-): ListStep {
-  return { before, beforeWriter, evaluate, path, kind, write, list, writer, assigns, jumps, size }
-}
-
-function listOf (nodes: readonly Statement[], steps: readonly ListStep[], tail: string, tailWriter: Writer | undefined): List {
   return {
     steps,
-    tail,
-    tailWriter,
+    tail: text,
+    tailTexts: texts,
     // Even an empty list has a cost: a loop over nothing must not be free.
     cost: Math.max(steps.reduce((sum, { size }) => sum + size, nodes.length), 1),
     assigns: unionOf(steps.map(({ assigns }) => assigns)),
     jumps: steps.reduce((all, { jumps }) => all | jumps, 0)
   }
-}
-
-function literalOf (context: Context, node: TextNode): LiteralText {
-  return { text: node.text, ...placeOf(context, node) }
-}
-
-function writerOf (literal: LiteralText | undefined): Writer | undefined {
-  return literal && literalWriter(literal)
 }
 
 function findUnreachable (tree: Tree): readonly UnreachablePart[] {

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json.ts'
 import { type EnteredPartial, type RunFrame, type Link, refuseRoot } from '../language.ts'
-import { NOWHERE, type Provenance, type Writer } from '../provenance.ts'
+import { NOWHERE, type Provenance } from '../provenance.ts'
 import type { RenderRun } from '../run.ts'
-import { ScopeRoot, TracedRoot } from '../scope.ts'
+import { ScopeRoot } from '../scope.ts'
 import type { Position } from '../tags.ts'
 import type { Trace } from '../trace.ts'
 import { Absent, LazyNode, PENDING, type Value } from '../value.ts'
@@ -78,7 +78,8 @@ export class RenderState {
   /** Per `and` and `or`, the operand that decided its last run: messages name its place. */
   decided: number[] | undefined = undefined
   partials: Array<EnteredPartial | undefined> | undefined
-  traced: TracedState | undefined = undefined
+  /** Only while a template runs that is compiled to be explained. */
+  frame: TraceFrame | undefined = undefined
   #builtins: BuiltinContext | undefined
 
   constructor (run: RenderRun, { links, root, partials }: RunFrame, variables: Array<GoValue | undefined>) {
@@ -101,46 +102,30 @@ export class RenderState {
   }
 }
 
-export function tracedOf ({ traced }: RenderState): TracedState {
-  return traced as TracedState
-}
-
-export class TracedState {
+/** Where the values of a body come from, while it is explained. What is entered gets one of its own: the one before is in force again when it is left. */
+export class TraceFrame {
   readonly trace: Trace
-  readonly ofVariables: Provenance
-  partial: string | undefined
-  dot = NOWHERE
-  argument = NOWHERE
-  /** By slot. Until `$` is assigned, `argument` has its provenance. */
-  slots: Provenance[] | undefined = undefined
+  dot: Provenance
+  /** By slot. */
+  readonly slots: Provenance[]
+  /** Of the value of the statement that runs. */
   from = NOWHERE
-  list: GoValue = null
+  /** Of what the innermost `range` goes over. */
   ofList = NOWHERE
 
-  constructor (trace: Trace, root: LazyNode) {
+  constructor (trace: Trace, dot: Provenance, slots: Provenance[] = [dot]) {
     this.trace = trace
-    this.ofVariables = root instanceof TracedRoot ? root.ofVariables() : NOWHERE
+    this.dot = dot
+    this.slots = slots
   }
 
-  begin (partial: string | undefined): void {
-    this.partial = partial
-    this.argument = this.trace.takeArgument()
-    this.dot = this.argument
-    this.slots = undefined
-  }
-
+  /** -1 is the dot. */
   provenanceOf (slot: number): Provenance {
-    if (slot < 0) return this.dot
-    return this.slots?.[slot] ?? (slot === 0 ? this.argument : NOWHERE)
+    return slot < 0 ? this.dot : this.slots[slot] ?? NOWHERE
   }
+}
 
-  /** @throws RENDER_BUDGET */
-  writeText (text: string, writer: Writer): void {
-    this.trace.writeLiteral(text, writer, this.partial)
-  }
-
-  assign (slot: number, provenance: Provenance): void {
-    this.slots ??= []
-    this.slots[slot] = provenance
-  }
+/** Of a template that is compiled to be explained. */
+export function frameOf ({ frame }: RenderState): TraceFrame {
+  return frame as TraceFrame
 }

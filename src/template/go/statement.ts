@@ -1,5 +1,4 @@
 import type { LinkedPartial } from '../language.ts'
-import type { Beside } from '../provenance.ts'
 import { enterPartial } from '../scope.ts'
 import type { Position } from '../tags.ts'
 import { Absent, isToolResult, LazyNode, memberNames, NOTHING, PENDING } from '../value.ts'
@@ -7,9 +6,8 @@ import { sortedKeys } from './bytes.ts'
 import { intText } from './format-number.ts'
 import { GoByte, type GoMap, type GoValue, integerOf, kindOf, toPlain, truthOf } from './go-value.ts'
 import type { ActionNode, BranchNode, ListNode, Pipe, Statement, TemplateNode, TextNode } from './node.ts'
-import { writeRoundTraced } from './tracing.ts'
-import { compileCommands, compilePipe, pathOfPipe, untraced } from './expression.ts'
-import { Jump, type RenderState, maybe, resolveValue, skip, toShared, unionOf } from './render-state.ts'
+import { compileCommands, compilePipe, pathOfPipe } from './expression.ts'
+import { Jump, type RenderState, maybe, resolveValue, skip, toShared, TraceFrame, unionOf } from './render-state.ts'
 import { type CompiledBlock, type Body, type Evaluate, type CompiledExpression, type RangeHeader, joinPath, Kind, type List, type Write } from './code.ts'
 import { type Context, type Dot, failure, placeOf, undefinedVariable, type Variable } from './unit.ts'
 import { writeList } from './write-list.ts'
@@ -33,37 +31,20 @@ function jump (kind: number): CompiledBlock {
   return { ...NO_STATEMENT, write, jumps: kind, size: 1 }
 }
 
-type PrintNode = ActionNode & { readonly pipe: { readonly variables: readonly [] } }
-
-export function isPrinting (node: Statement): node is PrintNode {
-  return node.type === 'action' && node.pipe.variables.length === 0
-}
-
 function compileAction (context: Context, node: ActionNode): CompiledBlock {
+  if (node.pipe.variables.length === 0) return compilePrinting(context, node, placeOf(context, node))
   const { evaluate, assigns, size } = compilePipe(context, node.pipe)
   return { ...NO_STATEMENT, evaluate, assigns, size }
 }
 
-/** Compiles a statement that prints. @param beside the texts beside it, which it reports together with its own when the render is explained */
-export function compilePrinting (context: Context, node: PrintNode, beside: Beside): CompiledBlock {
-  const { evaluate, assigns, size } = compilePipe(context, node.pipe)
-  const path = pathOfPipe(context, node.pipe)
-  const print = printerOf(context, node)
+function compilePrinting (context: Context, { pipe }: ActionNode, at: Position): CompiledBlock {
+  const { evaluate, assigns, size } = compilePipe(context, pipe)
+  const print = printerAt(at)
   const write: Write = (state, _dot, value, before) => before + print(state, value)
-  return {
-    evaluate,
-    path,
-    kind: Kind.Print,
-    write,
-    writer: context.unit.tracing.writer(placeOf(context, node), beside, path?.names ?? []),
-    assigns,
-    jumps: 0,
-    size
-  }
+  return { evaluate, path: pathOfPipe(context, pipe), kind: Kind.Print, write, at, assigns, jumps: 0, size }
 }
 
-function printerOf (context: Context, node: ActionNode): (state: RenderState, value: GoValue) => string {
-  const at = placeOf(context, node)
+function printerAt (at: Position): (state: RenderState, value: GoValue) => string {
   return (state, value) => {
     if (typeof value === 'string') return value
     if (typeof value === 'number' && Number.isSafeInteger(value)) return intText(value)
@@ -80,7 +61,7 @@ function printerOf (context: Context, node: ActionNode): (state: RenderState, va
 function compileBranch (context: Context, node: BranchNode): CompiledBlock {
   const { scope } = context
   const setsDot = node.type === 'with'
-  const condition = compilePipe(!setsDot && isReading(node.pipe) ? untraced(context) : context, node.pipe)
+  const condition = compilePipe(context, node.pipe)
   const path = pathOfPipe(context, node.pipe)
   const dot: Dot = setsDot ? { path: condition.path, isBoxed: false, isInitial: false } : scope.dot
   const list = scope.withDot(dot, () => scope.block(() => context.unit.compilers.list(context, node.list)))
@@ -91,12 +72,7 @@ function compileBranch (context: Context, node: BranchNode): CompiledBlock {
     evaluate: condition.evaluate,
     path,
     kind: setsDot ? Kind.Other : Kind.If,
-    write: writeBranch(
-      setsDot ? context.unit.tracing.inner(list) : (state, dot, _value, before) => writeList(state, list, dot, before),
-      otherwise,
-      branches,
-      maybe(jumps)
-    ),
+    write: writeBranch(list, setsDot, otherwise, branches, maybe(jumps)),
     list,
     assigns: unionOf([condition.assigns, branches]),
     jumps,
@@ -104,15 +80,10 @@ function compileBranch (context: Context, node: BranchNode): CompiledBlock {
   }
 }
 
-/** Such a condition of an `if` is not traced: nothing that is printed comes from it. */
-function isReading ({ commands, variables }: Pipe): boolean {
-  return variables.length === 0 && commands.every(({ operands }) => operands.every(({ type }) => type === 'field' || type === 'variable' || type === 'dot'))
-}
-
-function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: readonly number[], maybeJumps: number): Write {
+function writeBranch (list: List, setsDot: boolean, otherwise: List | undefined, assigns: readonly number[], maybeJumps: number): Write {
   return (state, dot, value, before) => {
     const truth = truthOf(value)
-    if (truth === true) return writeThen(state, dot, value, before)
+    if (truth === true) return setsDot ? writeWith(state, list, value, before) : writeList(state, list, dot, before)
     if (truth === false) return otherwise === undefined ? before : writeList(state, otherwise, dot, before)
     skip(state, assigns)
     state.jump = maybeJumps
@@ -120,15 +91,22 @@ function writeBranch (writeThen: Write, otherwise: List | undefined, assigns: re
   }
 }
 
+function writeWith (state: RenderState, list: List, value: GoValue, before: string): string {
+  const { frame } = state
+  if (frame !== undefined) state.frame = new TraceFrame(frame.trace, frame.from, frame.slots)
+  const text = writeList(state, list, value, before)
+  state.frame = frame
+  return text
+}
+
 function compileTemplateCall (context: Context, node: TemplateNode): CompiledBlock {
   const argument = node.pipe === undefined ? undefined : compilePipe(context, node.pipe)
   const body = context.unit.bodies.get(node.name)
-  const write = body === undefined ? writePartial(context, node) : writeBody(context, node, body)
   return {
     evaluate: argument?.evaluate ?? (() => null),
     path: node.pipe && pathOfPipe(context, node.pipe),
     kind: Kind.Other,
-    write: context.unit.tracing.call(write),
+    write: body === undefined ? writePartial(context, node) : writeBody(context, node, body),
     assigns: argument?.assigns ?? [],
     jumps: 0,
     size: (argument?.size ?? 0) + 1
@@ -137,15 +115,16 @@ function compileTemplateCall (context: Context, node: TemplateNode): CompiledBlo
 
 function writeBody (context: Context, node: TemplateNode, body: Body): Write {
   const blocks = context.scope.depth
-  const writeInside = context.unit.tracing.body(body)
   const at = placeOf(context, node.pipe ?? node)
   return (state, _dot, value, before) => {
     state.run.enter(blocks)
     const argument = argumentOf(state, value, at)
-    const { variables } = state
+    const { variables, frame } = state
     state.variables = new Array<GoValue>(body.slots)
     state.variables[0] = argument
-    const text = writeInside(state, argument, before)
+    if (frame !== undefined) state.frame = new TraceFrame(frame.trace, frame.from)
+    const text = writeList(state, body.list, argument, before)
+    state.frame = frame
     state.variables = variables
     state.run.leave(blocks)
     return text
@@ -163,6 +142,7 @@ function writePartial (context: Context, node: TemplateNode): Write {
     // The partial's own scope root has the defaults that it declares for variables the caller left out.
     const argument = known === outer ? root : syntax === 'go' ? toPlain(known) : toShared(state, known)
     const { within } = run
+    state.frame?.trace.hand(state.frame.from)
     run.enter(blocks)
     run.within = id
     const text = write(argument, before)
@@ -205,7 +185,7 @@ function compileRange (context: Context, node: BranchNode): CompiledBlock {
   const loop: Loop = { header, body, skipped: unionOf([body.assigns, header.isAssignment ? header.assigns : []]) }
   const iterate = iteration(context, list, loop)
   const at = placeOf(context, node.pipe)
-  const write: Write = (state, dot, value, before) => {
+  const loopOver: Write = (state, dot, value, before) => {
     if (problem !== undefined) throw failure(context, list.last(state), problem)
     if (Array.isArray(value) && value.length > 0) return overList(state, loop, value as readonly GoValue[], before)
     const known = otherwise === undefined && value instanceof Absent ? state.run.miss(value, at) : value
@@ -219,15 +199,29 @@ function compileRange (context: Context, node: BranchNode): CompiledBlock {
     if (text !== undefined) return text as string
     return otherwise === undefined ? before : writeElse(state, dot, otherwise, before)
   }
+  const write: Write = (state, dot, value, before) => {
+    const { frame } = state
+    if (frame !== undefined) state.frame = enterLoop(frame, header)
+    const text = loopOver(state, dot, value, before)
+    state.frame = frame
+    return text
+  }
   return {
     evaluate: list.evaluate,
     path,
     kind: Kind.Other,
-    write: unit.tracing.loop(header, write),
+    write,
     assigns: unionOf([list.assigns, header.assigns, inside]),
     jumps,
     size: list.size + variables.length + 1
   }
+}
+
+function enterLoop ({ trace, dot, slots, from }: TraceFrame, { assigns }: RangeHeader): TraceFrame {
+  for (const slot of assigns) slots[slot] = from
+  const inner = new TraceFrame(trace, dot, slots)
+  inner.ofList = from
+  return inner
 }
 
 function writeElse (state: RenderState, dot: GoValue, list: List, before: string): string {
@@ -281,7 +275,7 @@ function overList (state: RenderState, loop: Loop, list: readonly GoValue[], bef
   let text = before
   for (let index = 0; index < list.length; index++) {
     const element = list[index] as GoValue
-    text = iterateOnce(state, loop, index, element === null && isToolResult(list) ? NOTHING : element, text)
+    text = iterateOnce(state, loop, list, index, element === null && isToolResult(list) ? NOTHING : element, text)
     if (endsLoop(state, loop, text, index + 1 < list.length)) break
   }
   return text
@@ -297,7 +291,7 @@ function overMap (state: RenderState, loop: Loop, map: GoMap, before: string): s
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
     const element = map[key] as GoValue
-    text = iterateOnce(state, loop, key, element === null && isFromTool ? NOTHING : element, text)
+    text = iterateOnce(state, loop, map, key, element === null && isFromTool ? NOTHING : element, text)
     if (endsLoop(state, loop, text, index + 1 < keys.length)) break
   }
   return text
@@ -313,7 +307,7 @@ function overBranch (state: RenderState, loop: Loop, branch: LazyNode, before: s
   let text = before
   for (let index = 0; index < names.length; index++) {
     const name = names[index] as string
-    text = iterateOnce(state, loop, name, branch.field(name), text)
+    text = iterateOnce(state, loop, branch, name, branch.field(name), text)
     if (endsLoop(state, loop, text, index + 1 < names.length)) break
   }
   return text
@@ -328,17 +322,22 @@ function overInteger (state: RenderState, loop: Loop, value: GoValue, before: st
   for (let index = 0; index < count; index++) {
     // Costs a visit because it is made here, whereas elements of a list exist.
     state.run.charge(1)
-    text = iterateOnce(state, loop, null, value instanceof GoByte ? new GoByte(index) : index, text)
+    text = iterateOnce(state, loop, value, null, value instanceof GoByte ? new GoByte(index) : index, text)
     if (endsLoop(state, loop, text, index + 1 < count)) break
   }
   return text
 }
 
-function iterateOnce (state: RenderState, { header, body }: Loop, key: GoValue, element: GoValue, before: string): string {
-  const { variables } = state
+function iterateOnce (state: RenderState, { header, body }: Loop, holder: GoValue, key: GoValue, element: GoValue, before: string): string {
+  const { variables, frame } = state
   if (header.key >= 0) variables[header.key] = key
   if (header.element >= 0) variables[header.element] = element
-  return state.traced === undefined ? writeList(state, body, element, before) : writeRoundTraced(state, header, body, key, element, before)
+  if (frame !== undefined) {
+    frame.dot = frame.trace.element(frame.ofList, holder, key as string | number)
+    // A key has no members, so it can share its element's provenance.
+    for (const slot of header.assigns) frame.slots[slot] = frame.dot
+  }
+  return writeList(state, body, element, before)
 }
 
 function endsLoop (state: RenderState, loop: Loop, text: string, hasMore: boolean): boolean {

@@ -4,7 +4,6 @@ import type { TemplateFunction } from '../template-function.ts'
 import { toUnicode } from './bytes.ts'
 import { describeNode, type ListNode, type Node, type Operand, startOf, type Tree, type VariableNode } from './node.ts'
 import type { Body, CompiledExpression, List } from './code.ts'
-import type { GoTracing } from './tracing.ts'
 
 export interface Unit {
   readonly compilers: { operand (context: Context, operand: Operand): CompiledExpression, list (context: Context, node: ListNode): List }
@@ -12,7 +11,7 @@ export interface Unit {
   readonly functions: ReadonlyMap<string, TemplateFunction>
   readonly links: ReadonlyMap<Node, number>
   readonly bodies: ReadonlyMap<string | undefined, Body>
-  readonly tracing: GoTracing
+  readonly isExplained: boolean
   readonly failing: FailingPart[]
   forms: number
 }

@@ -1,32 +1,34 @@
-import { type PathWriter } from '../provenance.ts'
+import { below, NOWHERE, type Provenance } from '../provenance.ts'
+import type { ScopeRoot } from '../scope.ts'
+import type { Position } from '../tags.ts'
+import { isData } from '../value.ts'
 import { intText } from './format-number.ts'
 import { type GoValue, truthOf } from './go-value.ts'
 import { beginsAtRoot, Kind, type List, type PlainPath, readPlain, type ListStep } from './code.ts'
-import { Jump, type RenderState, maybe, REAL_JUMPS, skip, type TracedState } from './render-state.ts'
-import { resolveOrigin } from './trace-paths.ts'
+import { Jump, maybe, REAL_JUMPS, type RenderState, skip, type TraceFrame } from './render-state.ts'
 
 /** Frequent statements are inline: V8 cannot predict closure calls. @throws RenderError, or a ServiceError such as RENDER_BUDGET */
 export function writeList (state: RenderState, list: List, dot: GoValue, before: string): string {
   state.run.charge(list.cost)
-  const { traced } = state
+  const { frame } = state
   const { steps, tail } = list
   let text = before
   for (let index = 0; index < steps.length; index++) {
     const step = steps[index] as ListStep
     text += step.before
-    if (traced === undefined) {
+    if (frame === undefined) {
       const { path, kind } = step
       const value = (path && readPlain(state, dot, path)) ?? step.evaluate(state, dot)
       if (kind === Kind.Print) text = print(state, step, dot, value, text)
       else if (kind === Kind.If && truthOf(value) === true) text = writeList(state, step.list as List, dot, text)
       else text = step.write(state, dot, value, text)
-    } else text = writeTraced(state, traced, step, dot, text)
+    } else text = writeExplained(state, frame, step, dot, text)
     if (text.length > state.outputLimit) state.run.checkOutput(text.length)
     if (state.jump === Jump.None) continue
     if ((state.jump & REAL_JUMPS) === 0) skipRest(state, steps, index + 1)
     return text
   }
-  if (list.tailWriter !== undefined) traced?.writeText(tail, list.tailWriter)
+  if (frame !== undefined) for (const literal of list.tailTexts) frame.trace.printLiteral(literal, state.run.within)
   return text + tail
 }
 
@@ -45,42 +47,30 @@ function skipRest (state: RenderState, steps: readonly ListStep[], from: number)
   }
 }
 
-function writeTraced (state: RenderState, traced: TracedState, step: ListStep, dot: GoValue, before: string): string {
-  const { path, kind, beforeWriter } = step
-  const { trace } = traced
-  if (beforeWriter !== undefined) traced.writeText(step.before, beforeWriter)
-  const plain = path && readPlain(state, dot, path)
-  if (kind === Kind.Print) return printTraced(state, traced, step, dot, plain, before)
+function writeExplained (state: RenderState, frame: TraceFrame, step: ListStep, dot: GoValue, before: string): string {
+  const { path, kind, at } = step
+  const { trace } = frame
+  const { within } = state.run
+  for (const literal of step.beforeTexts) trace.printLiteral(literal, within)
   const { mark } = trace
-  if (kind === Kind.If) {
-    // The values in a condition are no origin of anything that is printed.
-    const value = plain ?? step.evaluate(state, dot)
-    const text = truthOf(value) === true ? writeList(state, step.list as List, dot, before) : step.write(state, dot, value, before)
-    trace.drop(mark)
-    return text
+  const plain = path && readPlain(state, dot, path)
+  const origin = path && originOf(state, frame, dot, path, plain)
+  const value = origin === undefined || plain === undefined ? step.evaluate(state, dot) : plain
+  if (kind === Kind.Print) {
+    const text = step.write(state, dot, value, '')
+    trace.print(text, at as Position, origin ?? trace.take(mark), within)
+    return before + text
   }
-  const way = path && resolveOrigin(state, traced, dot, path, plain)
-  const value = way === undefined || plain === undefined ? step.evaluate(state, dot) : plain
-  traced.from = way ?? trace.take(mark)
+  // The values in a condition are no origin of anything that is printed.
+  frame.from = origin ?? (kind === Kind.If ? NOWHERE : trace.take(mark))
   const text = step.write(state, dot, value, before)
   // Drops the names that a branch reports each time it is tested or looped over.
   trace.drop(mark)
   return text
 }
 
-function printTraced (state: RenderState, traced: TracedState, step: ListStep, dot: GoValue, plain: GoValue | undefined, before: string): string {
-  const { trace, partial } = traced
-  const writer = step.writer as PathWriter
-  const path = step.path as PlainPath
-  if (typeof plain === 'string' || (typeof plain === 'number' && Number.isSafeInteger(plain))) {
-    const text = typeof plain === 'string' ? plain : intText(plain)
-    const isWritten = beginsAtRoot(state, dot, path)
-      ? trace.writeBelow(text, writer.belowRoot, traced.ofVariables, partial)
-      : trace.writeBelow(text, writer.below, traced.provenanceOf(path.slot), partial)
-    if (isWritten) return before + text
-  }
-  const { mark } = trace
-  const text = step.write(state, dot, step.evaluate(state, dot), '')
-  trace.write(text, writer.made, partial, mark)
-  return before + text
+/** `undefined` unless the path leads to data. */
+function originOf (state: RenderState, frame: TraceFrame, dot: GoValue, path: PlainPath, value: GoValue | undefined): Provenance | undefined {
+  if (!isData(value)) return undefined
+  return beginsAtRoot(state, dot, path) ? below((state.root as ScopeRoot).ofVariables(), path.rest) : below(frame.provenanceOf(path.slot), path.names)
 }

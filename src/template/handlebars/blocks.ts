@@ -1,3 +1,5 @@
+import type { Provenance } from '../provenance.ts'
+import { traceOf } from '../scope.ts'
 import { Absent, isToolResult, LazyNode, memberNames, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Hash, positionOf, type Program } from './parse.ts'
 import { checkArity, compileExpression, compileHead } from './calls.ts'
@@ -5,7 +7,6 @@ import { type Compiled, type Evaluator, isTrue, LoopData, type Params, type Rend
 import { type CompileContext, syntaxError } from './environment.ts'
 import { findParam, simpleName } from './paths.ts'
 import { memberAt, oneOf, type StaticPath, UNKNOWN } from './static-path.ts'
-import { UNTRACED } from './tracing.ts'
 
 export function compileBlock (block: Block, environment: CompileContext): Render {
   const name = block.path.type === 'PathExpression' ? simpleName(block.path) : undefined
@@ -31,11 +32,22 @@ function compileWith (block: Block, environment: CompileContext): Render {
   const body = compileInner(block.program, environment, value.where)
   const otherwise = compileSame(block.inverse, environment)
   const enter = entering(body, hasParams(block.program))
-  const evaluate = environment.tracing.header(value.evaluate)
+  const evaluate = headerOf(value, environment)
   return scope => {
     const context = evaluate(scope)
     if (context === PENDING) return skip(scope)
     return isEmpty(context) ? otherwise(scope) : enter(scope, context)
+  }
+}
+
+function headerOf ({ evaluate }: Compiled, { isExplained }: CompileContext): Evaluator {
+  if (!isExplained) return evaluate
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    scope.from = trace.take(mark)
+    return value
   }
 }
 
@@ -54,7 +66,7 @@ function compileEach (block: Block, environment: CompileContext): Render {
   const otherwise = compileSame(block.inverse, environment)
   const at = positionOf(argument.loc.start)
   const consumes = block.inverse === undefined
-  const evaluate = environment.tracing.header(list.evaluate)
+  const evaluate = headerOf(list, environment)
   return scope => {
     const value = evaluate(scope)
     if (typeof value !== 'object' || value === null || value === NOTHING) return otherwise(scope)
@@ -74,13 +86,16 @@ function compileValueBlock (block: Block, environment: CompileContext): Render {
   const enter = entering(body, hasParams(block.program))
   const loop = looping(body, hasParams(block.program))
   const { toolSlot } = head
-  const evaluate = environment.tracing.header(head.evaluate)
+  const evaluate = headerOf(head, environment)
   return scope => {
     const value = evaluate(scope)
     if (value === PENDING) return skip(scope)
     const isTool = toolSlot !== undefined && scope.rendering.links[toolSlot] !== undefined
     if (isTool) return isEmpty(value) ? otherwise(scope) : enter(scope, value)
-    if (value === true) return enter(scope, scope.context)
+    if (value === true) {
+      scope.from = scope.provenance
+      return enter(scope, scope.context)
+    }
     if (value === false || value === null || value === NOTHING || value instanceof Absent) return otherwise(scope)
     return Array.isArray(value) ? loop(scope, value) ?? otherwise(scope) : enter(scope, value)
   }
@@ -97,6 +112,7 @@ function entering (body: Render, withParams: boolean): (scope: Scope, context: V
     const params = withParams ? { first: context, second: undefined, fromTool: false, outer: scope.params, provenance: undefined } : scope.params
     const inner = new Scope(scope.rendering, context, scope, scope.data, params)
     if (context === scope.context) inner.fromTool = scope.fromTool
+    if (scope.from !== undefined) inner.comeFrom(scope.from)
     return body(inner)
   }
 }
@@ -105,13 +121,15 @@ type LoopValue = readonly Value[] | ValueObject | LazyNode
 
 function looping (body: Render, withParams: boolean): (scope: Scope, value: LoopValue) => string | undefined {
   return (scope, value) => {
-    if (Array.isArray(value)) return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[])
+    if (Array.isArray(value)) {
+      return value.length === 0 ? undefined : loopOverList(body, beginLoop(scope, value, withParams), value as readonly Value[], scope.from)
+    }
     const keys = value instanceof LazyNode ? value.keys() : memberNames(value)
     if (keys === PENDING) return skip(scope)
     const names = keys as readonly string[]
     if (names.length === 0) return undefined
     scope.rendering.run.charge(names.length)
-    return loopOverMembers(body, beginLoop(scope, value, withParams), value as ValueObject | LazyNode, names)
+    return loopOverMembers(body, beginLoop(scope, value, withParams), value as ValueObject | LazyNode, names, scope.from)
   }
 }
 
@@ -124,20 +142,23 @@ function beginLoop (scope: Scope, value: LoopValue, withParams: boolean): Scope 
   return inner
 }
 
-function loopOverList (body: Render, inner: Scope, list: readonly Value[]): string {
+function loopOverList (body: Render, inner: Scope, list: readonly Value[], from: Provenance | undefined): string {
   const { run } = inner.rendering
   const limit = run.limits.output
   const last = list.length - 1
   let output = ''
   for (let index = 0; index <= last; index++) {
     inner.nextRound(list[index] as Value, index, index, index === last)
+    if (from !== undefined) inner.comeFrom(traceOf(run).element(from, list, index))
     output += body(inner)
     if (output.length > limit) run.checkOutput(output.length)
   }
   return output
 }
 
-function loopOverMembers (body: Render, inner: Scope, holder: ValueObject | LazyNode, keys: readonly string[]): string {
+function loopOverMembers (
+  body: Render, inner: Scope, holder: ValueObject | LazyNode, keys: readonly string[], from: Provenance | undefined
+): string {
   const { run } = inner.rendering
   const limit = run.limits.output
   const last = keys.length - 1
@@ -145,6 +166,7 @@ function loopOverMembers (body: Render, inner: Scope, holder: ValueObject | Lazy
   for (let index = 0; index <= last; index++) {
     const key = keys[index] as string
     inner.nextRound(holder instanceof LazyNode ? holder.field(key) : holder[key] as Value, key, index, index === last)
+    if (from !== undefined) inner.comeFrom(traceOf(run).element(from, holder, key))
     output += body(inner)
     if (output.length > limit) run.checkOutput(output.length)
   }
@@ -158,9 +180,9 @@ function compileConditional (block: Block, environment: CompileContext, wanted: 
   for (const program of [block.program, block.inverse]) {
     if ((program?.blockParams?.length ?? 0) > 0) throw syntaxError(`"${name}" has no block parameters`, block)
   }
-  const untraced = { ...environment, tracing: UNTRACED }
-  const condition = compileExpression(block.params[0] as Expression, untraced, 'tested').evaluate
-  const includesZero = compileIncludeZero(name, hash, untraced)
+  const unexplained = { ...environment, isExplained: false }
+  const condition = compileExpression(block.params[0] as Expression, unexplained, 'tested').evaluate
+  const includesZero = compileIncludeZero(name, hash, unexplained)
   const body = compileSame(wanted ? block.program : block.inverse, environment)
   const otherwise = compileSame(wanted ? block.inverse : block.program, environment)
   const test = includesZero === undefined ? (scope: Scope) => isTrue(condition(scope)) : testWithZero(condition, includesZero)
@@ -204,8 +226,7 @@ function compileInner (program: Program | undefined, environment: CompileContext
     params: names.length === 0 ? environment.params : { names, values: [value], outer: environment.params },
     depth: environment.depth + 1
   }
-  const { render } = environment.collection.compilers.sequence(program, inside, environment, scope => scope.outer)
-  return environment.tracing.inner(render)
+  return environment.collection.compilers.sequence(program, inside, environment, scope => scope.outer).render
 }
 
 /** While the value is unknown, neither the body nor the else runs in this pass. */

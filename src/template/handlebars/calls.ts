@@ -1,10 +1,11 @@
 import { FUNCTIONS } from '../functions.ts'
+import { FALLBACK } from '../provenance.ts'
+import { traceOf } from '../scope.ts'
 import type { Position } from '../tags.ts'
 import { chargeText, type FunctionContext, FunctionError, kindOf, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
 import { Absent, isObject, LazyNode, memberNames, NOTHING, PENDING, type Value } from '../value.ts'
 import { type CallNode, type Expression, type Hash, type Literal, type PathNode, positionOf } from './parse.ts'
 import { type CompileContext, failAt, syntaxError, type Use } from './environment.ts'
-import { unlessTool } from './trace-paths.ts'
 import { extendPath, memberAt, oneOf, solePath, type StaticPath, UNKNOWN } from './static-path.ts'
 import { type Compiled, type Evaluator, isTrue, memberOf, missing, type Scope } from './scope.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
@@ -19,11 +20,12 @@ const compileDefault: CompileForm = (call, environment, use) => {
   const [fallback, value] = call.params as [Expression, Expression]
   const { evaluate: evaluateValue, where } = environment.collection.compilers.expression(value, environment, 'tested')
   const compiled = environment.collection.compilers.expression(fallback, environment, useOfOneOfSeveral(use))
-  const evaluateFallback = environment.tracing.fallback(compiled.evaluate)
   return valueAt(oneOfSeveral(use, where, compiled.where), scope => {
     const first = evaluateValue(scope)
     const isThere = first !== '' && first !== null && first !== NOTHING && !(first instanceof Absent)
-    return isThere ? first : evaluateFallback(scope)
+    if (isThere) return first
+    scope.rendering.run.trace?.read(FALLBACK)
+    return compiled.evaluate(scope)
   })
 }
 
@@ -200,7 +202,18 @@ export function compileExpression (expression: Expression, environment: CompileC
 
 function compileCall (call: CallNode, environment: CompileContext, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
-  return { ...compiled, evaluate: environment.tracing.making(compiled.evaluate) }
+  return environment.isExplained ? { ...compiled, evaluate: making(compiled.evaluate) } : compiled
+}
+
+/** What a call gives is made of all that it read. */
+function making (evaluate: Evaluator): Evaluator {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.seal(mark)
+    return value
+  }
 }
 
 function compileByName (call: CallNode, environment: CompileContext, use: Use): Compiled {
@@ -363,12 +376,11 @@ export function compileHead (head: CallNode, environment: CompileContext, use: U
 
   const at = positionOf(head.loc.start)
   const slot = environment.collection.refer('maybe-function', name, [], undefined, at)
-  const { evaluate, traced } = compiled
+  const { evaluate } = compiled
   return {
     where: compiled.where,
     toolSlot: slot,
-    evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : callTool(scope, slot, [], {}, at),
-    traced: traced === undefined ? undefined : unlessTool(traced, slot)
+    evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : callTool(scope, slot, [], {}, at)
   }
 }
 

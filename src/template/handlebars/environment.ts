@@ -4,7 +4,6 @@ import { FunctionError } from '../template-function.ts'
 import { type Expression, type Hash, type SourcePosition, positionOf, type Program } from './parse.ts'
 import { type InlineContexts, solePath, type StaticPath, UNKNOWN } from './static-path.ts'
 import type { Compiled, Render, Scope } from './scope.ts'
-import type { Tracing } from './tracing.ts'
 
 /** A few times the greatest number of tags. */
 const MAX_OF_SEVERAL = 10_000
@@ -110,8 +109,8 @@ export interface CompileContext {
   readonly params: ParamNames | undefined
   readonly inlines: ReadonlySet<string>
   readonly depth: number
-  /** Conditions are not traced, because no output comes from them. */
-  readonly tracing: Tracing
+  /** Whether paths and texts report to the trace of the run. Conditions do not: no output comes from them. */
+  readonly isExplained: boolean
 }
 
 export interface Sequence { readonly render: Render, readonly inlines: readonly { readonly name: string, readonly render: Render }[] }

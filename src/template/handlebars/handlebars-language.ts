@@ -1,19 +1,20 @@
-import { ALONE, type Beside, type LiteralText } from '../provenance.ts'
 import { printed } from '../template-function.ts'
 import { type Language, refuseRoot, type TemplateSource, type UnreachablePart } from '../language.ts'
 import type { Position } from '../tags.ts'
 import type { RenderRun } from '../run.ts'
+import { traceOf } from '../scope.ts'
 import { prescan } from '../prescan.ts'
 import { LazyNode, PENDING, type Value } from '../value.ts'
 import { compileExpression, compileHead, literalName } from './calls.ts'
 import { compileBlock } from './blocks.ts'
 import { Collection, type CompileContext, failAt, type Sequence, syntaxError } from './environment.ts'
-import { TRACED, traceLiteral, tracePart, UNTRACED } from './tracing.ts'
 import { InlineContexts, ROOT } from './static-path.ts'
 import { compilePartial, compilePartialBlock, HandlebarsTemplate } from './partials.ts'
 import { simpleName } from './paths.ts'
 import type { Evaluator, Inline, Render, Scope } from './scope.ts'
-import { type Block, type DecoratorBlock, type Expression, type Mustache, parse, positionOf, type Program, type ProgramStatement } from './parse.ts'
+import {
+  type Block, type Content, type DecoratorBlock, type Expression, type Mustache, parse, positionOf, type Program, type ProgramStatement
+} from './parse.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -40,16 +41,15 @@ export const handlebarsLanguage: Language = {
 }
 
 function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
-  const tracing = explain ? TRACED : UNTRACED
   prescan(text)
   const program = parse(text)
   // Hardly any template has inline partials, and the search takes a hundredth of a compile.
   const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
   const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
-  const environment: CompileContext = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, tracing }
+  const environment: CompileContext = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, isExplained: explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)
   const [references, paths] = [collection.references(), collection.paths()]
-  return new HandlebarsTemplate({ references, paths, hasMorePaths: collection.hasMorePaths, unreachable: findUnreachable(program) }, tracing.entry(render))
+  return new HandlebarsTemplate({ references, paths, hasMorePaths: collection.hasMorePaths, unreachable: findUnreachable(program) }, render)
 }
 
 function inlineNames (program: Program | undefined): string[] {
@@ -144,7 +144,7 @@ function compileSequence (
 
   const nodesOutside = collection.nodes
   collection.nodes = 0
-  const parts = inner.tracing.isOn ? compileTracedParts(program, inner) : compileParts(program, inner)
+  const parts = compileParts(program, inner)
   const render = concatenate(parts, Math.max(collection.nodes, 1))
   const inForce = isHanded ? environment : inner
   const inlines = decorators.map(decorator => ({ name: inlineName(decorator), render: compileInline(decorator, inForce, outside) }))
@@ -155,7 +155,7 @@ function compileSequence (
 function compileParts (program: Program, environment: CompileContext): SequencePart[] {
   const parts: SequencePart[] = []
   for (const statement of program.body) {
-    const part = compileStatement(statement, environment, ALONE)
+    const part = compileStatement(statement, environment)
     if (part === undefined) continue
     environment.collection.nodes++
     parts.push(part)
@@ -163,40 +163,12 @@ function compileParts (program: Program, environment: CompileContext): SequenceP
   return parts
 }
 
-function compileTracedParts ({ body }: Program, environment: CompileContext): SequencePart[] {
-  const parts: SequencePart[] = []
-  let before: LiteralText | undefined
-  for (const [index, statement] of body.entries()) {
-    const isPrinting = statement.type === 'MustacheStatement'
-    const after = isPrinting && index === body.length - 2 ? literalOf(body[index + 1] as ProgramStatement) : undefined
-    const part = compileStatement(statement, environment, { before, after })
-    if (part === undefined) continue
-    environment.collection.nodes++
-    if (typeof part === 'string') {
-      if (before !== undefined) parts.push(traceLiteral(before))
-      before = literalOf(statement)
-      parts.push(part)
-    } else {
-      parts.push(isPrinting ? part : tracePart(part, before, statement.type === 'BlockStatement'))
-      before = undefined
-    }
-    if (after === undefined) continue
-    environment.collection.nodes++
-    return [...parts, after.text]
-  }
-  return before === undefined ? parts : [...parts, traceLiteral(before)]
-}
-
-function literalOf (statement: ProgramStatement): LiteralText | undefined {
-  return statement.type === 'ContentStatement' && statement.value !== '' ? { text: statement.value, ...positionOf(statement.loc.start) } : undefined
-}
-
-function compileStatement (statement: ProgramStatement, environment: CompileContext, beside: Beside): SequencePart | undefined {
+function compileStatement (statement: ProgramStatement, environment: CompileContext): SequencePart | undefined {
   switch (statement.type) {
-    case 'ContentStatement': return statement.value === '' ? undefined : statement.value
+    case 'ContentStatement': return statement.value === '' ? undefined : environment.isExplained ? printingLiteral(statement) : statement.value
     case 'CommentStatement': return undefined
-    case 'MustacheStatement': return compileMustache(statement, environment, beside)
-    case 'BlockStatement': return compileBlock(statement, environment)
+    case 'MustacheStatement': return compileMustache(statement, environment)
+    case 'BlockStatement': return environment.isExplained ? forgetting(compileBlock(statement, environment)) : compileBlock(statement, environment)
     case 'PartialStatement': return compilePartial(statement, environment)
     case 'PartialBlockStatement': return compilePartialBlock(statement, environment)
     case 'DecoratorBlock': return undefined
@@ -204,11 +176,38 @@ function compileStatement (statement: ProgramStatement, environment: CompileCont
   }
 }
 
-function compileMustache (mustache: Mustache, environment: CompileContext, beside: Beside): Render {
+function printingLiteral ({ value, loc }: Content): Render {
+  const literal = { text: value, ...positionOf(loc.start) }
+  return ({ rendering: { run } }) => {
+    traceOf(run).printLiteral(literal, run.within)
+    return value
+  }
+}
+
+/** Drops what a block leaves in the trace: values that it tested, and the names of what it went over. */
+function forgetting (render: Render): Render {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const text = render(scope)
+    trace.drop(mark)
+    return text
+  }
+}
+
+function compileMustache (mustache: Mustache, environment: CompileContext): Render {
   const at = positionOf(mustache.loc.start)
-  const head = compileHead(mustache, environment, 'used')
-  const print = compilePrint(head.evaluate, at)
-  return environment.tracing.writing(print, head.traced, at, beside)
+  const { evaluate } = compileHead(mustache, environment, 'used')
+  const print = compilePrint(evaluate, at)
+  if (!environment.isExplained) return print
+  return scope => {
+    const { run } = scope.rendering
+    const trace = traceOf(run)
+    const { mark } = trace
+    const text = print(scope)
+    trace.print(text, at, trace.take(mark), run.within)
+    return text
+  }
 }
 
 /** @throws TemplateSyntaxError for any other decorator */
@@ -229,10 +228,9 @@ function compileInline (decorator: DecoratorBlock, environment: CompileContext, 
     params: outside?.params,
     inlines: environment.inlines,
     depth: environment.depth + 1,
-    tracing: environment.tracing
+    isExplained: environment.isExplained
   }
-  const { render } = compileSequence(decorator.program, inside, outside, scope => scope.outer)
-  return environment.tracing.entry(render)
+  return compileSequence(decorator.program, inside, outside, scope => scope.outer).render
 }
 
 function withInlines (render: Render, defined: Sequence['inlines'], definedIn: (scope: Scope) => Scope | undefined): Render {

@@ -134,7 +134,7 @@ interface BaseNode {
 
 export type ProgramStatement = Content | Comment | Mustache | Block | Partial | PartialBlock | Decorator | DecoratorBlock
 
-interface Content extends BaseNode { readonly type: 'ContentStatement', readonly value: string }
+export interface Content extends BaseNode { readonly type: 'ContentStatement', readonly value: string }
 interface Comment extends BaseNode { readonly type: 'CommentStatement' }
 
 export interface CallNode extends BaseNode {

@@ -3,7 +3,8 @@ import {
   type RunFrame, type LinkedPartial, type OpenTemplate, type PathNeed, type Reference, RenderError, type Template, type UnreachablePart
 } from '../language.ts'
 import type { RenderRun } from '../run.ts'
-import { enterPartial } from '../scope.ts'
+import { NOWHERE } from '../provenance.ts'
+import { enterPartial, traceOf } from '../scope.ts'
 import { Absent, inheritToolResult, isObject, LazyNode, memberNames, NOTHING, PENDING, type Pending, type Value } from '../value.ts'
 import { type Expression, type Hash, type Partial, type PartialBlock, positionOf } from './parse.ts'
 import { type CompileContext, type RawCall, type Sequence, syntaxError } from './environment.ts'
@@ -18,8 +19,13 @@ export function compilePartial (partial: Partial, environment: CompileContext): 
   const call = compilePartialCall(partial, environment, undefined)
   const { indent } = partial
   if (!indent) return call
-  const indented: Render = scope => indentLines(call(scope), indent, scope.rendering.run)
-  return environment.tracing.indentation(indented, indent)
+  return scope => {
+    const { run } = scope.rendering
+    const start = run.trace?.end ?? 0
+    const text = indentLines(call(scope), indent, run)
+    run.trace?.rewrite(start, texts => indentTexts(texts, indent))
+    return text
+  }
 }
 
 /** The body is `@partial-block` in the partial, or stands in where there is none. */
@@ -27,8 +33,7 @@ export function compilePartialBlock (partial: PartialBlock, environment: Compile
   return compilePartialCall(partial, environment, argument => {
     // The context of the body is the partial's argument, unless the partial runs the body with another one.
     const inside: CompileContext = { ...environment, context: oneOf(argument), up: environment, depth: environment.depth + 1 }
-    const body = environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
-    return { ...body, render: environment.tracing.entry(body.render) }
+    return environment.collection.compilers.sequence(partial.program, inside, environment, scope => scope.outer, true)
   })
 }
 
@@ -45,7 +50,7 @@ function compilePartialCall (
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
-  const evaluate = environment.tracing.argument(context)
+  const evaluate = environment.isExplained ? handing(context.evaluate) : context.evaluate
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
   // Named arguments can replace members, so the context's paths are only possible ones.
@@ -95,19 +100,43 @@ function partialName (partial: Partial | PartialBlock): string {
 }
 
 function compileContext ([param]: readonly Expression[], environment: CompileContext): Compiled {
-  if (param === undefined) return compileSameContext(environment)
-  const { evaluate, where, traced } = compileExpression(param, environment, 'handed')
+  if (param === undefined) {
+    const { context, isExplained } = environment
+    return { evaluate: isExplained ? readContext : scope => scope.context, where: context }
+  }
+  const { evaluate, where } = compileExpression(param, environment, 'handed')
   const at = positionOf(param.loc.start)
   const consume: Evaluator = scope => {
     const context = evaluate(scope)
     // A `LazyNode` is passed on unread: members that the partial does not use are never fetched.
     return context instanceof Absent ? scope.rendering.run.miss(context, at) : context
   }
-  return { evaluate: consume, where, traced }
+  return { evaluate: consume, where }
 }
 
-function compileSameContext ({ context, tracing }: CompileContext): Compiled {
-  return tracing.context({ evaluate: scope => scope.context, where: context })
+function readContext (scope: Scope): Value {
+  traceOf(scope.rendering.run).read(scope.provenance ?? NOWHERE)
+  return scope.context
+}
+
+function handing (evaluate: Evaluator): Evaluator {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.hand(trace.take(mark))
+    return value
+  }
+}
+
+function handingNamed (evaluate: Evaluator, name: string): Evaluator {
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    trace.handNamed(name, trace.take(mark))
+    return value
+  }
 }
 
 function compileNamed (
@@ -119,7 +148,7 @@ function compileNamed (
   // The package's order of assignment, which shows when a context is printed.
   const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
     found.push({ name, where })
-    return environment.tracing.namedArgument(evaluate, name)
+    return environment.isExplained ? handingNamed(evaluate, name) : evaluate
   })
   return { named, found }
 }
@@ -158,6 +187,7 @@ function callInline (inline: Inline, scope: Scope, handed: Handed): string {
 
 function writeFrom ({ run, partial }: TemplateState, caller: Scope, render: Render, scope: Scope): string {
   run.within = partial
+  scope.provenance = run.trace?.takeArgument()
   const text = render(scope)
   run.within = caller.rendering.partial
   return text
@@ -215,6 +245,17 @@ function indentLines (text: string, indent: string, run: RenderRun): string {
   return lines.map((line, index) => index < count ? indent + line : line).join('\n')
 }
 
+/** Except an empty last line. Indentation goes to the piece in which the line begins. */
+export function indentTexts (pieces: readonly string[], indent: string): string[] {
+  let isLineStart = true
+  return pieces.map(piece => {
+    if (piece === '') return piece
+    const start = isLineStart ? indent : ''
+    isLineStart = piece.endsWith('\n')
+    return start + piece.replace(/\n(?=[^])/g, `\n${indent}`)
+  })
+}
+
 /** A lazy context (it is read only when it is used) with named arguments added: `{{> header title="x"}}` when the context is the scope root. */
 export class MergedContext extends LazyNode {
   readonly path: string
@@ -269,6 +310,8 @@ export class HandlebarsTemplate implements Template {
   }
 
   renderWithin (rendering: TemplateState, data: LoopData | undefined): string {
-    return this.#render(new Scope(rendering, rendering.dot, undefined, data, undefined))
+    const scope = new Scope(rendering, rendering.dot, undefined, data, undefined)
+    scope.provenance = rendering.run.trace?.takeArgument()
+    return this.#render(scope)
   }
 }

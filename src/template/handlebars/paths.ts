@@ -1,7 +1,8 @@
-import { isDataName } from '../scope.ts'
+import { NOWHERE, type Provenance } from '../provenance.ts'
+import { isDataName, traceOf } from '../scope.ts'
 import { Absent, PENDING, type Value } from '../value.ts'
 import { type PathNode, positionOf } from './parse.ts'
-import { type Compiled, type Evaluator, type FoundParam, isFromTool, type LoopData, memberOf, missing, type Scope, yieldsToRoot } from './scope.ts'
+import { type Compiled, type Evaluator, type FoundParam, isFromTool, type LoopData, memberOf, missing, type Params, type Scope, yieldsToRoot } from './scope.ts'
 import { type CompileContext, type ParamNames, type Use } from './environment.ts'
 import { memberAt, ROOT, solePath, UNKNOWN } from './static-path.ts'
 
@@ -28,7 +29,71 @@ export function compilePath (path: PathNode, environment: CompileContext, use: U
   const compiled = resolve(path, param, environment)
   const { collection } = environment
   collection.need(compiled.where, use, positionOf(path.loc.start))
-  return environment.tracing.path(path, param, compiled)
+  return environment.isExplained ? { ...compiled, evaluate: reading(path, param, compiled.evaluate) } : compiled
+}
+
+/** Tells the trace where the value comes from: from what was read on the way, or else by following the path once more. */
+function reading ({ data, depth, parts }: PathNode, param: FoundParam | undefined, evaluate: Evaluator): Evaluator {
+  const [first] = parts
+  const isRoot = data && first === 'root'
+  const isContext = !data && param === undefined
+  const names = isContext ? parts : isRoot || !data ? parts.slice(1) : []
+  const rest = names.slice(1)
+  const provenanceOf = (scope: Scope): Provenance | undefined => {
+    if (isContext) return outwardFrom(scope, depth)?.provenance
+    if (data) return isRoot ? undefined : ofLoop(dataAt(scope, depth))
+    return paramsOf(scope, param?.hops ?? 0)?.provenance
+  }
+  return scope => {
+    const { rendering: { run, root } } = scope
+    const trace = traceOf(run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    const from = provenanceOf(scope) ?? NOWHERE
+    if (trace.readBelow(from, names, rest, value, mark)) return value
+    if (isRoot || (isContext && depth === 0 && first !== undefined && isAtRoot(scope, first))) trace.follow(NOWHERE, root, names)
+    else if (isContext) trace.follow(from, outwardFrom(scope, depth)?.context, names)
+    else trace.follow(from, param === undefined ? value : paramAt(scope, param), names)
+    return value
+  }
+}
+
+function isAtRoot (scope: Scope, name: string): boolean {
+  const trace = traceOf(scope.rendering.run)
+  const { mark } = trace
+  const member = memberOf(scope.context, name)
+  trace.drop(mark)
+  return yieldsToRoot(scope, name, member)
+}
+
+/** A partial with a block has none in its loop data: then the loop around it counts. */
+function ofLoop (data: LoopData | undefined): Provenance | undefined {
+  let found = data
+  while (found !== undefined && found.provenance === undefined) found = found.outer
+  return found?.provenance
+}
+
+function outwardFrom (scope: Scope, depth: number): Scope | undefined {
+  let place: Scope | undefined = scope
+  for (let hop = 0; hop < depth; hop++) place = place?.up
+  return place
+}
+
+function paramsOf ({ params }: Scope, hops: number): Params | undefined {
+  let found = params
+  for (let hop = 0; hop < hops; hop++) found = found?.outer
+  return found
+}
+
+function paramAt (scope: Scope, { hops, index }: FoundParam): Value | undefined {
+  const params = paramsOf(scope, hops)
+  return index === 0 ? params?.first : index === 1 ? params?.second : undefined
+}
+
+function dataAt ({ data }: Scope, depth: number): LoopData | undefined {
+  let found = data
+  for (let hop = 0; hop < depth; hop++) found = found?.outer
+  return found
 }
 
 function paramOf (path: PathNode, environment: CompileContext): FoundParam | undefined {
@@ -41,7 +106,7 @@ function resolve (path: PathNode, param: FoundParam | undefined, environment: Co
   if (param === undefined) return contextPath(path, environment)
   const [, ...rest] = path.parts
   const where = memberAt(param.value, rest)
-  return { evaluate: fromParam(param.hops, param.index, wayOf(rest, solePath(where) ?? path.original)), where }
+  return { evaluate: fromParam(param, wayOf(rest, solePath(where) ?? path.original)), where }
 }
 
 function contextPath (path: PathNode, environment: CompileContext): Compiled {
@@ -117,13 +182,10 @@ function fromOuterContext (depth: number, way: Way): Evaluator {
   }
 }
 
-function fromParam (hops: number, index: number, way: Way): Evaluator {
+function fromParam (param: FoundParam, way: Way): Evaluator {
   return scope => {
-    let params = scope.params
-    for (let hop = 0; hop < hops; hop++) params = params?.outer
-    const value = index === 0 ? params?.first : index === 1 ? params?.second : undefined
-    if (value === undefined || params === undefined) return new Absent(way.label)
-    return walk(value, way, 0, index === 0 && params.fromTool)
+    const value = paramAt(scope, param)
+    return value === undefined ? new Absent(way.label) : walk(value, way, 0, param.index === 0 && paramsOf(scope, param.hops)?.fromTool === true)
   }
 }
 
@@ -151,8 +213,7 @@ function fromData (read: ReadData, label: string): Evaluator {
 
 function fromOuterData (read: ReadData, depth: number, way: Way): Evaluator {
   return scope => {
-    let data = scope.data
-    for (let hop = 0; hop < depth; hop++) data = data?.outer
+    const data = dataAt(scope, depth)
     const value = data === undefined ? undefined : read(data)
     return value === undefined ? new Absent(way.label) : walk(value, way, 0, false)
   }

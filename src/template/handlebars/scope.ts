@@ -2,7 +2,6 @@ import type { EnteredPartial, Link } from '../language.ts'
 import type { Provenance } from '../provenance.ts'
 import type { RenderRun } from '../run.ts'
 import { dataMember, isRootName } from '../scope.ts'
-import type { Header } from '../trace.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Pending, type Value, type ValueObject } from '../value.ts'
 import type { StaticPath } from './static-path.ts'
 
@@ -40,20 +39,6 @@ export interface Compiled {
   readonly evaluate: Evaluator
   readonly where: StaticPath
   /** If a tool stands at this index of `Rendering.links` when the template runs, the name means it. */
-  readonly toolSlot?: number
-  readonly traced?: TracedPath
-}
-
-export interface TracedPath {
-  /** Reports nothing to the trace, except what the scope root is asked. */
-  readonly evaluate: Evaluator
-  readonly names: readonly string[]
-  readonly startOf: (scope: Scope) => Provenance
-  /**
-   * Whether the path begins with the context, and its names can only be members of data, never JavaScript's own properties. Then it can be read without
-   * being evaluated.
-   */
-  readonly isPlain: boolean
   readonly toolSlot?: number
 }
 
@@ -123,8 +108,10 @@ export class Scope {
   /** A missing member of a tool's result is `NOTHING`. */
   fromTool = false
   ownsParams = false
+  /** Of the context, in an explained render. */
   provenance: Provenance | undefined = undefined
-  header: Header | undefined = undefined
+  /** Likewise, of the value of the block that is entered next. */
+  from: Provenance | undefined = undefined
   readonly rendering: TemplateState
 
   constructor (rendering: TemplateState, context: Value, outer: Scope | undefined, data: LoopData | undefined, params: Params | undefined) {
@@ -140,6 +127,12 @@ export class Scope {
   keepLevel (): this {
     if (this.outer !== undefined && this.context === this.outer.context) this.up = this.outer.up
     return this
+  }
+
+  comeFrom (provenance: Provenance): void {
+    this.provenance = provenance
+    if (this.data !== this.outer?.data) (this.data as LoopData).provenance = provenance
+    if (this.params !== this.outer?.params) (this.params as Params).provenance = provenance
   }
 
   nextRound (context: Value, key: Value, index: number, isLast: boolean): void {

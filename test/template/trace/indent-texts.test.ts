@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import fc from 'fast-check'
-import { indentTexts } from '../../../src/template/handlebars/tracing.ts'
+import { indentTexts } from '../../../src/template/handlebars/partials.ts'
 import { property } from '../../helpers/property.ts'
 
 /** As `{{> partial}}` indents a whole text. */

@@ -3,7 +3,7 @@ import { goLanguage } from '../../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { type Link, type LinkedPartial, type Syntax, type Template } from '../../../src/template/language.ts'
 import { type LinkedTool } from '../../../src/template/template-function.ts'
-import { ScopeRoot, TracedRoot } from '../../../src/template/scope.ts'
+import { ScopeRoot } from '../../../src/template/scope.ts'
 import { type OutputSpan } from '../../../src/template/provenance.ts'
 import { Trace } from '../../../src/template/trace.ts'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
@@ -59,7 +59,7 @@ async function render (syntax: Syntax, text: string, setting: Setting, trace: Tr
   const run = new RenderRun(options)
   const all = { ...defaults, ...variables }
   const leftOut = new Set(Object.keys(defaults).filter(name => !Object.hasOwn(variables, name)))
-  const root = trace === undefined ? new ScopeRoot(run, all, {}, undefined) : new TracedRoot(run, trace, all, {}, undefined, leftOut)
+  const root = new ScopeRoot(run, all, {}, undefined, leftOut)
   return renderToFixpoint(run, 'test', () => {
     const output = template.open(run, { links, root })(root)
     trace?.endText()

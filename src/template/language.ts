@@ -81,6 +81,8 @@ export interface PathNeed extends Position {
   /** `variables.a.b`, `vscode.rules`. A computed segment is `*`; `''` is the root, used as a whole. */
   readonly path: string
   readonly use: 'used' | 'tested' | 'possible'
+  /** The index of the `maybe-function` that is meant instead if there is such a tool. */
+  readonly reference?: number
 }
 
 /** The links that belong to a template's names, and the root in which its paths start. */
@@ -147,4 +149,14 @@ export function refuseRoot (node: LazyNode, syntax: Syntax, at: Position): void 
   if (node.path !== '') return
   const json = syntax === 'go' ? '{{json .}}' : '{{json @root}}'
   throw new RenderError(syntax, `this is the root of all variables, which is no text: name one of them, or print ${json}`, at)
+}
+
+/** Of a call of `not`, `and` or `or` whose operands have these truths; `undefined` for what only a render knows. */
+export function truthOfLogic (name: string | undefined, truths: ReadonlyArray<boolean | undefined>): boolean | undefined {
+  switch (name) {
+    case 'not': return truths[0] === undefined ? undefined : !truths[0]
+    case 'and': return truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
+    case 'or': return truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
+    default: return undefined
+  }
 }

@@ -123,10 +123,6 @@ export class Trace {
     this.#top = mark
   }
 
-  seal (mark: number): void {
-    if (this.#top > mark) this.read(made([this.take(mark)]))
-  }
-
   /**
    * Reads a value that was found below another one, `from`, by `names`. Only the scope root and shared variables can have reported since `mark`: if one
    * variable did, the value is below that, by `rest`, the names but the first.

@@ -1,7 +1,6 @@
 import type { PathNeed } from '../../template/language.ts'
 import type { EnvironSource } from '../../template/run.ts'
 import { type BareNames, KNOWN_MODULES, RESERVED_NAMES } from '../../template/scope.ts'
-import type { Position } from '../../template/tags.ts'
 import type { LinkedText, Prompt } from '../generation.ts'
 import type { CompiledText } from '../kinds/compile-prompt.ts'
 
@@ -27,45 +26,9 @@ export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: 
   }
 }
 
-function withoutTools (compiled: CompiledText, linked: LinkedText | undefined): readonly PathNeed[] {
-  const tools = namesOfTools(compiled, linked)
-  return tools.size === 0 ? compiled.paths : compiled.paths.filter(need => !tools.has(need))
-}
-
-const NONE: ReadonlySet<PathNeed> = new Set()
-
-/** Only the registry knows that `{{name}}` is a tool. Its path is the first of that name at or after the tool's tag. */
-function namesOfTools ({ references, paths }: CompiledText, linked: LinkedText | undefined): ReadonlySet<PathNeed> {
-  const tools = references.filter(({ kind }, index) => kind === 'maybe-function' && linked?.links[index] !== undefined).sort(byPosition)
-  if (tools.length === 0) return NONE
-  const taken = new Set<PathNeed>()
-  const waiting = new Map<string, Position[]>()
-  for (const tool of tools) {
-    const places = waiting.get(tool.name)
-    if (places === undefined) waiting.set(tool.name, [tool])
-    else places.push(tool)
-  }
-  let last: PathNeed | undefined
-  for (const need of [...paths].sort(byPosition)) {
-    const name = lastSegment(need.path)
-    const places = waiting.get(name)
-    const [next] = places ?? []
-    // One name is sometimes listed as several paths at one place.
-    const isSame = last !== undefined && byPosition(last, need) === 0 && lastSegment(last.path) === name
-    if (!isSame && (next === undefined || byPosition(next, need) > 0)) continue
-    taken.add(need)
-    if (!isSame) places?.shift()
-    last = need
-  }
-  return taken
-}
-
-function lastSegment (path: string): string {
-  return path.slice(path.lastIndexOf('.') + 1)
-}
-
-function byPosition (a: Position, b: Position): number {
-  return a.line - b.line || a.column - b.column
+/** Only the registry knows that `{{name}}` is a tool. */
+function withoutTools ({ paths }: CompiledText, linked: LinkedText | undefined): readonly PathNeed[] {
+  return paths.filter(({ reference }) => reference === undefined || linked?.links[reference] === undefined)
 }
 
 export type EnvironNames = Pick<EnvironSource, 'has' | 'hasBelow' | 'hides'>

@@ -252,8 +252,8 @@ function equalsAny (context: BuiltinContext, args: readonly GoValue[]): boolean 
   return others.some(other => isEqual(context, first, other))
 }
 
-function comparison (name: string, applyPair: (context: BuiltinContext, left: GoValue, right: GoValue) => boolean): Builtin {
-  return { name, least: 2, most: 2, apply: (context, args) => applyPair(context, ...args as [GoValue, GoValue]), applyPair }
+function comparison (name: string, compare: (context: BuiltinContext, left: GoValue, right: GoValue) => boolean): Builtin {
+  return { name, least: 2, most: 2, apply: (context, args) => compare(context, ...args as [GoValue, GoValue]) }
 }
 
 /** Go defines `gt` as "not `le`" for floats too, so `gt` is true for a NaN. */
@@ -262,7 +262,7 @@ const isLessOrEqual = (order: number | undefined): boolean => order !== undefine
 
 /** With `NOTHING`, `lt`, `le`, `gt` and `ge` are false, so that a failed tool does not end the render. */
 const COMPARISONS: readonly Builtin[] = [
-  { name: 'eq', least: 1, most: Infinity, apply: equalsAny, applyPair: isEqual },
+  { name: 'eq', least: 1, most: Infinity, apply: equalsAny },
   comparison('ne', (context, left, right) => !isEqual(context, left, right)),
   comparison('lt', (context, left, right) => isLess(order(context, left, right))),
   comparison('le', (context, left, right) => isLessOrEqual(order(context, left, right))),
@@ -384,6 +384,4 @@ export interface Builtin {
   readonly most: number
   /** @throws CallError with the text of Go's error */
   apply (context: BuiltinContext, args: readonly GoValue[]): GoValue
-  /** Faster than `apply`: no list of arguments is made. */
-  applyPair? (context: BuiltinContext, first: GoValue, second: GoValue): GoValue
 }

@@ -4,8 +4,7 @@ import { CallError } from './builtins.ts'
 import type { GoValue } from './go-value.ts'
 import { describeNode, type IdentifierNode, type Node, type Operand } from './node.ts'
 import { type RenderState, resolveValue, unionOf } from './render-state.ts'
-import type { Evaluate, CompiledExpression } from './code.ts'
-import { type Context, failure, noteFailing } from './unit.ts'
+import { type CompiledExpression, type Context, type Evaluate, failure, noteFailing } from './code.ts'
 
 export interface CallSite {
   readonly name: string

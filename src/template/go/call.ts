@@ -1,5 +1,5 @@
 import type { Json } from '../../base/json.ts'
-import { FALLBACK } from '../provenance.ts'
+import { FALLBACK, made } from '../provenance.ts'
 import { FunctionError, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
 import { Absent, isToolResult, LazyNode, markToolResult, memberNames, NOTHING, PENDING } from '../value.ts'
 import type { Position } from '../tags.ts'
@@ -7,9 +7,8 @@ import { type Builtin, type BuiltinContext, BUILTINS, CallError, format } from '
 import { type Command, describeNode, type IdentifierNode, type Operand } from './node.ts'
 import { byteLength, fromBytes, toBytes } from './bytes.ts'
 import { GoByte, type GoMap, type GoValue, integerOf, kindOf, truthOf, typeName } from './go-value.ts'
-import { type CompiledExpression, type Evaluate, joinPath } from './code.ts'
-import { allShared, frameOf, type RenderState, noteBytes, resolveValue, resolveWhole, skip, unionOf } from './render-state.ts'
-import { type Context, failure, placeOf } from './unit.ts'
+import { type CompiledExpression, type Context, failure, joinPath, observing, placeOf } from './code.ts'
+import { allShared, noteBytes, type RenderState, resolveValue, resolveWhole, skip, unionOf } from './render-state.ts'
 import { type CallSite, callExpression, checkCount, compileOperands, evaluateAll, guarded, resolveValues } from './call-site.ts'
 
 /** In UTF-16 units; shorter than for other work, since the text is turned into bytes and back. */
@@ -323,18 +322,8 @@ export function callFunction (
   piped: CompiledExpression | undefined
 ): CompiledExpression {
   const expression = callByName(context, identifier, node, written, piped)
-  return context.unit.isExplained ? { ...expression, evaluate: making(expression.evaluate) } : expression
-}
-
-/** What a call gives is made of all that it read. */
-function making (evaluate: Evaluate): Evaluate {
-  return (state, dot) => {
-    const { trace } = frameOf(state)
-    const { mark } = trace
-    const value = evaluate(state, dot)
-    trace.seal(mark)
-    return value
-  }
+  // What a call gives is made of all that it read.
+  return { ...expression, evaluate: observing(expression.evaluate, context.unit.isExplained, (from, { trace }) => trace.read(made([from]))) }
 }
 
 function callByName (
@@ -359,33 +348,10 @@ function callBuiltin (context: Context, call: CallSite, builtin: Builtin): Compi
   const wrong = checkCount(context, call, builtin.least, builtin.most)
   if (wrong !== undefined) return wrong
   const { operands } = call
-  if (operands.all.length === 2 && builtin.applyPair !== undefined) return callPair(context, call, builtin.applyPair)
   return callExpression(call, (state, dot) => {
     const values = evaluateAll(operands, state, dot)
     if (!resolveValues(operands, state, values)) return PENDING
     return guarded(context, call, () => builtin.apply(state.builtins, values))
-  })
-}
-
-/** Makes no list of arguments: most comparisons are such calls. */
-function callPair (context: Context, call: CallSite, apply: NonNullable<Builtin['applyPair']>): CompiledExpression {
-  const [{ evaluate: evaluateFirst }, { evaluate: evaluateSecond }] = call.operands.all as [CompiledExpression, CompiledExpression]
-  const [firstPlace, secondPlace] = call.operands.places as [Position, Position]
-  const applySettled = (state: RenderState, first: GoValue, second: GoValue): GoValue => {
-    const left = typeof first === 'object' ? resolveValue(state, first, firstPlace) : first
-    const right = typeof second === 'object' ? resolveValue(state, second, secondPlace) : second
-    if (left === PENDING || right === PENDING) return PENDING
-    try {
-      return apply(state.builtins, left, right)
-    } catch (error) {
-      if (!(error instanceof CallError)) throw error
-      throw failure(context, call.node, `error calling ${call.name}: ${error.message}`)
-    }
-  }
-  if (!call.operands.isPiped) return callExpression(call, (state, dot) => applySettled(state, evaluateFirst(state, dot), evaluateSecond(state, dot)))
-  return callExpression(call, (state, dot) => {
-    const second = evaluateSecond(state, dot)
-    return applySettled(state, evaluateFirst(state, dot), second)
   })
 }
 

@@ -8,9 +8,10 @@ import {
 import { hasLoneSurrogate } from './bytes.ts'
 import { GoComplex, goFloat, goInt, type GoMap, type GoValue, isGoDataName, kindOf, typeName } from './go-value.ts'
 import { callFunction } from './call.ts'
-import { type Evaluate, type CompiledExpression, joinPath, type PlainPath, plainPath } from './code.ts'
+import {
+  type CompiledExpression, type Context, type Evaluate, failure, joinPath, noteFailing, observing, type PlainPath, plainPath, undefinedVariable
+} from './code.ts'
 import { frameOf, noteBytes, type RenderState, unionOf } from './render-state.ts'
-import { type Context, failure, noteFailing, undefinedVariable } from './unit.ts'
 
 /** An undefined variable is reported as a mistake where it is used. */
 export function compilePipe (context: Context, pipe: Pipe): CompiledExpression {
@@ -37,19 +38,10 @@ function assign (context: Context, { variables, isAssignment }: Pipe, value: Com
     ...value,
     size: value.size + 1,
     assigns: unionOf([value.assigns, [slot]]),
-    evaluate: context.unit.isExplained ? assigning(slot, evaluate) : evaluate
-  }
-}
-
-function assigning (slot: number, evaluate: Evaluate): Evaluate {
-  return (state, dot) => {
-    const { trace, slots } = frameOf(state)
-    const { mark } = trace
-    const value = evaluate(state, dot)
-    const provenance = trace.take(mark)
-    slots[slot] = provenance
-    trace.read(provenance)
-    return value
+    evaluate: observing(evaluate, context.unit.isExplained, (from, { slots, trace }) => {
+      slots[slot] = from
+      trace.read(from)
+    })
   }
 }
 

@@ -2,20 +2,20 @@ import { traceOf } from '../scope.ts'
 import type { LiteralText } from '../trace.ts'
 import type { TemplateFunction } from '../template-function.ts'
 import { FUNCTIONS } from '../functions.ts'
-import type {
-  FailingPart, RunFrame, Language, OpenTemplate, PartialCall, PathNeed, Reference, Syntax, Template, TemplateSource, UnreachablePart
+import {
+  type FailingPart, type Language, type OpenTemplate, type PartialCall, type Reference, type RunFrame, type Template, type TemplateSource, truthOfLogic,
+  type UnreachablePart
 } from '../language.ts'
 import type { RenderRun } from '../run.ts'
 import { compileStatement } from './statement.ts'
 import { GO_FUNCTION_NAMES } from './call.ts'
-import type { Body, List, ListStep } from './code.ts'
+import { type Body, type Context, type List, type ListStep, placeOf, type Unit, VariableScope } from './code.ts'
 import { RenderState, TraceFrame, unionOf } from './render-state.ts'
 import { compileOperand } from './expression.ts'
-import { type Context, placeOf, VariableScope, type Unit } from './unit.ts'
 import { writeList } from './write-list.ts'
 import { findPaths } from './needs.ts'
 import {
-  type BranchNode, type Command, describeNode, describeOperand, type IdentifierNode, type ListNode, MAIN_BODY, type Node, type Operand, type Pipe, startOf,
+  type BranchNode, describeNode, describeOperand, type IdentifierNode, type ListNode, MAIN_BODY, type Node, type Operand, type Pipe, startOf,
   type Statement, type TemplateNode, type Tree
 } from './node.ts'
 import { parse } from './parser.ts'
@@ -35,7 +35,15 @@ export function createGoLanguage (functions: ReadonlyMap<string, TemplateFunctio
       const { paths, calls, isComplete } = findPaths(tree)
       const { references, links } = findReferences(tree, isKnown, calls)
       const { body, failing } = compileTree(tree, { functions, links, isExplained: explain })
-      return new GoTemplate({ references, paths, hasMorePaths: !isComplete, unreachable: findUnreachable(tree), failing }, body, explain)
+      return {
+        syntax: 'go',
+        references,
+        paths,
+        hasMorePaths: !isComplete,
+        unreachable: findUnreachable(tree),
+        failing,
+        open: (run, frame) => openTemplate(run, frame, body, explain)
+      }
     }
   }
 }
@@ -47,52 +55,26 @@ function unicodeOutput (run: RenderRun, text: string, start: number): string {
   return run.trace === undefined ? toUnicode(text) : run.trace.rewrite(start, toUnicodePieces)
 }
 
-class GoTemplate implements Template {
-  readonly syntax: Syntax = 'go'
-  readonly references: readonly Reference[]
-  readonly paths: readonly PathNeed[]
-  readonly hasMorePaths: boolean
-  readonly unreachable: readonly UnreachablePart[]
-  readonly failing: readonly FailingPart[]
-  readonly #body: Body
-  readonly #isExplained: boolean
-
-  constructor (
-    { references, paths, hasMorePaths, unreachable, failing }: Pick<GoTemplate, 'references' | 'paths' | 'hasMorePaths' | 'unreachable' | 'failing'>,
-    body: Body,
-    isExplained: boolean
-  ) {
-    this.references = references
-    this.paths = paths
-    this.hasMorePaths = hasMorePaths
-    this.unreachable = unreachable
-    this.failing = failing
-    this.#body = body
-    this.#isExplained = isExplained
+function openTemplate (run: RenderRun, frame: RunFrame, { list, slots }: Body, isExplained: boolean): OpenTemplate {
+  // Kept for the next time, so that a partial in a loop needs one; a template within itself gets its own.
+  let idle: RenderState | undefined
+  return (dot, before) => {
+    const state = idle ?? new RenderState(run, frame, new Array<GoValue>(slots))
+    idle = undefined
+    state.variables[0] = dot
+    if (isExplained) state.frame = enterTemplate(run)
+    const text = before === undefined ? writeWhole(state, list, dot) : writeList(state, list, dot, before)
+    idle = state
+    return text
   }
+}
 
-  open (run: RenderRun, frame: RunFrame): OpenTemplate {
-    const { list } = this.#body
-    // Kept for the next time, so that a partial in a loop needs one; a template within itself gets its own.
-    let idle: RenderState | undefined
-    return (dot, before) => {
-      const state = idle ?? new RenderState(run, frame, new Array<GoValue>(this.#body.slots))
-      idle = undefined
-      state.variables[0] = dot
-      if (this.#isExplained) state.frame = enterTemplate(run)
-      const text = before === undefined ? this.#writeWhole(state, dot) : writeList(state, list, dot, before)
-      idle = state
-      return text
-    }
-  }
-
-  #writeWhole (state: RenderState, dot: GoValue): string {
-    const { run } = state
-    const start = run.trace?.end ?? 0
-    const text = writeList(state, this.#body.list, dot, '')
-    run.checkOutput(text.length)
-    return run.holdsBytes ? unicodeOutput(run, text, start) : text
-  }
+function writeWhole (state: RenderState, list: List, dot: GoValue): string {
+  const { run } = state
+  const start = run.trace?.end ?? 0
+  const text = writeList(state, list, dot, '')
+  run.checkOutput(text.length)
+  return run.holdsBytes ? unicodeOutput(run, text, start) : text
 }
 
 function enterTemplate (run: RenderRun): TraceFrame {
@@ -100,13 +82,9 @@ function enterTemplate (run: RenderRun): TraceFrame {
   return new TraceFrame(trace, trace.takeArgument())
 }
 
-interface CompileOptions {
-  readonly functions: ReadonlyMap<string, TemplateFunction>
-  readonly links: ReadonlyMap<Node, number>
-  readonly isExplained: boolean
-}
-
-function compileTree (tree: Tree, options: CompileOptions): { readonly body: Body, readonly failing: readonly FailingPart[] } {
+function compileTree (
+  tree: Tree, options: Pick<Unit, 'functions' | 'links' | 'isExplained'>
+): { readonly body: Body, readonly failing: readonly FailingPart[] } {
   const bodies = new Map([...tree.bodies.keys()].map((name): [string | undefined, Body] => [name, { list: EMPTY_LIST, slots: 0 }]))
   const unit: Unit = { ...options, compilers: { operand: compileOperand, list: compileList }, tree, bodies, failing: [], forms: 0 }
   for (const [name, node] of tree.bodies) {
@@ -197,13 +175,7 @@ function truthOfPipe ({ commands: [command, ...others] }: Pipe): boolean | undef
   if (command === undefined || others.length > 0) return undefined
   const [first, ...rest] = command.operands as [Operand, ...Operand[]]
   if (first.type !== 'identifier') return rest.length === 0 ? truthOfOperand(first) : undefined
-  const truths = rest.map(truthOfOperand)
-  switch (first.name) {
-    case 'not': return truths[0] === undefined ? undefined : !truths[0]
-    case 'and': return truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
-    case 'or': return truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
-    default: return undefined
-  }
+  return truthOfLogic(first.name, rest.map(truthOfOperand))
 }
 
 function truthOfOperand (operand: Operand): boolean | undefined {
@@ -221,69 +193,45 @@ function soleOperand ({ commands }: Pipe): Operand | undefined {
   return operands.length === 1 ? operands[0] : undefined
 }
 
-interface References {
+function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): {
   readonly references: readonly Reference[]
   readonly links: ReadonlyMap<Node, number>
-}
+} {
+  const found: Array<{ readonly node: IdentifierNode | TemplateNode, readonly args: readonly string[] }> = []
 
-function findReferences (tree: Tree, isFunction: (name: string) => boolean, calls: ReadonlyMap<TemplateNode, readonly PartialCall[]>): References {
-  const finder = new ReferenceFinder(tree, isFunction)
-  for (const list of tree.bodies.values()) finder.list(list)
-  const found = finder.found.sort((left, right) => left.node.offset - right.node.offset)
-  return {
-    references: found.map(({ node, args }) => {
-      const known = node.type === 'template' ? calls.get(node) : undefined
-      const place = tree.source.position(node.offset)
-      return {
-        kind: node.type === 'template' ? 'partial' : 'function',
-        name: node.name,
-        arguments: args,
-        calls: known,
-        ...place
-      }
-    }),
-    links: new Map(found.map(({ node }, index) => [node, index]))
-  }
-}
-
-class ReferenceFinder {
-  readonly found: Array<{ node: IdentifierNode | TemplateNode, args: readonly string[] }> = []
-  readonly #tree: Tree
-  readonly #isFunction: (name: string) => boolean
-
-  constructor (tree: Tree, isFunction: (name: string) => boolean) {
-    this.#tree = tree
-    this.#isFunction = isFunction
-  }
-
-  list ({ nodes }: ListNode): void {
+  function walkList ({ nodes }: ListNode): void {
     for (const node of nodes) {
-      if ('pipe' in node && node.pipe !== undefined) this.#pipe(node.pipe)
-      if ('list' in node) this.list(node.list)
-      if ('otherwise' in node && node.otherwise !== undefined) this.list(node.otherwise)
-      if (node.type === 'template' && !this.#tree.bodies.has(node.name)) {
-        this.found.push({ node, args: node.pipe === undefined ? [] : [describeNode(node.pipe)] })
-      }
+      if ('pipe' in node && node.pipe !== undefined) walkPipe(node.pipe)
+      if ('list' in node) walkList(node.list)
+      if ('otherwise' in node && node.otherwise !== undefined) walkList(node.otherwise)
+      if (node.type === 'template' && !tree.bodies.has(node.name)) found.push({ node, args: node.pipe === undefined ? [] : [describeNode(node.pipe)] })
     }
   }
 
-  #pipe ({ commands }: Pipe): void {
-    for (const [index, command] of commands.entries()) {
-      const piped = commands.slice(0, index).map(describeNode).join(' | ')
-      this.#command(command, index === 0 ? [] : [piped])
+  function walkPipe ({ commands }: Pipe): void {
+    for (const [index, { operands }] of commands.entries()) {
+      const piped = index === 0 ? [] : [commands.slice(0, index).map(describeNode).join(' | ')]
+      for (const [at, operand] of operands.entries()) walkOperand(operand, at === 0 ? [...operands.slice(1).map(describeOperand), ...piped] : [])
     }
   }
 
-  #command ({ operands }: Command, piped: readonly string[]): void {
-    for (const [index, operand] of operands.entries()) {
-      this.#operand(operand, index === 0 ? [...operands.slice(1).map(describeOperand), ...piped] : [])
-    }
+  function walkOperand (operand: Operand, args: readonly string[]): void {
+    if (operand.type === 'pipe') walkPipe(operand)
+    else if (operand.type === 'chain') walkOperand(operand.base, [])
+    else if (operand.type === 'identifier' && !isFunction(operand.name)) found.push({ node: operand, args })
   }
 
-  #operand (operand: Operand, args: readonly string[]): void {
-    if (operand.type === 'pipe') this.#pipe(operand)
-    else if (operand.type === 'chain') this.#operand(operand.base, [])
-    else if (operand.type === 'identifier' && !this.#isFunction(operand.name)) this.found.push({ node: operand, args })
+  for (const list of tree.bodies.values()) walkList(list)
+  found.sort((left, right) => left.node.offset - right.node.offset)
+  return {
+    references: found.map(({ node, args }) => ({
+      kind: node.type === 'template' ? 'partial' : 'function',
+      name: node.name,
+      arguments: args,
+      calls: node.type === 'template' ? calls.get(node) : undefined,
+      ...tree.source.position(node.offset)
+    })),
+    links: new Map(found.map(({ node }, index) => [node, index]))
   }
 }
 

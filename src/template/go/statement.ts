@@ -8,8 +8,10 @@ import { GoByte, type GoMap, type GoValue, integerOf, kindOf, toPlain, truthOf }
 import type { ActionNode, BranchNode, ListNode, Pipe, Statement, TemplateNode, TextNode } from './node.ts'
 import { compileCommands, compilePipe, pathOfPipe } from './expression.ts'
 import { Jump, type RenderState, maybe, resolveValue, skip, toShared, TraceFrame, unionOf } from './render-state.ts'
-import { type CompiledBlock, type Body, type Evaluate, type CompiledExpression, type RangeHeader, joinPath, Kind, type List, type Write } from './code.ts'
-import { type Context, type Dot, failure, placeOf, undefinedVariable, type Variable } from './unit.ts'
+import {
+  type Body, type CompiledBlock, type CompiledExpression, type Context, type Dot, type Evaluate, failure, joinPath, Kind, type List, placeOf,
+  type RangeHeader, undefinedVariable, type Variable, type Write
+} from './code.ts'
 import { writeList } from './write-list.ts'
 
 export function compileStatement (context: Context, node: Exclude<Statement, TextNode>): CompiledBlock {

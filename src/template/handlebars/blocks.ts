@@ -3,7 +3,7 @@ import { traceOf } from '../scope.ts'
 import { Absent, isToolResult, LazyNode, memberNames, NOTHING, PENDING, type Value, type ValueObject } from '../value.ts'
 import { type Block, type Expression, type Hash, positionOf, type Program } from './parse.ts'
 import { checkArity, compileExpression, compileHead } from './calls.ts'
-import { type Compiled, type Evaluator, isTrue, LoopData, type Params, type Render, Scope } from './scope.ts'
+import { type Compiled, type Evaluator, isTrue, LoopData, observing, type Params, type Render, Scope } from './scope.ts'
 import { type CompileContext, syntaxError } from './environment.ts'
 import { findParam, simpleName } from './paths.ts'
 import { memberAt, oneOf, type StaticPath, UNKNOWN } from './static-path.ts'
@@ -40,15 +40,10 @@ function compileWith (block: Block, environment: CompileContext): Render {
   }
 }
 
-function headerOf ({ evaluate }: Compiled, { isExplained }: CompileContext): Evaluator {
-  if (!isExplained) return evaluate
-  return scope => {
-    const trace = traceOf(scope.rendering.run)
-    const { mark } = trace
-    const value = evaluate(scope)
-    scope.from = trace.take(mark)
-    return value
-  }
+function headerOf ({ evaluate }: Compiled, environment: CompileContext): Evaluator {
+  return observing(evaluate, environment, (from, _trace, scope) => {
+    scope.from = from
+  })
 }
 
 /** Unlike for `if`, 0 is not empty. */

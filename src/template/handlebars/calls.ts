@@ -1,13 +1,12 @@
 import { FUNCTIONS } from '../functions.ts'
-import { FALLBACK } from '../provenance.ts'
-import { traceOf } from '../scope.ts'
+import { FALLBACK, made } from '../provenance.ts'
 import type { Position } from '../tags.ts'
 import { chargeText, type FunctionContext, FunctionError, kindOf, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
 import { Absent, isObject, LazyNode, memberNames, NOTHING, PENDING, type Value } from '../value.ts'
 import { type CallNode, type Expression, type Hash, type Literal, type PathNode, positionOf } from './parse.ts'
 import { type CompileContext, failAt, syntaxError, type Use } from './environment.ts'
 import { extendPath, memberAt, oneOf, solePath, type StaticPath, UNKNOWN } from './static-path.ts'
-import { type Compiled, type Evaluator, isTrue, memberOf, missing, type Scope } from './scope.ts'
+import { type Compiled, type Evaluator, isTrue, memberOf, missing, observing, type Scope } from './scope.ts'
 import { compilePath, findParam, simpleName } from './paths.ts'
 
 type CompileForm = (call: CallNode, environment: CompileContext, use: Use) => Compiled
@@ -109,15 +108,6 @@ const FORMS: ReadonlyMap<string, CompileForm> = new Map([
   ['len', compileLength]
 ])
 
-function isForm (name: string): boolean {
-  return FORMS.has(name)
-}
-
-/** @throws TemplateSyntaxError */
-function compileForm (name: string, call: CallNode, environment: CompileContext, use: Use): Compiled {
-  return (FORMS.get(name) as CompileForm)(call, environment, use)
-}
-
 /** When only a member of the result is read, the operand it is in is unknown: all are noted as tested. */
 function useOfOneOfSeveral (use: Use): Use {
   return use === 'descended' ? 'tested' : use
@@ -202,25 +192,16 @@ export function compileExpression (expression: Expression, environment: CompileC
 
 function compileCall (call: CallNode, environment: CompileContext, use: Use): Compiled {
   const compiled = compileByName(call, environment, use)
-  return environment.isExplained ? { ...compiled, evaluate: making(compiled.evaluate) } : compiled
-}
-
-/** What a call gives is made of all that it read. */
-function making (evaluate: Evaluator): Evaluator {
-  return scope => {
-    const trace = traceOf(scope.rendering.run)
-    const { mark } = trace
-    const value = evaluate(scope)
-    trace.seal(mark)
-    return value
-  }
+  // What a call gives is made of all that it read.
+  return { ...compiled, evaluate: observing(compiled.evaluate, environment, (from, trace) => trace.read(made([from]))) }
 }
 
 function compileByName (call: CallNode, environment: CompileContext, use: Use): Compiled {
   const name = calledName(call)
   if (BLOCK_HELPERS.has(name)) throw syntaxError(`"${name}" is a block: {{#${name} …}}…{{/${name}}}`, call)
   if (name === 'log') throw syntaxError('{{log}} is not available: a template writes to its output only', call)
-  if (isForm(name)) return compileForm(name, call, environment, use)
+  const form = FORMS.get(name)
+  if (form !== undefined) return form(call, environment, use)
   const builtin = FUNCTIONS.get(name) ?? COMPARISONS.get(name)
   if (builtin !== undefined) return { evaluate: compileBuiltin(builtin, call, environment), where: UNKNOWN }
   const isValue = environment.collection.declared.has(name) || findParam(name, environment.params) !== undefined
@@ -371,14 +352,13 @@ export function compileHead (head: CallNode, environment: CompileContext, use: U
   const name = simpleName(path)
   if (name === undefined || findParam(name, environment.params) !== undefined) return compilePath(path, environment, use)
   if (isCallWithoutArguments(name)) return compileCall(head, environment, use)
-  const compiled = compilePath(path, environment, use)
-  if (environment.collection.declared.has(name)) return compiled
+  if (environment.collection.declared.has(name)) return compilePath(path, environment, use)
 
   const at = positionOf(head.loc.start)
   const slot = environment.collection.refer('maybe-function', name, [], undefined, at)
-  const { evaluate } = compiled
+  const { evaluate, where } = compilePath(path, environment, use, slot)
   return {
-    where: compiled.where,
+    where,
     toolSlot: slot,
     evaluate: scope => scope.rendering.links[slot] === undefined ? evaluate(scope) : callTool(scope, slot, [], {}, at)
   }

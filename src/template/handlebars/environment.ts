@@ -26,7 +26,7 @@ export class Collection {
   readonly #text: string
   #lines: readonly string[] | undefined
   readonly #references: Array<Omit<Reference, 'calls'> & { readonly call: RawCall | undefined }> = []
-  readonly #needs: Array<{ readonly where: StaticPath, readonly use: Exclude<Use, 'descended'>, readonly at: Position }> = []
+  readonly #needs: Array<{ readonly where: StaticPath, readonly use: Exclude<Use, 'descended'>, readonly at: Position, readonly reference?: number }> = []
 
   constructor (text: string, declared: ReadonlySet<string>, inlines: InlineContexts, compilers: Compilers) {
     this.#text = text
@@ -40,8 +40,8 @@ export class Collection {
     return this.#references.push({ kind, name, arguments: written, call, line, column }) - 1
   }
 
-  need (where: StaticPath, use: Use, at: Position): void {
-    if (use !== 'descended') this.#needs.push({ where, use, at })
+  need (where: StaticPath, use: Use, at: Position, reference?: number): void {
+    if (use !== 'descended') this.#needs.push({ where, use, at, reference })
   }
 
   references (): Reference[] {
@@ -62,10 +62,10 @@ export class Collection {
   /** In source order. The scope root is listed only where it is used as a whole. */
   paths (): PathNeed[] {
     const paths: PathNeed[] = []
-    for (const { where, use, at: { line, column } } of this.#needs) {
+    for (const { where, use, at: { line, column }, reference } of this.#needs) {
       const { certain, possible } = this.#resolve(where)
-      for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, line, column })
-      for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', line, column })
+      for (const path of certain) if (path !== '' || use === 'used') paths.push({ path, use: use === 'handed' ? 'used' : use, reference, line, column })
+      for (const path of possible) if (path !== '') paths.push({ path, use: 'possible', reference, line, column })
     }
     // The paths are sorted here, because the bodies of inline partials are compiled after the statements that follow them.
     return this.inlines.names.size === 0 ? paths : paths.sort((one, other) => one.line - other.line || one.column - other.column)

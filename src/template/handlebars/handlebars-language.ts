@@ -1,5 +1,5 @@
 import { printed } from '../template-function.ts'
-import { type Language, refuseRoot, type TemplateSource, type UnreachablePart } from '../language.ts'
+import { type Language, refuseRoot, type TemplateSource, truthOfLogic, type UnreachablePart } from '../language.ts'
 import type { Position } from '../tags.ts'
 import type { RenderRun } from '../run.ts'
 import { traceOf } from '../scope.ts'
@@ -115,16 +115,10 @@ function truthOf (expression: Expression): boolean | undefined {
     case 'StringLiteral': return Boolean(expression.value)
     case 'NullLiteral':
     case 'UndefinedLiteral': return false
-    case 'SubExpression': return truthOfCall(expression.path, expression.params.map(truthOf))
-    default: return undefined
-  }
-}
-
-function truthOfCall (path: Expression, truths: readonly (boolean | undefined)[]): boolean | undefined {
-  switch (path.type === 'PathExpression' ? simpleName(path) : undefined) {
-    case 'not': return truths[0] === undefined ? undefined : !truths[0]
-    case 'and': return truths.includes(false) ? false : truths.includes(undefined) ? undefined : true
-    case 'or': return truths.includes(true) ? true : truths.includes(undefined) ? undefined : false
+    case 'SubExpression': {
+      const { path, params } = expression
+      return path.type === 'PathExpression' ? truthOfLogic(simpleName(path), params.map(truthOf)) : undefined
+    }
     default: return undefined
   }
 }

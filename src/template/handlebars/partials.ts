@@ -10,7 +10,7 @@ import { type Expression, type Hash, type Partial, type PartialBlock, positionOf
 import { type CompileContext, type RawCall, type Sequence, syntaxError } from './environment.ts'
 import { compileExpression, compileHash, literalName } from './calls.ts'
 import { oneOf, type StaticPath } from './static-path.ts'
-import { type Compiled, type Evaluator, type Inline, LoopData, type PartialBody, type Render, type TemplateState, Scope } from './scope.ts'
+import { type Compiled, type Evaluator, type Inline, LoopData, observing, type PartialBody, type Render, type TemplateState, Scope } from './scope.ts'
 
 const PARTIAL_BLOCK = '@partial-block'
 
@@ -50,7 +50,7 @@ function compilePartialCall (
   const name = partialName(partial)
   const at = positionOf(partial.loc.start)
   const context = compileContext(partial.params, environment)
-  const evaluate = environment.isExplained ? handing(context.evaluate) : context.evaluate
+  const evaluate = observing(context.evaluate, environment, (from, trace) => trace.hand(from))
   const { named, found } = compileNamed(partial.hash, environment)
   const body = compileBody?.(context.where)
   // Named arguments can replace members, so the context's paths are only possible ones.
@@ -119,26 +119,6 @@ function readContext (scope: Scope): Value {
   return scope.context
 }
 
-function handing (evaluate: Evaluator): Evaluator {
-  return scope => {
-    const trace = traceOf(scope.rendering.run)
-    const { mark } = trace
-    const value = evaluate(scope)
-    trace.hand(trace.take(mark))
-    return value
-  }
-}
-
-function handingNamed (evaluate: Evaluator, name: string): Evaluator {
-  return scope => {
-    const trace = traceOf(scope.rendering.run)
-    const { mark } = trace
-    const value = evaluate(scope)
-    trace.handNamed(name, trace.take(mark))
-    return value
-  }
-}
-
 function compileNamed (
   hash: Hash | undefined,
   environment: CompileContext
@@ -148,7 +128,7 @@ function compileNamed (
   // The package's order of assignment, which shows when a context is printed.
   const named = compileHash(hash, environment, 'from the last', ({ evaluate, where }, name) => {
     found.push({ name, where })
-    return environment.isExplained ? handingNamed(evaluate, name) : evaluate
+    return observing(evaluate, environment, (from, trace) => trace.handNamed(name, from))
   })
   return { named, found }
 }

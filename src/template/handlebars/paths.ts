@@ -24,11 +24,12 @@ export function findParam (name: string, params: ParamNames | undefined): FoundP
   return undefined
 }
 
-export function compilePath (path: PathNode, environment: CompileContext, use: Use): Compiled {
+/** @param reference the index of the tool that is meant instead if there is one */
+export function compilePath (path: PathNode, environment: CompileContext, use: Use, reference?: number): Compiled {
   const param = paramOf(path, environment)
   const compiled = resolve(path, param, environment)
   const { collection } = environment
-  collection.need(compiled.where, use, positionOf(path.loc.start))
+  collection.need(compiled.where, use, positionOf(path.loc.start), reference)
   return environment.isExplained ? { ...compiled, evaluate: reading(path, param, compiled.evaluate) } : compiled
 }
 
@@ -198,20 +199,12 @@ function dataPath (path: PathNode): Compiled {
   }
   const read = DATA.get(name)
   if (read === undefined) return { evaluate: () => new Absent(path.original), where: UNKNOWN }
-  const isSimple = path.depth === 0 && parts.length === 0
-  return { evaluate: isSimple ? fromData(read, path.original) : fromOuterData(read, path.depth, wayOf(parts, path.original)), where: UNKNOWN }
+  return { evaluate: fromData(read, path.depth, wayOf(parts, path.original)), where: UNKNOWN }
 }
 
 type ReadData = (data: LoopData) => Value | undefined
 
-function fromData (read: ReadData, label: string): Evaluator {
-  return scope => {
-    const value = scope.data === undefined ? undefined : read(scope.data)
-    return value === undefined ? new Absent(label) : value
-  }
-}
-
-function fromOuterData (read: ReadData, depth: number, way: Way): Evaluator {
+function fromData (read: ReadData, depth: number, way: Way): Evaluator {
   return scope => {
     const data = dataAt(scope, depth)
     const value = data === undefined ? undefined : read(data)

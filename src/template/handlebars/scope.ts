@@ -1,7 +1,8 @@
 import type { EnteredPartial, Link } from '../language.ts'
 import type { Provenance } from '../provenance.ts'
 import type { RenderRun } from '../run.ts'
-import { dataMember, isRootName } from '../scope.ts'
+import { dataMember, isRootName, traceOf } from '../scope.ts'
+import type { Trace } from '../trace.ts'
 import { Absent, isToolResult, LazyNode, NOTHING, PENDING, type Pending, type Value, type ValueObject } from '../value.ts'
 import type { StaticPath } from './static-path.ts'
 
@@ -48,6 +49,20 @@ export interface FoundParam { readonly hops: number, readonly index: number, rea
 export type Render = (scope: Scope) => string
 
 export type Evaluator = (scope: Scope) => Value
+
+/** @param tell gets what the evaluator read, when the render is explained */
+export function observing (
+  evaluate: Evaluator, { isExplained }: { readonly isExplained: boolean }, tell: (from: Provenance, trace: Trace, scope: Scope) => void
+): Evaluator {
+  if (!isExplained) return evaluate
+  return scope => {
+    const trace = traceOf(scope.rendering.run)
+    const { mark } = trace
+    const value = evaluate(scope)
+    tell(trace.take(mark), trace, scope)
+    return value
+  }
+}
 
 export interface Inline { readonly render: Render, readonly defined: Scope | undefined, readonly rendering: TemplateState }
 

@@ -36,7 +36,7 @@ class PassNotes {
 class RunMemory {
   readonly calls = new Map<string, Value>()
   readonly environs = new Map<string, EnvironValue>()
-  readonly answers = new Map<string, unknown>()
+  readonly answers = new Map<unknown, unknown>()
 }
 
 /** The entry for a shared variable that no longer exists. */
@@ -208,7 +208,7 @@ export class RenderRun {
   }
 
   /** Answers once for the whole run, so that all passes agree and loops cost nothing; `PENDING` is not kept. */
-  pin<T> (question: string, answer: () => T | Pending): T | Pending {
+  pin<T> (question: unknown, answer: () => T | Pending): T | Pending {
     const { answers } = this.#learned()
     const known = answers.get(question)
     if (known !== undefined) return known as T

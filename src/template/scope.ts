@@ -7,15 +7,13 @@ import { Absent, isObject, LazyNode, memberNames, NOTHING, PENDING, type Pending
 import { type Origin, placed, type Provenance, type ValueSource } from './provenance.ts'
 import type { Trace } from './trace.ts'
 
-const entered = new WeakMap<RenderRun, Map<LinkedPartial, EnteredPartial>>()
-
 /** Done once while the outer root stays the same, because a loop can call a partial a thousand times. */
 export function enterPartial (run: RenderRun, link: LinkedPartial, outer: LazyNode): EnteredPartial {
-  const ofRun = entered.get(run) ?? new Map<LinkedPartial, EnteredPartial>()
-  const known = ofRun.get(link)
-  if (known !== undefined && known.outer === outer) return known
+  const entered = run.pin(link, () => new Map<LazyNode, EnteredPartial>()) as Map<LazyNode, EnteredPartial>
+  const known = entered.get(outer)
+  if (known !== undefined) return known
   const partial = open(run, link, outer)
-  entered.set(run, ofRun.set(link, partial))
+  entered.set(outer, partial)
   return partial
 }
 

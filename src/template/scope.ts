@@ -141,20 +141,13 @@ export class ScopeRoot extends LazyNode implements ValueSource {
     }
     const known = this.#branches?.get(name)
     if (known !== undefined) return known
-    if (environs.hasBelow(name)) return this.#branch(name)
+    if (environs.hasBelow(name)) return branchAt(this.#run, name, (this.#branches ??= new Map()))
     if (environs.has(name)) return readKey(this.#run, name) ?? new Absent(name)
     if (KNOWN_MODULES.has(name) || environs.hides?.(name) === true) return new Absent(name)
     if (this.#declared !== undefined && !this.#declared.has(name)) return new Absent(name)
     if (!Object.hasOwn(this.#variables, name)) return new Absent(`variables.${name}`)
     trace?.read(placed(`variables.${name}`, this))
     return this.#variables[name] as Json
-  }
-
-  #branch (name: string): EnvironBranch {
-    const branch = new EnvironBranch(this.#run, name)
-    this.#branches ??= new Map()
-    this.#branches.set(name, branch)
-    return branch
   }
 
   keys (): readonly string[] {
@@ -208,22 +201,13 @@ class EnvironBranch extends LazyNode {
     if (segment.includes('.')) return this.#absent(segment)
     const { environs } = this.#run
     const child = childName(this.path, segment)
-    if (environs.hasBelow(child)) return this.#branch(child)
+    if (environs.hasBelow(child)) return branchAt(this.#run, child, (this.#branches ??= new Map()))
     if (environs.has(child)) return readKey(this.#run, child) ?? this.#absent(segment)
     const own = this.#own()
     if (own === PENDING) return PENDING
     if (!isObject(own) || !Object.hasOwn(own, segment)) return this.#absent(segment)
     this.#run.trace?.readEnviron(this.path, own as Json, segment)
     return own[segment] as Value
-  }
-
-  #branch (path: string): EnvironBranch {
-    const known = this.#branches?.get(path)
-    if (known !== undefined) return known
-    const branch = new EnvironBranch(this.#run, path)
-    this.#branches ??= new Map()
-    this.#branches.set(path, branch)
-    return branch
   }
 
   keys (): readonly string[] | Pending {
@@ -258,6 +242,12 @@ class EnvironBranch extends LazyNode {
   #absent (segment: string): Absent {
     return new Absent(`${this.path}.${segment}`)
   }
+}
+
+function branchAt (run: RenderRun, path: string, branches: Map<string, EnvironBranch>): EnvironBranch {
+  const branch = branches.get(path) ?? new EnvironBranch(run, path)
+  branches.set(path, branch)
+  return branch
 }
 
 function readKey (run: RenderRun, name: string): Json | Pending | undefined {

@@ -1,4 +1,5 @@
 import type { Position } from '../tags.ts'
+import { FunctionError } from '../template-function.ts'
 import { PENDING } from '../value.ts'
 import { CallError } from './builtins.ts'
 import type { GoValue } from './go-value.ts'
@@ -47,7 +48,7 @@ export function guarded (context: Context, { node, name }: CallSite, run: () => 
   try {
     return run()
   } catch (error) {
-    if (!(error instanceof CallError)) throw error
+    if (!(error instanceof CallError || error instanceof FunctionError)) throw error
     throw failure(context, node, `error calling ${name}: ${error.message}`)
   }
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../base/json.ts'
 import { FALLBACK, made } from '../provenance.ts'
-import { FunctionError, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
+import { type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
 import { Absent, isToolResult, LazyNode, markToolResult, memberNames, NOTHING, PENDING } from '../value.ts'
 import type { Position } from '../tags.ts'
 import { type Builtin, type BuiltinContext, BUILTINS, CallError, format } from './builtins.ts'
@@ -156,26 +156,15 @@ function descend (state: RenderState, values: readonly GoValue[], start: string)
 }
 
 function compileSlice (context: Context, call: CallSite): CompiledExpression {
-  const { operands } = call
-  return callExpression(call, (state, dot) => {
-    const values = evaluateAll(operands, state, dot)
-    if (!resolveValues(operands, state, values)) return PENDING
-    const [item, ...keys] = values as [GoValue, ...GoValue[]]
-    return noteBytes(state, guarded(context, call, () => sliceOf(state.builtins, item, keys)))
-  })
+  return applying(context, call, (state, [item, ...keys]) => noteBytes(state, sliceOf(state.builtins, item as GoValue, keys)))
 }
 
 /** Has nothing to call here, because no value is a function. */
 function compileFunctionCall (context: Context, call: CallSite): CompiledExpression {
-  const { operands, written: [callee] } = call
-  return callExpression(call, (state, dot) => {
-    const values = evaluateAll(operands, state, dot)
-    if (!resolveValues(operands, state, values)) return PENDING
-    const [target] = values as [GoValue]
-    return guarded(context, call, () => {
-      if (kindOf(target) === 'nil') throw new CallError('call of nil')
-      throw new CallError(`non-function ${callee === undefined ? reflectText(target) : describeNode(callee)} of type ${typeName(target)}`)
-    })
+  const { written: [callee] } = call
+  return applying(context, call, (_state, [target = null]) => {
+    if (kindOf(target) === 'nil') throw new CallError('call of nil')
+    throw new CallError(`non-function ${callee === undefined ? reflectText(target) : describeNode(callee)} of type ${typeName(target)}`)
   })
 }
 
@@ -345,50 +334,32 @@ function callByName (
 }
 
 function callBuiltin (context: Context, call: CallSite, builtin: Builtin): CompiledExpression {
-  const wrong = checkCount(context, call, builtin.least, builtin.most)
-  if (wrong !== undefined) return wrong
-  const { operands } = call
-  return callExpression(call, (state, dot) => {
-    const values = evaluateAll(operands, state, dot)
-    if (!resolveValues(operands, state, values)) return PENDING
-    return guarded(context, call, () => builtin.apply(state.builtins, values))
-  })
+  return checkCount(context, call, builtin.least, builtin.most) ?? applying(context, call, (state, values) => builtin.apply(state.builtins, values))
 }
 
-function callShared (context: Context, call: CallSite, shared: TemplateFunction): CompiledExpression {
-  const wrong = checkCount(context, call, shared.arity.least, shared.arity.most)
-  if (wrong !== undefined) return wrong
-  const { operands } = call
-  return callExpression(call, (state, dot) => {
-    const values = evaluateAll(operands, state, dot)
-    if (!resolveValues(operands, state, values, 0, resolveWhole)) return PENDING
-    try {
-      return shared.apply(allShared(state, values), state.builtins)
-    } catch (error) {
-      throw calledWrongly(context, call, error)
-    }
-  })
-}
-
-function calledWrongly (context: Context, { node, name }: CallSite, error: unknown): unknown {
-  return error instanceof FunctionError ? failure(context, node, `error calling ${name}: ${error.message}`) : error
+function callShared (context: Context, call: CallSite, { arity, apply }: TemplateFunction): CompiledExpression {
+  return checkCount(context, call, arity.least, arity.most) ??
+    applying(context, call, (state, values) => apply(allShared(state, values), state.builtins), resolveWhole)
 }
 
 /** Arguments go by position. A null result becomes `NOTHING`, so that every field of it is `NOTHING`, too. */
 function callTool (context: Context, call: CallSite): CompiledExpression {
-  const { operands, identifier } = call
+  const { identifier } = call
   const slot = context.unit.links.get(identifier) as number
   const at = placeOf(context, identifier)
+  return applying(context, call, (state, values) => {
+    const plain = allShared(state, values)
+    measureArguments(plain, state.run)
+    return state.run.call(state.links[slot] as LinkedTool, plain, {}, at) ?? NOTHING
+  }, resolveWhole)
+}
+
+function applying (
+  context: Context, call: CallSite, apply: (state: RenderState, values: readonly GoValue[]) => GoValue, resolve = resolveValue
+): CompiledExpression {
+  const { operands } = call
   return callExpression(call, (state, dot) => {
     const values = evaluateAll(operands, state, dot)
-    if (!resolveValues(operands, state, values, 0, resolveWhole)) return PENDING
-    const tool = state.links[slot] as LinkedTool
-    const plain = allShared(state, values)
-    try {
-      measureArguments(plain, state.run)
-    } catch (error) {
-      throw calledWrongly(context, call, error)
-    }
-    return state.run.call(tool, plain, {}, at) ?? NOTHING
+    return resolveValues(operands, state, values, 0, resolve) ? guarded(context, call, () => apply(state, values)) : PENDING
   })
 }

@@ -43,8 +43,7 @@ export const handlebarsLanguage: Language = {
 function compileHandlebars ({ text, declared, explain = false }: TemplateSource): HandlebarsTemplate {
   prescan(text)
   const program = parse(text)
-  // Hardly any template has inline partials, and the search takes a hundredth of a compile.
-  const inlines = new InlineContexts(text.includes('#*') ? inlineNames(program) : [])
+  const inlines = new InlineContexts(inlineNames(program))
   const collection = new Collection(text, declared ?? NONE, inlines, { expression: compileExpression, sequence: compileSequence })
   const environment: CompileContext = { collection, context: ROOT, up: undefined, params: undefined, inlines: NONE, depth: 0, isExplained: explain }
   const { render } = compileSequence(program, environment, undefined, () => undefined)

@@ -22,6 +22,11 @@ export function listOf (value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value as readonly Json[] : []
 }
 
+/** Its members that are objects. */
+export function objectsIn (value: Json | undefined, name: string): JsonObject[] {
+  return listOf(ownField(objectOf(value), name)).filter(isJsonObject)
+}
+
 export function objectOf (value: Json | undefined): JsonObject {
   return isJsonObject(value) ? value : {}
 }

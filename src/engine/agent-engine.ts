@@ -1,25 +1,36 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, objectOf, parseJson, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
 import { type Answer, withoutThoughts } from '../llm/answer.ts'
 import { loggedAnswer, parseArguments, wordsOf } from '../llm/history.ts'
 import { jsonIn } from '../llm/json-in.ts'
 import type { AgentClassify, AgentParameter, AgentTool } from '../registry/kinds/agent-setting.ts'
-import type { Engine, Next } from '../session/engine.ts'
+import type { Engine } from '../session/engine.ts'
 import { clip } from './clip.ts'
-import { type Ended, MAX_MESSAGE, type StepOutcome, type Prefix, renderText, type OutcomeRow, ROWS, takeFact } from './reducer.ts'
+import { type Ended, endedOf, MAX_MESSAGE, renderText, type StepOutcome, Turn } from './reducer.ts'
 import { sentHistory } from './sent-history.ts'
-import { Dialogue, type DialogueStart, NOTHING_SAID, refuseAction, taskOf } from './dialogue.ts'
+import {
+  addAnswer, addMessage, type DialogueStart, emitHelp, emitOutcome, emitTurnError, goOn, instruction, mayCorrect, NOTHING_SAID, onInput, onSpent, onUnusable,
+  outcomeOf, refuseAction, start, taskOf
+} from './dialogue.ts'
 import { cutProblem, refusedText } from './texts.ts'
 import { AGENT, type AgentResult, type AgentState, type DialogueStep } from './dialogue-state.ts'
 
 /** The model says whether a question concerns the agent, then selects a tool; the service checks the parameters and calls it. */
 export const agentEngine: Engine<DialogueStart, AgentState, AgentResult> = {
   ...AGENT,
-  begin: ({ setting: { agent }, ...started }, moment) => {
-    const state: AgentState = { ...NOTHING_SAID, setting: agent, step: 'await_input', pending: undefined, awaits: undefined, codes: {} }
-    return new AgentReducer(state, moment).start(taskOf(started))
+  begin ({ setting: { agent }, ...started }, moment) {
+    const turn = new Turn<AgentState>({ ...NOTHING_SAID, setting: agent, codes: {} }, moment)
+    ask(turn, start(turn, taskOf(started)))
+    return turn
   },
-  next: (state, fact, moment) => takeFact(new AgentReducer(state, moment), fact),
-  view: state => ({ stateName: state.step, outcome: state.step === 'ended' ? state.hasFailed ? 'failed' : 'completed' : 'open', result: describe(state) }),
+  next (state, fact, moment) {
+    const turn = new Turn(state, moment)
+    const ended = endedOf(fact)
+    if (fact.kind === 'input') ask(turn, onInput(turn, fact.text, fact.action))
+    else if (ended !== undefined && 'effect' in fact) onEnded(turn, fact.effect, ended)
+    if (turn.state.step === 'await_input' || turn.state.step === 'ended') turn.set({ pending: undefined })
+    return turn
+  },
+  view: state => ({ stateName: state.step, outcome: outcomeOf(state), result: describe(state) }),
   refuses: (state, _text, action) => refuseAction(state, action)
 }
 
@@ -30,255 +41,221 @@ function describe ({ step, codes, messages, pending, answer, error }: AgentState
 /** Code points that an answer is cut to in log lines. */
 const MAX_SHOWN_ANSWER = 200
 
-class AgentReducer extends Dialogue<AgentState> {
-  /** Changes nothing when the dialogue does not wait for this effect. */
-  end (effect: string, ended: Ended): Next<AgentState> {
-    const { awaits } = this.state
-    if (awaits?.effect !== effect) return this.next()
-    this.state = { ...this.state, awaits: undefined }
-    if ('failure' in ended && ended.isSpent === true) return this.spend(ended.failure)
-    switch (awaits.purpose) {
-      case 'classify': return this.#classified(ended)
-      case 'select': return 'code' in ended && ended.code === 'TOOLS_REFUSED' ? this.#askToSelect('select-json') : this.#selected(ended, 'select')
-      case 'select-json': return this.#selected(ended, 'select-json')
-      case 'health': return this.#healthy(ended)
-      case 'call': return this.#called(ended)
-    }
-  }
+type AgentTurn = Turn<AgentState>
 
-  protected override ask (question: string): Next<AgentState> {
-    this.remember({ role: 'user', content: question, kind: 'said' })
-    return this.#classify()
-  }
+const CLASSIFYING = { step: 'classify', prefix: 'cls', retry: 'classify' } as const
+const SELECTING = { step: 'select', prefix: 'select', retry: 'select' } as const
 
-  protected override askAgain (retry: string): Next<AgentState> {
-    return retry === 'classify' ? this.#classify() : this.#select()
-  }
-
-  #classify (): Next<AgentState> {
-    const { classify } = this.state.setting
-    if (classify === undefined) return this.#select()
-    this.say('classify', 'cls')
-    return this.#askToClassify(classify)
-  }
-
-  #askToClassify ({ prompt }: AgentClassify): Next<AgentState> {
-    return this.#askModel('classify', 'classify', prompt, { temperature: 0 })
-  }
-
-  #classified (ended: Ended): Next<AgentState> {
-    const { classify } = this.state.setting
-    if (classify === undefined) throw new Error('a message is classified that nobody asked about')
-    const about = { step: 'classify', prefix: 'cls', retry: 'classify' } as const
-    if ('failure' in ended) return this.give({ ...about, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
-    const answer = loggedAnswer(ended.value)
-    const words = answer?.text ?? ''
-    if (answer !== undefined && answer.refusal !== '') return this.#refused(about, answer)
-    const isRelevant = answer?.cut === true ? undefined : classify.answers === 'exact' ? parseClassification(words) : parseLeniently(words)
-    if (isRelevant !== undefined) return this.#judged(isRelevant)
-    const unclear = answer?.cut === true ? cutProblem(answer.finishReason) : `neither yes nor no: "${clip(words, MAX_SHOWN_ANSWER)}"`
-    const reason = answer === undefined ? 'the answer has no message' : unclear
-    if (this.correct(words, this.instruction('repairClassify'))) {
-      this.say('classifyRepaired', 'cls', { reason })
-      return this.#askToClassify(classify)
-    }
-    if (classify.unclear === 'error') return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason })
-    this.say('classifyTaken', 'cls', { reason, taken: classify.unclear })
-    return this.#judged(classify.unclear === 'relevant')
-  }
-
-  #judged (isRelevant: boolean): Next<AgentState> {
-    this.#beginStep()
-    if (isRelevant) {
-      this.say('relevant', 'cls')
-      return this.#select()
-    }
-    this.say('irrelevant', 'cls')
-    this.showHelp()
-    return this.goOn()
-  }
-
-  #beginStep (): void {
-    this.state = { ...this.state, repaired: 0, corrections: [] }
-  }
-
-  #select (): Next<AgentState> {
-    this.say('select', 'select')
-    return this.#askToSelect('select')
-  }
-
-  #askToSelect (purpose: 'select' | 'select-json'): Next<AgentState> {
-    const tools = this.state.setting.tools.map(declare)
-    if (purpose === 'select') return this.#askModel('select', purpose, this.#selectPrompt(), { temperature: 0, tools, tool_choice: 'auto' })
-    return this.#askModel('select', purpose, `${this.#selectPrompt()}\n\n${this.instruction('choice')}${stringifyJson(tools)}`, { temperature: 0 })
-  }
-
-  #selectPrompt (): string {
-    return this.state.setting.select?.prompt ?? this.instruction('select')
-  }
-
-  #selected (ended: Ended, purpose: 'select' | 'select-json'): Next<AgentState> {
-    const about = { step: 'select', prefix: 'select', retry: 'select' } as const
-    if ('failure' in ended) return this.give({ ...about, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
-    const answer = loggedAnswer(ended.value)
-    if (answer !== undefined && answer.refusal !== '') return this.#refused(about, answer)
-    const choice = answer === undefined ? 'the answer has no message' : answer.cut ? cutProblem(answer.finishReason) : CHOICES[purpose](answer)
-    const isEmpty = answer === undefined || (answer.text.trim() === '' && answer.calls.length === 0)
-    const reason = typeof choice === 'string' ? choice : choice === undefined && isEmpty ? 'its message is empty' : undefined
-    if (reason !== undefined && this.correct(answer === undefined ? '' : wordsOf(answer), `${this.instruction('repairSelect')}${reason}`)) {
-      this.say('selectRepaired', 'select', { reason })
-      return this.#askToSelect(purpose)
-    }
-    if (typeof choice === 'string') return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason: choice })
-    this.#beginStep()
-    if (choice === undefined) {
-      this.say('noTool', 'select')
-      return this.goOn()
-    }
-    const { tool: name, arguments: values } = choice
-    this.state = { ...this.state, pending: choice }
-    this.say('selected', 'select', { name, params: Object.entries(values).map(([parameter, value]) => `${parameter}=${textOf(value)}`).join(', ') })
-    return this.#validate(name, values)
-  }
-
-  /** The model is not asked again: it would refuse again. */
-  #refused (about: { readonly prefix: 'cls' | 'select', readonly step: 'classify' | 'select', readonly retry: string }, { refusal }: Answer): Next<AgentState> {
-    this.outbox.show(refusedText(this.state.setting.language, refusal))
-    return this.give({ ...about, cause: 'MODEL_UNREADABLE', reason: `the model refuses: ${refusal}` })
-  }
-
-  #validate (name: string, values: JsonObject): Next<AgentState> {
-    this.state = { ...this.state, step: 'validate' }
-    this.say('validate', 'valid')
-    const tool = this.state.setting.tools.find(each => each.name === name)
-    if (tool === undefined) {
-      this.say('unknownTool', 'valid', { name })
-      return this.goOn()
-    }
-    const problem = findProblem(tool, values)
-    if (problem !== undefined) {
-      this.say(problem.reason, 'valid', { name: problem.name }, problem.text)
-      return this.goOn()
-    }
-    const chosen = chosenOf(tool, values)
-    const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => {
-      return text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : []
-    })
-    const shown = Object.fromEntries(Object.entries(chosen).map(([parameter, value]) => [parameter, textOf(value)]))
-    this.say('valid', 'valid', shown, ready.join('\n'))
-    this.state = { ...this.state, pending: { tool: name, arguments: { ...chosen, ...tool.arguments } } }
-    return this.#execute(tool)
-  }
-
-  #execute (tool: AgentTool): Next<AgentState> {
-    this.state = { ...this.state, step: 'execute' }
-    this.say('execute', 'exec')
-    if (tool.health === undefined) return this.#call(tool)
-    const timeout = this.state.setting.timeouts.health * SECOND
-    return this.#await('health', this.outbox.callTool({ tool: tool.health, arguments: {}, timeout }))
-  }
-
-  #healthy (ended: Ended): Next<AgentState> {
-    const tool = this.#pendingTool()
-    if ('failure' in ended) {
-      const brief = 'check_health // Unexpected error: …'
-      this.outbox.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief, code: ended.code })
-      return this.#fail('unhealthy', tool, { reason: ended.failure })
-    }
-    const isWell = isJsonObject(ended.value) && ended.value['status'] === 'ok'
-    return isWell ? this.#call(tool) : this.#fail('unhealthy', tool, { reason: 'it says that it is not well' })
-  }
-
-  #call (tool: AgentTool): Next<AgentState> {
-    const { pending, setting: { timeouts } } = this.state
-    const call = { name: tool.name, tool: tool.tool, arguments: pending?.arguments ?? {}, timeout: timeouts.tool * SECOND }
-    return this.#await('call', this.outbox.callTool(call))
-  }
-
-  #called (ended: Ended): Next<AgentState> {
-    const tool = this.#pendingTool()
-    if ('failure' in ended && ended.code === 'UNKNOWN') {
-      // The tool's own text for a failed call would invite the user to repeat it.
-      this.blame('TOOL_UNKNOWN', ended.failure)
-      this.say('callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
-      return this.goOn()
-    }
-    if ('failure' in ended) return this.#fail('callFailed', tool, { reason: ended.failure, code: ended.code })
-    const { value } = ended
-    if (isJsonObject(value) && Object.hasOwn(value, 'error')) {
-      return this.#fail('toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
-    }
-    this.state = { ...this.state, codes: { ...this.state.codes, execute: 400 } }
-    // In the text `{{count}}` is the call's argument, even if the result has a `count`, which may be smaller.
-    const values = { result: value, ...objectOf(value), ...this.state.pending?.arguments }
-    for (const { to, text } of tool.show) this.#showResult(tool, to, renderText(text, values))
-    return this.goOn()
-  }
-
-  #showResult ({ label }: AgentTool, to: AgentTool['show'][number]['to'], text: string): void {
-    if (to === 'log') return this.outbox.log('exec', 'debug', text, { brief: `${label} // Result` })
-    this.outbox.show(text)
-    if (to !== 'both') return
-    this.remember({ role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
-    this.reply(text)
-  }
-
-  #fail (outcome: StepOutcome, tool: AgentTool, { reason, ...values }: JsonObject & { readonly reason: string }): Next<AgentState> {
-    this.blame('TOOL_FAILED', reason)
-    this.say(outcome, 'exec', { name: tool.name, label: tool.label, reason, ...values }, tool.failed)
-    return this.goOn()
-  }
-
-  #pendingTool (): AgentTool {
-    const tool = this.state.setting.tools.find(({ name }) => name === this.state.pending?.tool)
-    if (tool === undefined) throw new Error('a tool is called that is not pending')
-    return tool
-  }
-
-  protected override goOn (): Next<AgentState> {
-    this.say('restart', 'main')
-    return this.listen()
-  }
-
-  #askModel (step: DialogueStep, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): Next<AgentState> {
-    const { setting: { history, model, timeouts }, messages, corrections } = this.state
-    const sent = [{ role: 'system', content: system }, ...sentHistory(messages.map(message => ({ ...message })), history), ...corrections]
-    this.state = { ...this.state, step }
-    const asked = model === '' ? fields : { ...fields, model }
-    return this.#await(purpose, this.outbox.askModel({ purpose, messages: sent, fields: asked, timeout: timeouts.model * SECOND }))
-  }
-
-  #await (purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): Next<AgentState> {
-    this.state = { ...this.state, awaits: { effect, purpose } }
-    return this.next()
-  }
-
-  protected override goTo (step: 'await_input' | 'ended'): Next<AgentState> {
-    this.state = { ...this.state, step, pending: undefined }
-    return this.next()
-  }
-
-  protected override showHelp (): void {
-    this.outbox.show(this.state.setting.help)
-  }
-
-  protected override say (outcome: StepOutcome, prefix: keyof typeof STEPS, values: JsonObject = {}, own?: string): string | undefined {
-    const row: OutcomeRow = ROWS[outcome]
-    const shown = super.say(outcome, prefix, values, own)
-    if (shown !== undefined && row.toHistory !== undefined) {
-      const isStatus = row.toHistory === 'status'
-      this.remember({ role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: isStatus ? 'status' : 'said' })
-      if (!isStatus) this.reply(shown)
-    }
-    if (row.code !== undefined) this.state = { ...this.state, codes: { ...this.state.codes, [STEPS[prefix]]: row.code } }
-    return shown
+/** Changes nothing when the dialogue does not wait for this effect. */
+function onEnded (turn: AgentTurn, effect: string, ended: Ended): void {
+  const { awaits } = turn.state
+  if (awaits?.effect !== effect) return
+  turn.set({ awaits: undefined })
+  if ('failure' in ended && ended.isSpent === true) return onSpent(turn, ended.failure)
+  switch (awaits.purpose) {
+    case 'classify': return onClassified(turn, ended)
+    case 'select': return 'code' in ended && ended.code === 'TOOLS_REFUSED' ? askToSelect(turn, 'select-json') : onSelected(turn, ended, 'select')
+    case 'select-json': return onSelected(turn, ended, 'select-json')
+    case 'health': return onHealth(turn, ended)
+    case 'call': return onCalled(turn, ended)
   }
 }
 
-const SECOND = 1000
+/** @param asked the user's question, or the step that failed and is tried again */
+function ask (turn: AgentTurn, asked: ReturnType<typeof onInput>): void {
+  if (asked === undefined) return
+  if ('question' in asked) addMessage(turn, { role: 'user', content: asked.question, kind: 'said' })
+  if ('retry' in asked && asked.retry !== 'classify') select(turn)
+  else classify(turn)
+}
 
-const STEPS: Readonly<Record<Exclude<Prefix, 'turn'>, DialogueStep>> =
-  { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute' }
+function classify (turn: AgentTurn): void {
+  const { classify } = turn.state.setting
+  if (classify === undefined) return select(turn)
+  emitOutcome(turn, 'classify', 'cls')
+  askToClassify(turn, classify)
+}
+
+function askToClassify (turn: AgentTurn, { prompt }: AgentClassify): void {
+  askModel(turn, 'classify', 'classify', prompt, { temperature: 0 })
+}
+
+function onClassified (turn: AgentTurn, ended: Ended): void {
+  const { classify } = turn.state.setting
+  if (classify === undefined) throw new Error('a message is classified that nobody asked about')
+  if ('failure' in ended) return onUnusable(turn, { ...CLASSIFYING, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
+  const answer = loggedAnswer(ended.value)
+  const words = answer?.text ?? ''
+  if (answer !== undefined && answer.refusal !== '') return onRefused(turn, CLASSIFYING, answer)
+  const isRelevant = answer?.cut === true ? undefined : classify.answers === 'exact' ? parseClassification(words) : parseLeniently(words)
+  if (isRelevant !== undefined) return onJudged(turn, isRelevant)
+  const unclear = answer?.cut === true ? cutProblem(answer.finishReason) : `neither yes nor no: "${clip(words, MAX_SHOWN_ANSWER)}"`
+  const reason = answer === undefined ? 'the answer has no message' : unclear
+  if (mayCorrect(turn, words, instruction(turn, 'repairClassify'))) {
+    emitOutcome(turn, 'classifyRepaired', 'cls', { reason })
+    return askToClassify(turn, classify)
+  }
+  if (classify.unclear === 'error') return onUnusable(turn, { ...CLASSIFYING, cause: 'MODEL_UNREADABLE', reason })
+  emitOutcome(turn, 'classifyTaken', 'cls', { reason, taken: classify.unclear })
+  onJudged(turn, classify.unclear === 'relevant')
+}
+
+function onJudged (turn: AgentTurn, isRelevant: boolean): void {
+  turn.set({ repaired: 0, corrections: [] })
+  if (isRelevant) {
+    emitOutcome(turn, 'relevant', 'cls')
+    return select(turn)
+  }
+  emitOutcome(turn, 'irrelevant', 'cls')
+  emitHelp(turn)
+  goOn(turn)
+}
+
+function select (turn: AgentTurn): void {
+  emitOutcome(turn, 'select', 'select')
+  askToSelect(turn, 'select')
+}
+
+function askToSelect (turn: AgentTurn, purpose: 'select' | 'select-json'): void {
+  const tools = turn.state.setting.tools.map(declare)
+  if (purpose === 'select') return askModel(turn, 'select', purpose, selectPrompt(turn), { temperature: 0, tools, tool_choice: 'auto' })
+  askModel(turn, 'select', purpose, `${selectPrompt(turn)}\n\n${instruction(turn, 'choice')}${stringifyJson(tools)}`, { temperature: 0 })
+}
+
+function selectPrompt (turn: AgentTurn): string {
+  return turn.state.setting.select?.prompt ?? instruction(turn, 'select')
+}
+
+function onSelected (turn: AgentTurn, ended: Ended, purpose: 'select' | 'select-json'): void {
+  if ('failure' in ended) return onUnusable(turn, { ...SELECTING, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
+  const answer = loggedAnswer(ended.value)
+  if (answer !== undefined && answer.refusal !== '') return onRefused(turn, SELECTING, answer)
+  const choice = answer === undefined ? 'the answer has no message' : answer.cut ? cutProblem(answer.finishReason) : CHOICES[purpose](answer)
+  const isEmpty = answer === undefined || (answer.text.trim() === '' && answer.calls.length === 0)
+  const reason = typeof choice === 'string' ? choice : choice === undefined && isEmpty ? 'its message is empty' : undefined
+  if (reason !== undefined && mayCorrect(turn, answer === undefined ? '' : wordsOf(answer), `${instruction(turn, 'repairSelect')}${reason}`)) {
+    emitOutcome(turn, 'selectRepaired', 'select', { reason })
+    return askToSelect(turn, purpose)
+  }
+  if (typeof choice === 'string') return onUnusable(turn, { ...SELECTING, cause: 'MODEL_UNREADABLE', reason: choice })
+  turn.set({ repaired: 0, corrections: [] })
+  if (choice === undefined) {
+    emitOutcome(turn, 'noTool', 'select')
+    return goOn(turn)
+  }
+  const { tool: name, arguments: values } = choice
+  turn.set({ pending: choice })
+  emitOutcome(turn, 'selected', 'select', { name, params: Object.entries(values).map(([parameter, value]) => `${parameter}=${textOf(value)}`).join(', ') })
+  validate(turn, name, values)
+}
+
+/** The model is not asked again: it would refuse again. */
+function onRefused (turn: AgentTurn, about: typeof CLASSIFYING | typeof SELECTING, { refusal }: Answer): void {
+  turn.emitText(refusedText(turn.state.setting.language, refusal))
+  onUnusable(turn, { ...about, cause: 'MODEL_UNREADABLE', reason: `the model refuses: ${refusal}` })
+}
+
+function validate (turn: AgentTurn, name: string, values: JsonObject): void {
+  turn.set({ step: 'validate' })
+  emitOutcome(turn, 'validate', 'valid')
+  const tool = turn.state.setting.tools.find(each => each.name === name)
+  if (tool === undefined) {
+    emitOutcome(turn, 'unknownTool', 'valid', { name })
+    return goOn(turn)
+  }
+  const problem = findProblem(tool, values)
+  if (problem !== undefined) {
+    emitOutcome(turn, problem.reason, 'valid', { name: problem.name }, problem.text)
+    return goOn(turn)
+  }
+  const chosen = chosenOf(tool, values)
+  const ready = Object.entries(tool.parameters).flatMap(([parameter, { ready: text }]) => {
+    return text !== undefined && Object.hasOwn(chosen, parameter) ? [text] : []
+  })
+  const shown = Object.fromEntries(Object.entries(chosen).map(([parameter, value]) => [parameter, textOf(value)]))
+  emitOutcome(turn, 'valid', 'valid', shown, ready.join('\n'))
+  turn.set({ pending: { tool: name, arguments: { ...chosen, ...tool.arguments } } })
+  execute(turn, tool)
+}
+
+function execute (turn: AgentTurn, tool: AgentTool): void {
+  turn.set({ step: 'execute' })
+  emitOutcome(turn, 'execute', 'exec')
+  if (tool.health === undefined) return call(turn, tool)
+  const timeout = turn.state.setting.timeouts.health * SECOND
+  awaitEffect(turn, 'health', turn.begin('tool', { tool: tool.health, arguments: {}, timeout }))
+}
+
+function onHealth (turn: AgentTurn, ended: Ended): void {
+  const tool = pendingTool(turn)
+  if ('failure' in ended) {
+    const brief = 'check_health // Unexpected error: …'
+    turn.log('exec', 'error', `check_health // Unexpected error: ${ended.failure}`, { brief, code: ended.code })
+    return onToolFailed(turn, 'unhealthy', tool, { reason: ended.failure })
+  }
+  const isWell = isJsonObject(ended.value) && ended.value['status'] === 'ok'
+  return isWell ? call(turn, tool) : onToolFailed(turn, 'unhealthy', tool, { reason: 'it says that it is not well' })
+}
+
+function call (turn: AgentTurn, tool: AgentTool): void {
+  const { pending, setting: { timeouts } } = turn.state
+  const call = { name: tool.name, tool: tool.tool, arguments: pending?.arguments ?? {}, timeout: timeouts.tool * SECOND }
+  awaitEffect(turn, 'call', turn.begin('tool', call))
+}
+
+function onCalled (turn: AgentTurn, ended: Ended): void {
+  const tool = pendingTool(turn)
+  if ('failure' in ended && ended.code === 'UNKNOWN') {
+    // The tool's own text for a failed call would invite the user to repeat it.
+    emitTurnError(turn, 'TOOL_UNKNOWN', ended.failure)
+    emitOutcome(turn, 'callUnknown', 'exec', { name: tool.name, label: tool.label, reason: ended.failure, code: ended.code })
+    return goOn(turn)
+  }
+  if ('failure' in ended) return onToolFailed(turn, 'callFailed', tool, { reason: ended.failure, code: ended.code })
+  const { value } = ended
+  if (isJsonObject(value) && Object.hasOwn(value, 'error')) {
+    return onToolFailed(turn, 'toolReported', tool, { errorLabel: tool.errorLabel, reason: textOf(value['error'] as Json) })
+  }
+  turn.set({ codes: { ...turn.state.codes, execute: 400 } })
+  // In the text `{{count}}` is the call's argument, even if the result has a `count`, which may be smaller.
+  const values = { result: value, ...(isJsonObject(value) ? value : {}), ...turn.state.pending?.arguments }
+  for (const { to, text } of tool.show) showResult(turn, tool, to, renderText(text, values))
+  goOn(turn)
+}
+
+function showResult (turn: AgentTurn, { label }: AgentTool, to: AgentTool['show'][number]['to'], text: string): void {
+  if (to === 'log') return turn.log('exec', 'debug', text, { brief: `${label} // Result` })
+  turn.emitText(text)
+  if (to !== 'both') return
+  addMessage(turn, { role: 'assistant', content: clip(text, MAX_MESSAGE), kind: 'said' })
+  addAnswer(turn, text)
+}
+
+function onToolFailed (turn: AgentTurn, outcome: StepOutcome, tool: AgentTool, { reason, ...values }: JsonObject & { readonly reason: string }): void {
+  emitTurnError(turn, 'TOOL_FAILED', reason)
+  emitOutcome(turn, outcome, 'exec', { name: tool.name, label: tool.label, reason, ...values }, tool.failed)
+  goOn(turn)
+}
+
+function pendingTool (turn: AgentTurn): AgentTool {
+  const tool = turn.state.setting.tools.find(({ name }) => name === turn.state.pending?.tool)
+  if (tool === undefined) throw new Error('a tool is called that is not pending')
+  return tool
+}
+
+function askModel (turn: AgentTurn, step: DialogueStep, purpose: 'classify' | 'select' | 'select-json', system: string, fields: JsonObject): void {
+  const { setting: { history, model, timeouts }, messages, corrections } = turn.state
+  const sent = [{ role: 'system', content: system }, ...sentHistory(messages.map(message => ({ ...message })), history), ...corrections]
+  turn.set({ step })
+  const asked = model === '' ? fields : { ...fields, model }
+  awaitEffect(turn, purpose, turn.begin('llm', { purpose, messages: sent, fields: asked, timeout: timeouts.model * SECOND }))
+}
+
+function awaitEffect (turn: AgentTurn, purpose: NonNullable<AgentState['awaits']>['purpose'], effect: string): void {
+  turn.set({ awaits: { effect, purpose } })
+}
+
+const SECOND = 1000
 
 type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
 

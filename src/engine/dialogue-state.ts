@@ -9,9 +9,9 @@ export interface LoopCall {
   /** Asked by `function_call` instead of `tool_calls`. */
   readonly isOlder?: true
   /** `undefined` for a call that was refused at once. */
-  readonly effect: string | undefined
+  readonly effect?: string
   /** `undefined` until the call has ended. */
-  readonly content: string | undefined
+  readonly content?: string
 }
 
 interface Handover {
@@ -32,16 +32,16 @@ export interface LoopState extends DialogueState {
   /** Requests since the user's last message or a later handover, without repairs and summaries. */
   readonly turn: number
   /** `turn` asks for an answer, `close` for the same in the right JSON, `compact` for a summary. */
-  readonly asked:
+  readonly asked?:
     | { readonly effect: string, readonly purpose: 'turn' | 'close' }
     | { readonly effect: string, readonly purpose: 'compact', readonly upTo: number }
     | undefined
-  readonly summary: Summary | undefined
+  readonly summary?: Summary | undefined
   readonly hasCompacted: boolean
   /** In tokens, as the provider counted; 0 when unknown, and after a summary, a handover or `clear`. */
   readonly lastInput: number
   /** For an agent whose answers have to fit a schema. */
-  readonly value: Json | undefined
+  readonly value?: Json | undefined
   /** In the words of the model's API. */
   readonly finishReason?: string | undefined
   readonly calls: readonly LoopCall[]
@@ -76,9 +76,9 @@ export type DialogueStep = 'await_input' | 'classify' | 'select' | 'validate' | 
 export interface AgentState extends DialogueState {
   readonly step: DialogueStep
   readonly messages: readonly DialogueMessage[]
-  readonly pending: { readonly tool: string, readonly arguments: JsonObject } | undefined
+  readonly pending?: { readonly tool: string, readonly arguments: JsonObject }
   /** `health` asks a tool whether it works, before the call. */
-  readonly awaits: { readonly effect: string, readonly purpose: 'classify' | 'select' | 'select-json' | 'health' | 'call' } | undefined
+  readonly awaits?: { readonly effect: string, readonly purpose: 'classify' | 'select' | 'select-json' | 'health' | 'call' } | undefined
   readonly codes: Readonly<Partial<Record<DialogueStep, number>>>
 }
 

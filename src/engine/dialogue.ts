@@ -3,10 +3,10 @@ import { NO_ANSWER } from '../llm/history.ts'
 import type { AgentSetting, ChildParameter } from '../registry/kinds/agent-setting.ts'
 import type { PlanProfile } from '../registry/kinds/plan-kind.ts'
 import type { SkillDefinition } from '../registry/kinds/skill-kind.ts'
-import type { Moment, Next, Refused, Started } from '../session/engine.ts'
+import type { Refused, Started } from '../session/engine.ts'
 import type { Action, Spent } from '../session/model.ts'
 import { clip } from './clip.ts'
-import { type Ended, MAX_MESSAGE, Outbox, type StepOutcome, type Prefix, type Reducer } from './reducer.ts'
+import { MAX_MESSAGE, type OutcomeRow, type Prefix, renderText, ROWS, type StepOutcome, type Turn } from './reducer.ts'
 import { AGENT_TEXTS, type Locale } from './texts.ts'
 
 export interface TurnError {
@@ -14,33 +14,138 @@ export interface TurnError {
   readonly message: string
 }
 
+/** What agents in steps and free agents have in common: greeting, the user's commands, failures and the end. */
 export interface DialogueState {
   readonly setting: DialogueSetting
   readonly step: string
   readonly hasFailed: boolean
   readonly isChild?: true
   readonly messages: readonly object[]
-  readonly error: TurnError | undefined
+  readonly error?: TurnError | undefined
   /** Where `retry` of the user asks the model again; only after a failure of the model. */
-  readonly retry: string | undefined
+  readonly retry?: string | undefined
   /** Unreadable answers sent back since the user's last message or, in steps, since the last model step began. */
   readonly repaired: number
   /** The answer, then what is wrong with it. */
   readonly corrections: readonly JsonObject[]
-  readonly answer: string | undefined
+  readonly answer?: string | undefined
+  /** By step; only of an agent in steps. */
+  readonly codes?: Readonly<Partial<Record<string, number>>>
 }
 
-export const NOTHING_SAID = {
-  hasFailed: false,
-  messages: [],
-  error: undefined,
-  retry: undefined,
-  repaired: 0,
-  corrections: [],
-  answer: undefined
-} as const satisfies Omit<DialogueState, 'setting' | 'step'>
+export const NOTHING_SAID = { step: 'await_input', hasFailed: false, messages: [], repaired: 0, corrections: [] } as const
 
-interface Spoilt {
+type DialogueTurn = Turn<DialogueState>
+
+/** @param task of a child session, which is answered at once, without help or user @returns what the model has to be asked */
+export function start (turn: DialogueTurn, task: string | undefined): { readonly question: string } | undefined {
+  if (task !== undefined) turn.set({ isChild: true })
+  else emitHelp(turn)
+  emitOutcome(turn, 'start', 'main')
+  if (task !== undefined) return { question: task }
+  listen(turn)
+  return undefined
+}
+
+/** Changes nothing while the dialogue does not wait for its user. @returns what the model has to be asked: `retry` is the step that failed */
+export function onInput (turn: DialogueTurn, text: string, action?: Action): { readonly question: string } | { readonly retry: string } | undefined {
+  const { step, retry, setting: { language, commands } } = turn.state
+  if (step !== 'await_input') return undefined
+  const command = action?.name === 'retry' ? 'retry' : commandIn(text, { ...COMMAND_WORDS[language], ...commands })
+  turn.set({ error: undefined })
+  switch (command) {
+    case 'nothing': break
+    case 'exit':
+      emitOutcome(turn, 'end', 'main')
+      turn.set({ step: 'ended' })
+      return undefined
+    case 'help':
+      emitHelp(turn)
+      emitOutcome(turn, 'help', 'main')
+      break
+    case 'clear':
+      turn.set({ messages: [], retry: undefined })
+      emitOutcome(turn, 'clear', 'main')
+      break
+    case 'retry':
+    case undefined:
+      turn.set({ retry: undefined, repaired: 0, corrections: [], answer: undefined })
+      // When nothing has failed, `retry` is a message like any other.
+      return command === 'retry' && retry !== undefined ? { retry } : { question: text.trim() }
+  }
+  listen(turn)
+  return undefined
+}
+
+export function emitHelp (turn: DialogueTurn): void {
+  const { setting: { help }, codes } = turn.state
+  if (help !== '' || codes !== undefined) turn.emitText(help)
+}
+
+/** A child session ends. */
+export function goOn (turn: DialogueTurn): void {
+  if (turn.state.codes !== undefined) emitOutcome(turn, 'restart', 'main')
+  listen(turn)
+}
+
+/** By its row in the table: what the user is shown, what is logged, and what the dialogue remembers of it. @param own replaces the row's text */
+export function emitOutcome (turn: DialogueTurn, outcome: StepOutcome, prefix: Prefix, values: JsonObject = {}, own = ''): void {
+  const row: OutcomeRow = ROWS[outcome]
+  const { setting: { language, messages }, codes } = turn.state
+  const text = own !== '' ? own : row.text === undefined ? '' : { ...AGENT_TEXTS[language], ...messages }[row.text]
+  const shown = text === '' ? undefined : renderText(text, values)
+  if (shown !== undefined) turn.emitText(shown)
+  // Every operator may read the brief log line, so it leaves out what a model or a tool has said.
+  const brief = renderText(row.log, { ...values, reason: '…', ...(row.isModelsName === true ? { name: '…' } : {}) })
+  turn.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
+  if (shown !== undefined && row.toHistory !== undefined) {
+    addMessage(turn, { role: 'assistant', content: clip(shown, MAX_MESSAGE), kind: row.toHistory === 'status' ? 'status' : 'said' })
+    if (row.toHistory === 'reply') addAnswer(turn, shown)
+  }
+  if (row.code !== undefined) turn.set({ codes: { ...codes, [STEPS[prefix]]: row.code } })
+}
+
+const STEPS: Readonly<Record<Prefix, string>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute', turn: 'ask_model' }
+
+export function addMessage (turn: DialogueTurn, message: object): void {
+  turn.set({ messages: [...turn.state.messages, message] })
+}
+
+export function addAnswer (turn: DialogueTurn, text: string): void {
+  const { answer } = turn.state
+  turn.set({ answer: answer === undefined ? text : `${answer}\n${text}` })
+}
+
+export function listen (turn: DialogueTurn): void {
+  const { isChild, error, answer } = turn.state
+  if (isChild !== true) {
+    turn.begin('wait', {})
+    turn.set({ step: 'await_input' })
+  // A text about an interrupted call counts as an answer: the parent has to know of it.
+  } else if (error === undefined || (error.code === 'TOOL_UNKNOWN' && answer !== undefined)) turn.set({ step: 'ended' })
+  else fail(turn)
+}
+
+export function instruction ({ state: { setting: { language } } }: DialogueTurn, name: Instruction): string {
+  return INSTRUCTIONS[language][name]
+}
+
+/** @returns false when the agent allows no further correction */
+export function mayCorrect (turn: DialogueTurn, words: string, wrong: string): boolean {
+  const { repaired, corrections, setting: { repairs } } = turn.state
+  if (repaired >= repairs) return false
+  const said = clip(words.trim(), MAX_MESSAGE)
+  const correction = [{ role: 'assistant', content: said === '' ? NO_ANSWER : said }, { role: 'user', content: wrong }]
+  turn.set({ repaired: repaired + 1, corrections: [...corrections, ...correction] })
+  return true
+}
+
+export function emitTurnError (turn: DialogueTurn, code: TurnError['code'], message: string): void {
+  turn.set({ error: { code, message } })
+  turn.emitError(code, message)
+}
+
+interface Unusable {
   readonly step: 'classify' | 'select' | 'answer'
   readonly prefix: Prefix
   readonly cause: 'MODEL_FAILED' | 'MODEL_UNREADABLE'
@@ -49,151 +154,31 @@ interface Spoilt {
   readonly retry: string
 }
 
-/** What agents in steps and free agents have in common: greeting, the user's commands, failures and the end. */
-export abstract class Dialogue<S extends DialogueState> implements Reducer<S> {
-  protected readonly outbox: Outbox
-  protected state: S
+/** There is no answer, or none that can be used. The whole session fails when the agent's `onError` is `end`. */
+export function onUnusable (turn: DialogueTurn, { step, prefix, cause, reason, code, retry }: Unusable): void {
+  const isEnd = turn.state.setting.onError === 'end'
+  emitOutcome(turn, `${step}${OUTCOMES[cause][isEnd ? 'end' : 'listen']}`, prefix, { reason, ...(code === undefined ? {} : { code }) })
+  emitTurnError(turn, cause, reason)
+  if (isEnd) return fail(turn)
+  turn.set({ retry })
+  goOn(turn)
+}
 
-  constructor (state: S, moment: Moment) {
-    this.state = state
-    this.outbox = new Outbox(moment)
-  }
+export function onSpent (turn: DialogueTurn, reason: string): void {
+  emitOutcome(turn, 'budgetUsed', 'main', { reason })
+  emitTurnError(turn, 'BUDGET_USED', reason)
+  fail(turn)
+}
 
-  /** @param task of a child session, which is answered at once, without help or user */
-  start (task?: string): Next<S> {
-    if (task !== undefined) {
-      this.state = { ...this.state, isChild: true }
-      this.say('start', 'main')
-      return this.ask(task)
-    }
-    this.showHelp()
-    this.say('start', 'main')
-    return this.listen()
-  }
-
-  /** Changes nothing while the dialogue does not wait for its user. */
-  hear (text: string, action?: Action): Next<S> {
-    const { step, retry, setting: { language, commands } } = this.state
-    if (step !== 'await_input') return this.next()
-    const command = action?.name === 'retry' ? 'retry' : commandIn(text, { ...COMMAND_WORDS[language], ...commands })
-    this.state = { ...this.state, error: undefined }
-    switch (command) {
-      case 'nothing':
-        return this.listen()
-      case 'exit':
-        this.say('end', 'main')
-        return this.goTo('ended')
-      case 'help':
-        this.showHelp()
-        this.say('help', 'main')
-        return this.listen()
-      case 'clear':
-        this.forget()
-        this.say('clear', 'main')
-        return this.listen()
-      case 'retry':
-      case undefined:
-        this.state = { ...this.state, retry: undefined, repaired: 0, corrections: [], answer: undefined }
-        // When nothing has failed, `retry` is a message like any other.
-        return command === 'retry' && retry !== undefined ? this.askAgain(retry) : this.ask(text.trim())
-    }
-  }
-
-  abstract end (effect: string, ended: Ended): Next<S>
-
-  next (): Next<S> {
-    return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
-  }
-
-  /** @param question without spaces at its ends */
-  protected abstract ask (question: string): Next<S>
-
-  /** @param retry the step in which it failed */
-  protected abstract askAgain (retry: string): Next<S>
-
-  protected abstract showHelp (): void
-
-  protected abstract goTo (step: 'await_input' | 'ended'): Next<S>
-
-  /** A child session ends. */
-  protected goOn (): Next<S> {
-    return this.listen()
-  }
-
-  protected forget (): void {
-    this.state = { ...this.state, messages: [], retry: undefined }
-  }
-
-  /** @param own replaces the text of the table @returns what the user was shown */
-  protected say (outcome: StepOutcome, prefix: Prefix, values: JsonObject = {}, own?: string): string | undefined {
-    const { language, messages } = this.state.setting
-    return this.outbox.say(outcome, prefix, { ...AGENT_TEXTS[language], ...messages }, values, own)
-  }
-
-  protected remember (message: S['messages'][number]): void {
-    this.state = { ...this.state, messages: [...this.state.messages, message] }
-  }
-
-  protected reply (text: string): void {
-    const { answer } = this.state
-    this.state = { ...this.state, answer: answer === undefined ? text : `${answer}\n${text}` }
-  }
-
-  protected listen (): Next<S> {
-    if (this.state.isChild === true) return this.#endOfChild()
-    this.outbox.wait()
-    return this.goTo('await_input')
-  }
-
-  /** A text about an interrupted call counts as an answer: the parent has to know of it. */
-  #endOfChild (): Next<S> {
-    const { error, answer } = this.state
-    return error === undefined || (error.code === 'TOOL_UNKNOWN' && answer !== undefined) ? this.goTo('ended') : this.fail()
-  }
-
-  protected instruction (name: Instruction): string {
-    return INSTRUCTIONS[this.state.setting.language][name]
-  }
-
-  /** @returns false when the agent allows no further correction */
-  protected correct (words: string, wrong: string): boolean {
-    const { repaired, corrections, setting: { repairs } } = this.state
-    if (repaired >= repairs) return false
-    const said = clip(words.trim(), MAX_MESSAGE)
-    const correction = [{ role: 'assistant', content: said === '' ? NO_ANSWER : said }, { role: 'user', content: wrong }]
-    this.state = { ...this.state, repaired: repaired + 1, corrections: [...corrections, ...correction] }
-    return true
-  }
-
-  protected blame (code: TurnError['code'], message: string): void {
-    this.state = { ...this.state, error: { code, message } }
-    this.outbox.notice('error', { code, message })
-  }
-
-  /** The whole session fails when the agent's `onError` is `end`. */
-  protected give ({ step, prefix, cause, reason, code, retry }: Spoilt): Next<S> {
-    const isEnd = this.state.setting.onError === 'end'
-    const values = { reason, ...(code === undefined ? {} : { code }) }
-    this.say(`${step}${OUTCOMES[cause][isEnd ? 'end' : 'listen']}`, prefix, values)
-    this.blame(cause, reason)
-    if (isEnd) return this.fail()
-    this.state = { ...this.state, retry }
-    return this.goOn()
-  }
-
-  protected spend (reason: string): Next<S> {
-    this.say('budgetUsed', 'main', { reason })
-    this.blame('BUDGET_USED', reason)
-    return this.fail()
-  }
-
-  protected fail (): Next<S> {
-    this.state = { ...this.state, hasFailed: true }
-    return this.goTo('ended')
-  }
+function fail (turn: DialogueTurn): void {
+  turn.set({ hasFailed: true, step: 'ended' })
 }
 
 const OUTCOMES = { MODEL_FAILED: { end: 'Failed', listen: 'Silent' }, MODEL_UNREADABLE: { end: 'Unreadable', listen: 'Unclear' } } as const
+
+export function outcomeOf ({ step, hasFailed }: DialogueState): 'open' | 'completed' | 'failed' {
+  return step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open'
+}
 
 export function refuseAction ({ step, retry }: DialogueState, action: Action | undefined): Refused | undefined {
   if (action === undefined) return undefined

@@ -1,15 +1,18 @@
-import { type Json, type JsonObject, objectOf, ownField, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import type { Answer, AskedCall } from '../llm/answer.ts'
 import {
   askedMessage, callsOf, contentOf, describeError, describeResult, loggedAnswer, NO_ANSWER, parseArguments, resultMessage, unknownFunction, wordsOf
 } from '../llm/history.ts'
 import type { ChildParameter } from '../registry/kinds/agent-setting.ts'
-import type { Engine, Next } from '../session/engine.ts'
+import type { Engine } from '../session/engine.ts'
 import type { ChildEffect, ToolEffect } from '../session/model.ts'
 import { clip } from './clip.ts'
-import { type Ended, renderText, takeFact } from './reducer.ts'
+import { type Ended, endedOf, renderText, Turn } from './reducer.ts'
 import { alternating, endOfSummary, MAX_SUMMARY, sentHistory, tokensOf, transcriptOf, withShortResults } from './sent-history.ts'
-import { Dialogue, type DialogueStart, MAX_TASK, NOTHING_SAID, type OfferedChild, type OfferedTransfer, refuseAction, taskOf } from './dialogue.ts'
+import {
+  addAnswer, addMessage, type DialogueStart, emitOutcome, emitTurnError, instruction, listen, MAX_TASK, mayCorrect, NOTHING_SAID, type OfferedChild,
+  type OfferedTransfer, onInput, onSpent, onUnusable, outcomeOf, refuseAction, start, taskOf
+} from './dialogue.ts'
 import { cutMark, cutProblem, refusedText } from './texts.ts'
 import { LOOP, type LoopCall, type LoopResult, type LoopState } from './dialogue-state.ts'
 
@@ -90,11 +93,10 @@ const MAX_CALLS = 32
 type CalledFunction =
   | { readonly tool: Omit<ToolEffect, 'id' | 'kind'> }
   | { readonly child: Omit<ChildEffect, 'id' | 'kind'> }
-  | { readonly transfer: string }
   | { readonly problem: string }
 
 /** Only the first calls are made: at most `MAX_CALLS`, and `MAX_CHILD_CALLS` that start a child. */
-function calledFunction (asked: readonly AskedCall[], index: number, { tools, setting }: Pick<LoopState, 'tools' | 'setting'>): CalledFunction {
+function calledFunction (asked: readonly AskedCall[], index: number, { tools, setting }: LoopState): CalledFunction {
   const { name, arguments: text } = asked[index] as AskedCall
   const offered = tools.find(each => each.name === name)
   if (offered === undefined) return { problem: unknownFunction(name) }
@@ -105,7 +107,8 @@ function calledFunction (asked: readonly AskedCall[], index: number, { tools, se
     const fixed = setting.tools.find(each => each.name === name)?.arguments ?? {}
     return { tool: { name, tool: offered.tool, arguments: { ...values, ...fixed }, timeout: setting.timeouts.tool * SECOND } }
   }
-  if ('transfer' in offered) return { transfer: offered.transfer }
+  // `callTools` makes allowed handovers, so this is one too many.
+  if ('transfer' in offered) return { problem: TOO_MANY_HANDOFFS }
   const before = asked.slice(0, index).filter(each => tools.some(tool => tool.name === each.name && 'child' in tool)).length
   if (before >= MAX_CHILD_CALLS) return { problem: `at most ${MAX_CHILD_CALLS} agents, skills and plans are called in one answer` }
   const child = childOf(offered, values)
@@ -128,294 +131,257 @@ const SECOND = 1000
 
 const ABOUT = { step: 'answer', prefix: 'turn', retry: 'turn' } as const
 
-class LoopReducer extends Dialogue<LoopState> {
-  end (effect: string, ended: Ended): Next<LoopState> {
-    const { asked } = this.state
-    if (asked?.effect === effect) {
-      this.state = { ...this.state, asked: undefined }
-      if ('failure' in ended && ended.isSpent === true) return this.spend(ended.failure)
-      return asked.purpose === 'compact' ? this.#compacted(ended, asked.upTo) : this.#answered(ended, effect, asked.purpose)
-    }
-    const call = this.state.calls.find(each => each.effect === effect && each.content === undefined)
-    if (call === undefined) return this.next()
-    return this.#called(call, ended)
-  }
+type LoopTurn = Turn<LoopState>
 
-  protected override ask (question: string): Next<LoopState> {
-    this.remember({ role: 'user', content: question })
-    return this.#begin(1)
+function onEnded (turn: LoopTurn, effect: string, ended: Ended): void {
+  const { asked, calls } = turn.state
+  if (asked?.effect === effect) {
+    turn.set({ asked: undefined })
+    if ('failure' in ended && ended.isSpent === true) return onSpent(turn, ended.failure)
+    return asked.purpose === 'compact' ? onCompacted(turn, ended, asked.upTo) : onAnswered(turn, ended, effect, asked.purpose)
   }
+  const call = calls.find(each => each.effect === effect && each.content === undefined)
+  if (call !== undefined) onCalled(turn, call, ended)
+}
 
-  protected override askAgain (): Next<LoopState> {
-    return this.#begin(Math.max(1, this.state.turn))
-  }
+/** @param asked the user's question, or what failed and is tried again */
+function ask (turn: LoopTurn, asked: ReturnType<typeof onInput>): void {
+  if (asked === undefined) return
+  if ('question' in asked) addMessage(turn, { role: 'user', content: asked.question })
+  const { handover } = turn.state
+  const renewed = handover === undefined ? {} : { handover: { ...handover, count: 0, isRefused: false } }
+  turn.set({ hasCompacted: false, value: undefined, finishReason: undefined, ...renewed })
+  askModel(turn, 'question' in asked ? 1 : Math.max(1, turn.state.turn))
+}
 
-  protected override forget (): void {
-    super.forget()
-    this.state = { ...this.state, summary: undefined, lastInput: 0 }
+/** @param count of the requests, from 1 */
+function askModel (turn: LoopTurn, count: number): void {
+  const { setting: { maxTurns, model, stream, returns, history: { compact } }, tools, lastInput } = turn.state
+  const sent = sentMessages(turn)
+  if (compact !== false && Math.max(lastInput, tokensOf(sent)) > compact.above && isCompacting(turn, count, compact.keep)) return
+  const fields: JsonObject = {
+    ...(model === '' ? {} : { model }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
+    // In its last turn the model has to answer with what it knows.
+    ...(tools.length === 0 || count < maxTurns ? {} : { tool_choice: 'none' })
   }
+  send(turn, 'turn', count, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
+}
 
-  #begin (turn: number): Next<LoopState> {
-    const { handover } = this.state
-    const renewed = handover === undefined ? {} : { handover: { ...handover, count: 0, isRefused: false } }
-    this.state = { ...this.state, hasCompacted: false, value: undefined, finishReason: undefined, ...renewed }
-    return this.#askModel(turn)
-  }
+function close (turn: LoopTurn, content: string, problem: string): void {
+  const { setting: { model, returns = {} }, turn: count, corrections } = turn.state
+  const wrong = [
+    { role: 'assistant', content: content.trim() === '' ? NO_ANSWER : clip(content, MAX_RESULT) },
+    { role: 'user', content: `${instruction(turn, 'close')}${problem}` }
+  ]
+  turn.set({ corrections: [...corrections, ...wrong] })
+  const format = { type: 'json_schema', json_schema: { name: 'answer', schema: returns } }
+  send(turn, 'close', count, sentMessages(turn), { fields: { ...(model === '' ? {} : { model }), response_format: format }, returns })
+}
 
-  /** @param turn from 1 */
-  #askModel (turn: number): Next<LoopState> {
-    const { setting: { maxTurns, model, stream, returns, history: { compact } }, tools } = this.state
-    const sent = this.#history()
-    if (compact !== false && Math.max(this.state.lastInput, tokensOf(sent)) > compact.above) {
-      const compacting = this.#compact(turn, compact.keep)
-      if (compacting !== undefined) return compacting
-    }
-    const fields: JsonObject = {
-      ...(model === '' ? {} : { model }),
-      ...(tools.length === 0 ? {} : { tools: tools.map(({ declaration }) => declaration) }),
-      // In its last turn the model has to answer with what it knows.
-      ...(tools.length === 0 || turn < maxTurns ? {} : { tool_choice: 'none' })
-    }
-    return this.#send('turn', turn, sent, { fields, ...(returns === undefined ? stream ? { live: true } : {} : { returns }) })
-  }
+function send (
+  turn: LoopTurn,
+  purpose: 'turn' | 'close',
+  count: number,
+  sent: readonly JsonObject[],
+  request: { readonly fields: JsonObject, readonly live?: boolean, readonly returns?: JsonObject }
+): void {
+  const { setting: { system, returns, timeouts }, corrections } = turn.state
+  const told = [...system === '' ? [] : [system], ...returns === undefined ? [] : [`${instruction(turn, 'returns')}${stringifyJson(returns)}`]]
+  const messages = [...told.length === 0 ? [] : [{ role: 'system', content: told.join('\n\n') }], ...sent, ...corrections]
+  const effect = turn.begin('llm', { purpose, messages, timeout: timeouts.model * SECOND, ...request })
+  turn.set({ turn: count, asked: { effect, purpose }, calls: [], step: 'ask_model' })
+}
 
-  #close (content: string, problem: string): Next<LoopState> {
-    const { setting: { model, returns = {} }, turn, corrections } = this.state
-    const wrong = [
-      { role: 'assistant', content: content.trim() === '' ? NO_ANSWER : clip(content, MAX_RESULT) },
-      { role: 'user', content: `${this.instruction('close')}${problem}` }
-    ]
-    this.state = { ...this.state, corrections: [...corrections, ...wrong] }
-    const format = { type: 'json_schema', json_schema: { name: 'answer', schema: returns } }
-    return this.#send('close', turn, this.#history(), { fields: { ...(model === '' ? {} : { model }), response_format: format }, returns })
-  }
+function sentMessages (turn: LoopTurn): readonly JsonObject[] {
+  const { setting: { history }, messages, summary, handover } = turn.state
+  const upTo = summary?.upTo ?? 0
+  const said = messages.slice(upTo)
+  const sent = sentHistory(withShortResults(handover === undefined ? said : wordsBefore(said, Math.max(0, handover.from - upTo))), history)
+  return summary === undefined ? sent : alternating([{ role: 'user', content: `${instruction(turn, 'before')}${summary.text}` }, ...sent])
+}
 
-  #send (
-    purpose: 'turn' | 'close',
-    turn: number,
-    sent: readonly JsonObject[],
-    request: { readonly fields: JsonObject, readonly live?: boolean, readonly returns?: JsonObject }
-  ): Next<LoopState> {
-    const { setting: { system, returns, timeouts }, corrections } = this.state
-    const told = [...system === '' ? [] : [system], ...returns === undefined ? [] : [`${this.instruction('returns')}${stringifyJson(returns)}`]]
-    const messages = [...told.length === 0 ? [] : [{ role: 'system', content: told.join('\n\n') }], ...sent, ...corrections]
-    const effect = this.outbox.askModel({ purpose, messages, timeout: timeouts.model * SECOND, ...request })
-    this.state = { ...this.state, turn, asked: { effect, purpose }, calls: [] }
-    return this.goTo('ask_model')
-  }
+/** @returns false when nothing is to summarise, the settings exclude it, or it was done since the user's last message */
+function isCompacting (turn: LoopTurn, count: number, keep: number): boolean {
+  const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = turn.state
+  if (compact === false || most !== undefined || hasCompacted) return false
+  const upTo = endOfSummary(messages, summary, keep)
+  if (upTo === undefined) return false
+  const asked = compact.model ?? model
+  const effect = turn.begin('llm', {
+    purpose: 'compact',
+    messages: [{ role: 'system', content: instruction(turn, 'compact') }, { role: 'user', content: transcriptOf(messages, summary, upTo) }],
+    fields: asked === '' ? {} : { model: asked },
+    timeout: timeouts.model * SECOND
+  })
+  turn.set({ turn: count, hasCompacted: true, asked: { effect, purpose: 'compact', upTo }, calls: [], step: 'ask_model' })
+  return true
+}
 
-  #history (): readonly JsonObject[] {
-    const { setting: { history }, messages, summary, handover } = this.state
-    const upTo = summary?.upTo ?? 0
-    const said = messages.slice(upTo)
-    const sent = sentHistory(withShortResults(handover === undefined ? said : wordsBefore(said, Math.max(0, handover.from - upTo))), history)
-    return summary === undefined ? sent : alternating([{ role: 'user', content: `${this.instruction('before')}${summary.text}` }, ...sent])
-  }
+function onCompacted (turn: LoopTurn, ended: Ended, upTo: number): void {
+  const answer = 'failure' in ended ? undefined : loggedAnswer(ended.value)
+  const text = answer?.text.trim() ?? ''
+  if (text === '') emitOutcome(turn, 'notCompacted', 'turn', { reason: 'failure' in ended ? ended.failure : 'the summary is empty' })
+  else turn.set({ summary: { text: clip(text, MAX_SUMMARY), upTo }, lastInput: 0 })
+  askModel(turn, turn.state.turn)
+}
 
-  /** `undefined` when nothing is to summarise, the settings exclude it, or it was done since the user's last message. */
-  #compact (turn: number, keep: number): Next<LoopState> | undefined {
-    const { setting: { model, timeouts, history: { compact, messages: most } }, messages, summary, hasCompacted } = this.state
-    if (compact === false || most !== undefined || hasCompacted) return undefined
-    const upTo = endOfSummary(messages, summary, keep)
-    if (upTo === undefined) return undefined
-    const asked = compact.model ?? model
-    const effect = this.outbox.askModel({
-      purpose: 'compact',
-      messages: [{ role: 'system', content: this.instruction('compact') }, { role: 'user', content: transcriptOf(messages, summary, upTo) }],
-      fields: asked === '' ? {} : { model: asked },
-      timeout: timeouts.model * SECOND
-    })
-    this.state = { ...this.state, turn, hasCompacted: true, asked: { effect, purpose: 'compact', upTo }, calls: [] }
-    return this.goTo('ask_model')
+function onAnswered (turn: LoopTurn, ended: Ended, effect: string, purpose: 'turn' | 'close'): void {
+  const { turn: count, setting: { maxTurns, returns, history: { compact } } } = turn.state
+  if ('failure' in ended) {
+    if (ended.code === 'INPUT_TOO_LONG' && compact !== false && (isCompacting(turn, count, compact.keep) || isCompacting(turn, count, 1))) return
+    return onUnusable(turn, { ...ABOUT, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
   }
+  turn.set({ lastInput: ended.usage?.input ?? 0 })
+  const answer = loggedAnswer(ended.value)
+  if (answer === undefined) return onUnreadable(turn, 'the answer has no message')
+  const { text, finishReason } = answer
+  const hasCalls = purpose === 'turn' && answer.calls.length > 0
+  turn.set({ finishReason })
+  if (hasCalls && answer.cut) return onUnreadable(turn, cutProblem(finishReason), wordsOf(answer))
+  if (hasCalls && count < maxTurns) return callTools(turn, answer)
+  if (returns !== undefined && answer.refusal === '') return onReturned(turn, ended.value, text, effect, purpose)
+  if (hasCalls && text.trim() === '') return onNeverEnding(turn, count)
+  onAnsweredInWords(turn, answer, effect)
+}
 
-  #compacted (ended: Ended, upTo: number): Next<LoopState> {
-    const answer = 'failure' in ended ? undefined : loggedAnswer(ended.value)
-    const text = answer?.text.trim() ?? ''
-    if (text === '') this.say('notCompacted', 'turn', { reason: 'failure' in ended ? ended.failure : 'the summary is empty' })
-    else this.state = { ...this.state, summary: { text: clip(text, MAX_SUMMARY), upTo }, lastInput: 0 }
-    return this.#askModel(this.state.turn)
-  }
+function onAnsweredInWords (turn: LoopTurn, { text, refusal, cut, finishReason }: Answer, effect: string): void {
+  const { setting: { language } } = turn.state
+  if (refusal !== '') return emitAnswer(turn, refusedText(language, refusal), effect, { refusal })
+  if (text.trim() === '') return onUnreadable(turn, cut ? cutProblem(finishReason) : 'its message is empty')
+  emitAnswer(turn, cut ? text + cutMark(language, finishReason) : text, effect)
+}
 
-  #answered (ended: Ended, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
-    const { turn, setting: { maxTurns, returns, history: { compact } } } = this.state
-    if ('failure' in ended) {
-      const compacting = ended.code === 'INPUT_TOO_LONG' && compact !== false ? this.#compact(turn, compact.keep) ?? this.#compact(turn, 1) : undefined
-      return compacting ?? this.give({ ...ABOUT, cause: 'MODEL_FAILED', reason: ended.failure, code: ended.code })
-    }
-    this.state = { ...this.state, lastInput: ended.usage?.input ?? 0 }
-    const answer = loggedAnswer(ended.value)
-    if (answer === undefined) return this.#unreadable('the answer has no message')
-    const { text, finishReason } = answer
-    const hasCalls = purpose === 'turn' && answer.calls.length > 0
-    this.state = { ...this.state, finishReason }
-    if (hasCalls && answer.cut) return this.#unreadable(cutProblem(finishReason), wordsOf(answer))
-    if (hasCalls && turn < maxTurns) return this.#callTools(answer)
-    if (returns !== undefined && answer.refusal === '') return this.#returned(ended.value, text, effect, purpose)
-    if (hasCalls && text.trim() === '') return this.#neverEnds(turn)
-    return this.#answeredInWords(answer, effect)
+/** After an answer that does not fit the schema, the model is asked once more. */
+function onReturned (turn: LoopTurn, checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): void {
+  const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
+  if (value !== undefined) {
+    turn.set({ value, corrections: [] })
+    return emitAnswer(turn, content, effect, { value })
   }
+  if (purpose === 'close') return onUnusable(turn, { ...ABOUT, cause: 'MODEL_UNREADABLE', reason: String(problem) })
+  emitOutcome(turn, 'answerRepaired', 'turn', { reason: String(problem) })
+  close(turn, content, String(problem))
+}
 
-  #answeredInWords ({ text, refusal, cut, finishReason }: Answer, effect: string): Next<LoopState> {
-    const { setting: { language } } = this.state
-    if (refusal !== '') return this.#tell(refusedText(language, refusal), effect, { refusal })
-    if (text.trim() === '') return this.#unreadable(cut ? cutProblem(finishReason) : 'its message is empty')
-    return this.#tell(cut ? text + cutMark(language, finishReason) : text, effect)
-  }
+/** @param effect by this id a client recognises the whole of an answer that it showed in parts */
+function emitAnswer (turn: LoopTurn, content: string, effect: string, more: JsonObject = {}): void {
+  turn.emit('stdout', { text: content, effect })
+  const { finishReason } = turn.state
+  turn.emit('message', { role: 'assistant', content, effect, ...(finishReason === undefined ? {} : { finishReason }), ...more })
+  addMessage(turn, { role: 'assistant', content })
+  addAnswer(turn, content)
+  listen(turn)
+}
 
-  /** After an answer that does not fit the schema, the model is asked once more. */
-  #returned (checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): Next<LoopState> {
-    const { value, problem = 'it calls tools' } = objectOf(checked)
-    if (value !== undefined) {
-      this.state = { ...this.state, value, corrections: [] }
-      return this.#tell(content, effect, { value })
-    }
-    if (purpose === 'close') return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason: String(problem) })
-    this.say('answerRepaired', 'turn', { reason: String(problem) })
-    return this.#close(content, String(problem))
-  }
+function onUnreadable (turn: LoopTurn, reason: string, words = ''): void {
+  if (!mayCorrect(turn, words, `${instruction(turn, 'repairAnswer')}${reason}`)) return onUnusable(turn, { ...ABOUT, cause: 'MODEL_UNREADABLE', reason })
+  emitOutcome(turn, 'answerRepaired', 'turn', { reason })
+  askModel(turn, turn.state.turn)
+}
 
-  /** @param effect by this id a client recognises the whole of an answer that it showed in parts */
-  #tell (content: string, effect: string, more: JsonObject = {}): Next<LoopState> {
-    this.outbox.notice('stdout', { text: content, effect })
-    const { finishReason } = this.state
-    this.outbox.notice('message', { role: 'assistant', content, effect, ...(finishReason === undefined ? {} : { finishReason }), ...more })
-    this.remember({ role: 'assistant', content })
-    this.reply(content)
-    return this.listen()
-  }
+function onNeverEnding (turn: LoopTurn, count: number): void {
+  const reason = `it still calls tools after ${count} turns`
+  emitOutcome(turn, 'noAnswer', 'turn', { reason })
+  emitTurnError(turn, 'MODEL_UNREADABLE', reason)
+  listen(turn)
+}
 
-  #unreadable (reason: string, words = ''): Next<LoopState> {
-    if (!this.correct(words, `${this.instruction('repairAnswer')}${reason}`)) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason })
-    this.say('answerRepaired', 'turn', { reason })
-    return this.#askModel(this.state.turn)
+function callTools (turn: LoopTurn, answer: Answer): void {
+  const { calls: asked } = answer
+  const transfer = transferIn(asked, turn.state)
+  if (transfer !== undefined) {
+    const { handover = { count: 0, isRefused: false } } = turn.state
+    if (handover.count < MAX_HANDOFFS) return handOver(turn, answer, transfer)
+    if (handover.isRefused) return onUnusable(turn, { ...ABOUT, cause: 'MODEL_UNREADABLE', reason: TOO_MANY_HANDOFFS })
   }
+  addMessage(turn, askedMessage(answer))
+  turn.set({ step: 'call_tools', corrections: [], calls: [] })
+  const calls = asked.map((_, index) => begin(turn, asked, index))
+  turn.set({ calls })
+  proceed(turn)
+}
 
-  #neverEnds (turn: number): Next<LoopState> {
-    const reason = `it still calls tools after ${turn} turns`
-    this.say('noAnswer', 'turn', { reason })
-    this.blame('MODEL_UNREADABLE', reason)
-    return this.listen()
-  }
+/** Further calls of the answer are not made: the next agent perhaps does not offer their functions, and is told so. */
+function handOver (turn: LoopTurn, { text: said, calls }: Answer, { name, transfer }: OfferedTransfer): void {
+  const beside = calls.filter((_, index) => index !== calls.findIndex(each => each.name === name))
+  const told = clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT)
+  for (const call of beside) emitOutcome(turn, 'callRefused', 'exec', { name: call.name, reason: NOT_CALLED })
+  const { definitions = {}, handover, messages } = turn.state
+  const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
+  if (next?.kind !== 'agents') throw new Error(`the dialogue has no agent ${transfer}`)
+  if (said.trim() !== '') turn.emitText(said)
+  emitOutcome(turn, 'handedOver', 'exec', { name: next.id })
+  turn.set({
+    setting: next.agent,
+    tools: next.tools,
+    corrections: beside.length === 0 ? [] : [{ role: 'assistant', content: NO_ANSWER }, { role: 'user', content: told }],
+    lastInput: 0,
+    handover: { active: transfer, from: messages.length, count: (handover?.count ?? 0) + 1, isRefused: false }
+  })
+  askModel(turn, 1)
+}
 
-  #callTools (answer: Answer): Next<LoopState> {
-    const { calls: asked } = answer
-    const transfer = transferIn(asked, this.state)
-    if (transfer !== undefined) {
-      const { handover = { count: 0, isRefused: false } } = this.state
-      if (handover.count < MAX_HANDOFFS) return this.#handOver(answer, transfer)
-      if (handover.isRefused) return this.give({ ...ABOUT, cause: 'MODEL_UNREADABLE', reason: TOO_MANY_HANDOFFS })
-    }
-    this.remember(askedMessage(answer))
-    this.state = { ...this.state, step: 'call_tools', corrections: [], calls: [] }
-    const calls = asked.map((call, index) => this.#call(call, calledFunction(asked, index, this.state)))
-    this.state = { ...this.state, calls }
-    return this.#proceed()
+function begin (turn: LoopTurn, asked: readonly AskedCall[], index: number): LoopCall {
+  const { id, name, isOlder } = asked[index] as AskedCall
+  const called = calledFunction(asked, index, turn.state)
+  if ('problem' in called) {
+    const { problem } = called
+    const { handover } = turn.state
+    if (problem === TOO_MANY_HANDOFFS && handover !== undefined) turn.set({ handover: { ...handover, isRefused: true } })
+    emitOutcome(turn, 'callRefused', 'exec', { name, reason: problem })
+    return { id, name, isOlder, content: describeError(problem) }
   }
+  const effect = 'tool' in called ? turn.begin('tool', called.tool) : turn.begin('child', called.child)
+  emitOutcome(turn, 'toolCalled', 'exec', { name })
+  return { id, name, isOlder, effect }
+}
 
-  /** Further calls of the answer are not made: the next agent perhaps does not offer their functions, and is told so. */
-  #handOver ({ text: said, calls }: Answer, { name, transfer }: OfferedTransfer): Next<LoopState> {
-    const beside = calls.filter((_, index) => index !== calls.findIndex(each => each.name === name))
-    const told = clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT)
-    for (const call of beside) this.say('callRefused', 'exec', { name: call.name, reason: NOT_CALLED })
-    const { definitions = {}, handover, messages } = this.state
-    const next = ownField(definitions, transfer)
-    if (next?.kind !== 'agents') throw new Error(`the dialogue has no agent ${transfer}`)
-    if (said.trim() !== '') this.outbox.show(said)
-    this.say('handedOver', 'exec', { name: next.id })
-    this.state = {
-      ...this.state,
-      setting: next.agent,
-      tools: next.tools,
-      corrections: beside.length === 0 ? [] : [{ role: 'assistant', content: NO_ANSWER }, { role: 'user', content: told }],
-      lastInput: 0,
-      handover: { active: transfer, from: messages.length, count: (handover?.count ?? 0) + 1, isRefused: false }
-    }
-    return this.#askModel(1)
-  }
+function onCalled (turn: LoopTurn, call: LoopCall, ended: Ended): void {
+  const { name } = call
+  const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
+  if (isUnknown) emitTurnError(turn, 'TOOL_UNKNOWN', ended.failure)
+  if ('failure' in ended) emitOutcome(turn, isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure, code: ended.code })
+  else emitOutcome(turn, 'toolUsable', 'exec', { name })
+  const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
+  turn.set({ calls: turn.state.calls.map(each => each === call ? { ...each, content } : each) })
+  proceed(turn)
+}
 
-  #call ({ id, name, isOlder }: AskedCall, called: CalledFunction): LoopCall {
-    const as = { id, name, isOlder }
-    const begun = this.#beginCall(called)
-    if ('effect' in begun) {
-      this.say('toolCalled', 'exec', { name })
-      return { ...as, effect: begun.effect, content: undefined }
-    }
-    this.say('callRefused', 'exec', { name, reason: begun.problem })
-    return { ...as, effect: undefined, content: describeError(begun.problem) }
-  }
-
-  #beginCall (called: CalledFunction): { readonly effect: string } | { readonly problem: string } {
-    if ('tool' in called) return { effect: this.outbox.callTool(called.tool) }
-    if ('child' in called) return { effect: this.outbox.startChild(called.child) }
-    if ('problem' in called) return called
-    // `#callTools` makes allowed handovers, so this transfer is one too many.
-    if (this.state.handover !== undefined) this.state = { ...this.state, handover: { ...this.state.handover, isRefused: true } }
-    return { problem: TOO_MANY_HANDOFFS }
-  }
-
-  #called (call: LoopCall, ended: Ended): Next<LoopState> {
-    const { name } = call
-    const isUnknown = 'failure' in ended && ended.code === 'UNKNOWN'
-    if (isUnknown) this.blame('TOOL_UNKNOWN', ended.failure)
-    if ('failure' in ended) this.say(isUnknown ? 'callInterrupted' : 'toolRefused', 'exec', { name, reason: ended.failure, code: ended.code })
-    else this.say('toolUsable', 'exec', { name })
-    const content = isUnknown ? UNKNOWN_RESULT : clip('failure' in ended ? describeError(ended.failure) : describeResult(ended.value), MAX_RESULT)
-    this.state = { ...this.state, calls: this.state.calls.map(each => each === call ? { ...each, content } : each) }
-    return this.#proceed()
-  }
-
-  /** In the order of the calls, once all have ended. */
-  #proceed (): Next<LoopState> {
-    const { calls } = this.state
-    const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
-    if (results.length < calls.length) return this.next()
-    for (const result of results) this.remember(result)
-    return this.#askModel(this.state.turn + 1)
-  }
-
-  protected override goTo (step: LoopState['step']): Next<LoopState> {
-    this.state = { ...this.state, step }
-    return this.next()
-  }
-
-  protected override showHelp (): void {
-    const { help } = this.state.setting
-    if (help !== '') this.outbox.show(help)
-  }
+/** In the order of the calls, once all have ended. */
+function proceed (turn: LoopTurn): void {
+  const { calls } = turn.state
+  const results = calls.flatMap(call => call.content === undefined ? [] : [resultMessage(call, call.content)])
+  if (results.length < calls.length) return
+  for (const result of results) addMessage(turn, result)
+  askModel(turn, turn.state.turn + 1)
 }
 
 /** The model calls tools as it likes until it has an answer. */
 export const loopEngine: Engine<DialogueStart, LoopState, LoopResult> = {
   ...LOOP,
-  begin: ({ setting: { agent, tools, definitions }, ...started }, moment) => new LoopReducer({
-    ...NOTHING_SAID,
-    setting: agent,
-    tools,
-    definitions,
-    step: 'await_input',
-    turn: 0,
-    asked: undefined,
-    summary: undefined,
-    hasCompacted: false,
-    lastInput: 0,
-    value: undefined,
-    calls: []
-  }, moment).start(taskOf(started)),
-  next: (state, fact, moment) => takeFact(new LoopReducer(state, moment), fact),
-  view: ({ step, hasFailed, messages, answer, value, finishReason, handover, error }) => ({
-    stateName: step,
-    outcome: step === 'ended' ? hasFailed ? 'failed' : 'completed' : 'open',
-    definition: handover?.active,
-    result: {
-      last_state: step,
-      messages,
-      answer: answer ?? null,
-      value,
-      finishReason,
-      active: handover?.active,
-      error: error ?? null
-    }
-  }),
+  begin ({ setting: { agent, tools, definitions }, ...started }, moment) {
+    const turn = new Turn<LoopState>({
+      ...NOTHING_SAID, setting: agent, tools, definitions, turn: 0, hasCompacted: false, lastInput: 0, calls: []
+    }, moment)
+    ask(turn, start(turn, taskOf(started)))
+    return turn
+  },
+  next (state, fact, moment) {
+    const turn = new Turn(state, moment)
+    const ended = endedOf(fact)
+    if (fact.kind === 'input') {
+      ask(turn, onInput(turn, fact.text, fact.action))
+      // Nothing of a dialogue that was cleared stays.
+      if (turn.state.messages.length === 0) turn.set({ summary: undefined, lastInput: 0 })
+    } else if (ended !== undefined && 'effect' in fact) onEnded(turn, fact.effect, ended)
+    return turn
+  },
+  view (state) {
+    const { step, messages, answer = null, value, finishReason, handover, error = null } = state
+    const active = handover?.active
+    const result = { last_state: step, messages, answer, value, finishReason, active, error }
+    return { stateName: step, outcome: outcomeOf(state), definition: active, result }
+  },
   refuses: (state, _text, action) => refuseAction(state, action)
 }

@@ -1,9 +1,6 @@
 import { type Json, type JsonObject, ownField } from '../base/json.ts'
 import { effectId, type LaterFact, type Moment, type Next } from '../session/engine.ts'
-import type {
-  Action, ApplyEffect, CheckEffect, ChildEffect, CommitEffect, Effect, ExecEffect, ModelEffect, Notice, ReadEffect, RememberEffect, ShellEffect, ToolEffect,
-  Usage
-} from '../session/model.ts'
+import type { Effect, Notice, Usage } from '../session/model.ts'
 import { handlebarsLanguage } from '../template/handlebars/handlebars-language.ts'
 import { DEFAULT_LIMITS, RenderRun } from '../template/run.ts'
 import { ScopeRoot } from '../template/scope.ts'
@@ -19,41 +16,34 @@ export function unknownOutcome (reason = 'it was interrupted'): string {
   return `${reason}. Nobody knows whether it was done`
 }
 
-/** The rules of a dialogue: each method takes one fact, and computes state, effects and notices. */
-export interface Reducer<S> {
-  hear (text: string, action?: Action): Next<S>
-  end (effect: string, ended: Ended): Next<S>
-  /** The old state alone when the fact does not concern the dialogue. */
-  next (): Next<S>
-}
-
-export function takeFact<S> (reducer: Reducer<S>, fact: LaterFact): Next<S> {
+/** How an effect ended for its engine; `undefined` for a fact that is about no ended effect. */
+export function endedOf (fact: LaterFact): Ended | undefined {
   switch (fact.kind) {
-    case 'input': return reducer.hear(fact.text, fact.action)
-    case 'result': return reducer.end(fact.effect, { value: fact.result, usage: fact.usage })
-    case 'failure': return reducer.end(fact.effect, { failure: fact.message, code: fact.code })
-    case 'refused': return reducer.end(fact.effect, { failure: `refused: ${fact.reason}`, code: 'REFUSED', isSpent: fact.by === 'budget' })
-    case 'unknown': return reducer.end(fact.effect, { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' })
-    default: return reducer.next()
+    case 'result': return { value: fact.result, usage: fact.usage }
+    case 'failure': return { failure: fact.message, code: fact.code }
+    case 'refused': return { failure: `refused: ${fact.reason}`, code: 'REFUSED', isSpent: fact.by === 'budget' }
+    case 'unknown': return { failure: unknownOutcome(fact.reason), code: 'UNKNOWN' }
+    default: return undefined
   }
 }
-
-/** In ms, for a skill's request. */
-export const MODEL_TIMEOUT = 30_000
 
 /** Code points of what a model or a tool has said, in requests. */
 export const MAX_MESSAGE = 4000
 
-const LEFT_OUT = '…'
-
-/** Gathers the effects and notices of an engine while it handles one fact. */
-export class Outbox {
+/** What an engine's handlers of one fact work on: the state so far, and the effects and notices that it has led to. States are never changed in place. */
+export class Turn<S> implements Next<S> {
+  state: S
   readonly effects: Effect[] = []
   readonly notices: Notice[] = []
   readonly #moment: Moment
 
-  constructor (moment: Moment) {
+  constructor (state: S, moment: Moment) {
+    this.state = state
     this.#moment = moment
+  }
+
+  set<K extends keyof S> (part: Pick<S, K>): void {
+    this.state = { ...this.state, ...part }
   }
 
   get session (): string {
@@ -71,79 +61,28 @@ export class Outbox {
     return `${session}:${seq}.${notices + this.notices.length}`
   }
 
-  askModel (effect: Omit<ModelEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'llm' }))
+  /** @returns the effect's id */
+  begin<K extends Effect['kind']> (kind: K, effect: Omit<Extract<Effect, { readonly kind: K }>, 'id' | 'kind'>): string {
+    const id = effectId(this.#moment, this.effects.length)
+    this.effects.push({ ...effect, id, kind } as Extract<Effect, { readonly kind: K }>)
+    return id
   }
 
-  callTool (effect: Omit<ToolEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'tool' }))
+  emitText (text: string): void {
+    this.emit('stdout', { text })
   }
 
-  runCommand (effect: Omit<ExecEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'exec' }))
-  }
-
-  openShell (effect: Omit<ShellEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'shell' }))
-  }
-
-  runCheck (effect: Omit<CheckEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'check' }))
-  }
-
-  readFrom (effect: Omit<ReadEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'read' }))
-  }
-
-  change (effect: Omit<ApplyEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'apply' }))
-  }
-
-  commit (effect: Omit<CommitEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'commit' }))
-  }
-
-  remember (effect: Omit<RememberEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'remember' }))
-  }
-
-  startChild (effect: Omit<ChildEffect, 'id' | 'kind'>): string {
-    return this.#add(id => ({ ...effect, id, kind: 'child' }))
-  }
-
-  wait (): string {
-    return this.#add(id => ({ id, kind: 'wait' }))
-  }
-
-  /** @param own replaces the table's text, unless it is empty @returns what was shown */
-  say (outcome: StepOutcome, prefix: Prefix, texts: Readonly<Record<AgentText, string>>, values: JsonObject, own?: string): string | undefined {
-    const row: OutcomeRow = ROWS[outcome]
-    const text = own !== undefined && own !== '' ? own : row.text === undefined ? undefined : texts[row.text]
-    const shown = text === undefined || text === '' ? undefined : renderText(text, values)
-    if (shown !== undefined) this.show(shown)
-    // Every operator may read the brief log line, so it leaves out what a model or a tool has said.
-    const brief = renderText(row.log, { ...values, reason: LEFT_OUT, ...(row.isModelsName === true ? { name: LEFT_OUT } : {}) })
-    this.log(prefix, row.level, renderText(row.log, values), { brief, ...(Object.hasOwn(values, 'code') ? { code: values['code'] } : {}) })
-    return shown
-  }
-
-  show (text: string): void {
-    this.notice('stdout', { text })
+  emitError (code: string, message: string): void {
+    this.emit('error', { code, message })
   }
 
   /** @param more `brief` is the line without any text of a user, a model or a tool; dropped when it equals the line */
   log (prefix: Prefix, level: Level, text: string, { brief, ...more }: JsonObject = {}): void {
-    this.notice('log', { prefix, level, text, ...(brief === undefined || brief === text ? {} : { brief }), ...more })
+    this.emit('log', { prefix, level, text, ...(brief === undefined || brief === text ? {} : { brief }), ...more })
   }
 
-  notice (type: Notice['type'], data: JsonObject): void {
+  emit (type: Notice['type'], data: JsonObject): void {
     this.notices.push({ type, data })
-  }
-
-  #add (make: (id: string) => Effect): string {
-    const id = effectId(this.#moment, this.effects.length)
-    this.effects.push(make(id))
-    return id
   }
 }
 

@@ -1,6 +1,6 @@
 import { type JsonObject, objectOf } from '../base/json.ts'
-import { type Engine, type LaterFact, type Moment, type Next } from '../session/engine.ts'
-import { Outbox } from './reducer.ts'
+import { type Engine, type LaterFact } from '../session/engine.ts'
+import { Turn } from './reducer.ts'
 import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-key.ts'
 
 interface TerminalSession {
@@ -18,14 +18,15 @@ const LOST = 'the connection was lost'
 export const terminalEngine: Engine<TerminalStart, TerminalSession, TerminalResult> = {
   ...TERMINAL,
   begin ({ setting: { terminal: { target, cols, rows, at } }, owner }, moment) {
-    const outbox = new Outbox(moment)
-    const shell = outbox.openShell({ target, cols, rows })
-    emitState(outbox, 'open', { target, by: owner })
-    return next({ target, at, shell, word: 'open', reason: '', exitCode: null }, outbox)
+    const turn = new Turn<TerminalSession>({ target, at, shell: '', word: 'open', reason: '', exitCode: null }, moment)
+    turn.set({ shell: turn.begin('shell', { target, cols, rows }) })
+    emitState(turn, 'open', { target, by: owner })
+    return turn
   },
   next (state, fact, moment) {
-    if (!('effect' in fact) || fact.effect !== state.shell) return next(state, new Outbox(moment))
-    return ended(state, fact, moment)
+    const turn = new Turn(state, moment)
+    if ('effect' in fact && fact.effect === state.shell) onEnded(turn, fact)
+    return turn
   },
   view: ({ target, at, word, reason, exitCode }) => ({
     stateName: word,
@@ -36,35 +37,28 @@ export const terminalEngine: Engine<TerminalStart, TerminalSession, TerminalResu
   refuses: () => ({ kind: 'busy', message: 'what a terminal is told goes over its socket' })
 }
 
-function ended (state: TerminalSession, fact: LaterFact, moment: Moment): Next<TerminalSession> {
-  const outbox = new Outbox(moment)
+function onEnded (turn: Turn<TerminalSession>, fact: LaterFact): void {
   switch (fact.kind) {
     case 'result': {
       const { reason = '', exitCode = null } = objectOf(fact.result)
       const isExit = reason === 'exit'
       const why = isExit ? `the shell has ended with code ${String(exitCode)}` : String(reason)
-      return end(state, outbox, { word: isExit ? 'done' : 'failed', reason: why, exitCode: typeof exitCode === 'number' ? exitCode : null })
+      return end(turn, { word: isExit ? 'done' : 'failed', reason: why, exitCode: typeof exitCode === 'number' ? exitCode : null })
     }
-    case 'unknown': return end(state, outbox, { word: 'failed', reason: LOST, exitCode: null }, 'TERMINAL_LOST')
-    case 'failure': return end(state, outbox, { word: 'failed', reason: fact.message, exitCode: null }, fact.code)
-    case 'refused': return end(state, outbox, { word: 'failed', reason: fact.reason, exitCode: null }, 'REFUSED')
-    default: return next(state, outbox)
+    case 'unknown': return end(turn, { word: 'failed', reason: LOST, exitCode: null }, 'TERMINAL_LOST')
+    case 'failure': return end(turn, { word: 'failed', reason: fact.message, exitCode: null }, fact.code)
+    case 'refused': return end(turn, { word: 'failed', reason: fact.reason, exitCode: null }, 'REFUSED')
   }
 }
 
-function end (state: TerminalSession, outbox: Outbox, how: Pick<TerminalSession, 'word' | 'reason' | 'exitCode'>, code?: string): Next<TerminalSession> {
-  const { target } = state
-  emitState(outbox, 'closed', { target, reason: how.reason, exitCode: how.exitCode })
-  if (code !== undefined) outbox.notice('error', { code, message: how.reason })
-  return next({ ...state, ...how }, outbox)
+function end (turn: Turn<TerminalSession>, how: Pick<TerminalSession, 'word' | 'reason' | 'exitCode'>, code?: string): void {
+  turn.set(how)
+  emitState(turn, 'closed', { target: turn.state.target, reason: how.reason, exitCode: how.exitCode })
+  if (code !== undefined) turn.emitError(code, how.reason)
 }
 
-function emitState (outbox: Outbox, state: 'open' | 'closed', more: JsonObject): void {
-  outbox.notice('terminal', { terminalId: outbox.session, state, ...more })
+function emitState (turn: Turn<TerminalSession>, state: 'open' | 'closed', more: JsonObject): void {
+  turn.emit('terminal', { terminalId: turn.session, state, ...more })
   const event = `terminal_${state}`
-  outbox.notice('log', { prefix: 'terminal', level: 'info', text: event, event, serverId: more['target'] ?? '' })
-}
-
-function next (state: TerminalSession, outbox: Outbox): Next<TerminalSession> {
-  return { state, effects: outbox.effects, notices: outbox.notices }
+  turn.emit('log', { prefix: 'terminal', level: 'info', text: event, event, serverId: more['target'] ?? '' })
 }

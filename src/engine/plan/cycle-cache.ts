@@ -1,4 +1,4 @@
-import { canonicalJson, isJsonObject, type Json, type JsonObject, listOf, ownField } from '../../base/json.ts'
+import { canonicalJson, type Json, type JsonObject, objectsIn } from '../../base/json.ts'
 import { isProtected, normalisePath } from '../../files/path-rules.ts'
 import { type ContextRequest } from './parse-plan.ts'
 import { type CacheStats, type PlanState } from './plan-state.ts'
@@ -61,7 +61,7 @@ function countedAs ({ type }: JsonObject): keyof CacheStats {
 
 /** In the order of the requests. */
 export function answersTo (requests: readonly JsonObject[], result: Json): Array<JsonObject | undefined> {
-  const blocks = listOf(ownField(result, 'blocks')).filter(isJsonObject)
+  const blocks = objectsIn(result, 'blocks')
   const left = new Set(blocks)
   return requests.map(request => {
     const block = blocks.find(each => left.has(each) && answers(each, request))

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, type JsonObject, listOf, textIn } from '../../base/json.ts'
-import { MEMORY_FIELDS } from '../../files/memory-rules.ts'
+import { isJsonObject, type Json, type JsonObject, objectsIn, ownField, stringifyJson, textOf } from '../../base/json.ts'
+import { type Memory, MEMORY_FIELDS } from '../../files/memory-rules.ts'
 import { normalisePath } from '../../files/path-rules.ts'
 import { cutMiddle } from '../clip.ts'
 import type { Locale } from '../texts.ts'
@@ -29,14 +29,14 @@ export function contextBlockOf (block: Json, auto: AutoHeader): ContextBlock | u
   const section = auto === undefined ? 'FULFILLED_CONTEXT' : auto === 'AUTO_TRACEBACK' ? 'AUTO_CONTEXT_FROM_MESSAGE' : 'AUTO_CONTEXT'
   switch (block['type']) {
     case 'file': return fileBlock(block, auto, section)
-    case 'search': return { kind: 'search', section, head: `SEARCH[${textIn(block, 'query')}]:\n`, body: hitsIn(block) }
-    case 'logs': return { kind: 'logs', section, head: `LOGS[${textIn(block, 'source')}]:\n`, body: textIn(block, 'text') }
-    case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textIn(block, 'text') }
-    case 'list': return { kind: 'search', section, head: `LIST[${textIn(block, 'path')}]:\n`, body: textIn(block, 'text') }
+    case 'search': return { kind: 'search', section, head: `SEARCH[${textOf(block['query'])}]:\n`, body: hitsIn(block) }
+    case 'logs': return { kind: 'logs', section, head: `LOGS[${textOf(block['source'])}]:\n`, body: textOf(block['text']) }
+    case 'env': return { kind: 'env', section, head: 'ENV:\n', body: textOf(block['text']) }
+    case 'list': return { kind: 'search', section, head: `LIST[${textOf(block['path'])}]:\n`, body: textOf(block['text']) }
     case 'missing':
       // The service looked for these by itself: missing ones are left out.
       if (auto !== undefined) return undefined
-      return { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textIn(block, 'reason').slice(0, MAX_REASON) }
+      return { kind: 'env', section, head: `MISSING[${nameOf(block['request'])}]: `, body: textOf(block['reason']).slice(0, MAX_REASON) }
     default: return undefined
   }
 }
@@ -67,12 +67,12 @@ function render (blocks: readonly ContextBlock[]): string {
 }
 
 function fileBlock (block: JsonObject, auto: AutoHeader, section: ContextBlock['section']): ContextBlock {
-  const path = textIn(block, 'path')
+  const path = textOf(block['path'])
   const head = `${auto ?? 'FILE'}[${path}]:\n`
-  const base = { path, sha256: textIn(block, 'sha256') }
-  const isWhole = block['startLine'] === 1 && block['endLine'] === block['totalLines'] && !textIn(block, 'text').includes(CUT)
-  if (auto === 'DEPS') return { kind: 'found', section, head, body: textIn(block, 'text'), base, isWhole }
-  const form = textIn(block, 'form')
+  const base = { path, sha256: textOf(block['sha256']) }
+  const isWhole = block['startLine'] === 1 && block['endLine'] === block['totalLines'] && !textOf(block['text']).includes(CUT)
+  if (auto === 'DEPS') return { kind: 'found', section, head, body: textOf(block['text']), base, isWhole }
+  const form = textOf(block['form'])
   const body = `${form === '' ? '' : `(${form})\n`}${numbered(block)}`
   return { kind: auto === undefined ? 'file' : 'found', section, head, body, base, isWhole }
 }
@@ -83,17 +83,17 @@ function numbered (block: JsonObject): string {
   const start = typeof startLine === 'number' && startLine > 0 ? startLine : 1
   // A range without a line has the same text as a range of one blank line.
   if (typeof endLine === 'number' && endLine < start) return ''
-  return textIn(block, 'text').split('\n').map((line, index) => `${start + index}|${line.endsWith('\r') ? line.slice(0, -1) : line}`).join('\n')
+  return textOf(block['text']).split('\n').map((line, index) => `${start + index}|${line.endsWith('\r') ? line.slice(0, -1) : line}`).join('\n')
 }
 
-function hitsIn ({ hits, truncated }: JsonObject): string {
-  const found = listOf(hits).filter(isJsonObject)
-  const lines = found.map(hit => `${textIn(hit, 'path')}:${typeof hit['line'] === 'number' ? hit['line'] : 0}|${textIn(hit, 'text')}`)
-  return [...lines.length === 0 ? ['(nothing found)'] : lines, ...truncated === true ? ['(there is more)'] : []].join('\n')
+function hitsIn (block: JsonObject): string {
+  const lines = objectsIn(block, 'hits').map(hit => `${textOf(hit['path'])}:${typeof hit['line'] === 'number' ? hit['line'] : 0}|${textOf(hit['text'])}`)
+  return [...lines.length === 0 ? ['(nothing found)'] : lines, ...block['truncated'] === true ? ['(there is more)'] : []].join('\n')
 }
 
 function nameOf (request: Json | undefined): string {
-  return ['path', 'query', 'source', 'type'].map(name => textIn(request, name)).find(text => text !== '') ?? ''
+  if (!isJsonObject(request)) return ''
+  return ['path', 'query', 'source', 'type'].map(name => textOf(ownField(request, name))).find(text => text !== '') ?? ''
 }
 
 /** In a context that is too long `search` is cut first, `file` last. */
@@ -329,4 +329,31 @@ export function roundsMessage (left: number, language: Locale): string {
 
 export function notWritten (language: Locale, words: string): string {
   return `${MESSAGES[language].notWritten} ${words}`
+}
+
+/** UTF-16 units: every request of a plan carries this text. */
+const MAX_BLOCK = 12 * 1024
+
+/** Fixed by the plan protocol. */
+const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
+const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
+
+/** Empty when nothing is remembered. */
+export function memoryBlock (memory: Memory): string {
+  const { user, project } = shortened(memory)
+  const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }
+  if (Object.keys(layers).length === 0) return ''
+  return `${BLOCK_HEAD}\n${stringifyJson(layers)}\n\n${BLOCK_FOOT}`
+}
+
+/** The longest fields are removed until the rest fits `MAX_BLOCK`. */
+function shortened (memory: Memory): Memory {
+  let { user, project } = memory
+  while (stringifyJson({ user, project }).length > MAX_BLOCK) {
+    const fields = [...Object.entries(user), ...Object.entries(project)]
+    const [longest] = fields.toSorted(([, one], [, other]) => stringifyJson(other).length - stringifyJson(one).length)
+    const without = (layer: JsonObject): JsonObject => Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== longest?.[1]))
+    ;[user, project] = [without(user), without(project)]
+  }
+  return { user, project }
 }

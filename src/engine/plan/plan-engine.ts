@@ -1,12 +1,12 @@
 import { type Json, type JsonObject, textOf } from '../../base/json.ts'
 import type { Engine } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
-import { takeFact } from '../reducer.ts'
+import { endedOf, Turn } from '../reducer.ts'
 import { NO_CACHE } from './cycle-cache.ts'
 import type { PlanAction } from './parse-plan.ts'
 import { intentOf } from './plan-input.ts'
 import { type CacheStats, PLAN, type PlanResult, type PlanState, type PlanStep } from './plan-state.ts'
-import { PlanReducer } from './plan-reducer.ts'
+import { onApproved, onEnded, onInput, onRejected, start } from './plan-reducer.ts'
 import { type PlanSetting, routeMode } from './plan-setting.ts'
 
 function describePlan (state: PlanState): PlanResult {
@@ -68,14 +68,18 @@ export const planEngine: Engine<PlanSetting, PlanState, PlanResult> = {
   ...PLAN,
   begin ({ setting, input, parent }, moment) {
     const state = begun(setting, input)
-    return new PlanReducer(parent === undefined ? state : { ...state, child: 'goes-on' }, moment).start()
+    const turn = new Turn<PlanState>(parent === undefined ? state : { ...state, child: 'goes-on' }, moment)
+    start(turn)
+    return turn
   },
   next (state, fact, moment) {
-    const reducer = new PlanReducer(state, moment)
-    if (fact.kind === 'input') return reducer.hear(fact.text, fact.action)
-    if (fact.kind === 'decided' && fact.decision === 'approve') return reducer.allow(fact.effect)
-    if (fact.kind === 'refused' && fact.by === 'person') return reducer.reject(fact.effect)
-    return takeFact(reducer, fact)
+    const turn = new Turn(state, moment)
+    const ended = endedOf(fact)
+    if (fact.kind === 'input') onInput(turn, fact.text, fact.action)
+    else if (fact.kind === 'decided' && fact.decision === 'approve') onApproved(turn, fact.effect)
+    else if (fact.kind === 'refused' && fact.by === 'person') onRejected(turn, fact.effect)
+    else if (ended !== undefined && 'effect' in fact) onEnded(turn, fact.effect, ended)
+    return turn
   },
   view (state) {
     const { mode, step } = state
@@ -109,43 +113,30 @@ function begun (setting: PlanSetting, input: JsonObject): PlanState {
     words: goal,
     goal,
     exchanges: [],
-    branch: undefined,
     recentErrors: [],
-    offered: undefined,
     memory: { user: {}, project: {} },
     context: [],
     pending: [],
     cache: NO_CACHE,
-    stats: undefined,
     bases: {},
     rounds: 0,
-    repair: undefined,
     hasRepaired: false,
     used: 0,
     failedCheck: '',
     rest: 'draft',
-    held: undefined,
     agreed: [],
     changes: [],
     reversed: 0,
-    turning: undefined,
     hasApplied: false,
     lastActions: '',
     fix: typeof fix === 'string' ? fix : undefined,
     whole: [],
     isFormatRefused: false,
-    reply: undefined,
-    plan: undefined,
-    awaits: undefined,
-    change: undefined,
     check: 0,
-    checkFailed: undefined,
     applied: [],
     undone: [],
     conflicts: [],
     summary: '',
-    done: '',
-    commit: undefined,
-    error: undefined
+    done: ''
   }
 }

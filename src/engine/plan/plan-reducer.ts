@@ -1,19 +1,22 @@
-import { type JsonObject, listOf, ownField, stringifyJson } from '../../base/json.ts'
-import { type Memory, memoryIn, readPatch } from '../../files/memory-rules.ts'
+import { type JsonObject, listOf, objectsIn, stringifyJson } from '../../base/json.ts'
+import { memoryIn, readPatch } from '../../files/memory-rules.ts'
 import { loggedAnswer } from '../../llm/history.ts'
-import type { Next } from '../../session/engine.ts'
 import type { Action } from '../../session/model.ts'
 import { clip } from '../clip.ts'
-import { type Ended, type Reducer, renderText } from '../reducer.ts'
+import { type Ended, renderText } from '../reducer.ts'
 import { cutProblem, type Locale, PLAN_TEXTS, refusedText } from '../texts.ts'
-import { autoContext, basesIn, contextBlockOf, notWritten, repairMessage, roundsMessage, systemMessage, wholeIn, writeContext } from './messages.ts'
-import { ChangeReducer } from './change-reducer.ts'
+import {
+  autoContext, basesIn, contextBlockOf, memoryBlock, notWritten, repairMessage, roundsMessage, systemMessage, wholeIn, writeContext
+} from './messages.ts'
+import { type AskModel, cannotGoOn, dropChange, giveUp, isMending, nothingToDo, onChangeEnded, runFix, writeHeld } from './change.ts'
 import { answersTo, keyOf, lookUp, NO_CACHE, normaliseRequest } from './cycle-cache.ts'
 import { judgeReply } from './judge-reply.ts'
 import type { PlanProblem, PlanReply } from './parse-plan.ts'
 import { intentOf, LISTENING } from './plan-input.ts'
 import type { ContextEntry, PendingRead, PlanState } from './plan-state.ts'
+import { awaitEffect, emitPlanText, emitProblem, fail, goTo, keepError, listen, listenAfterChange, log, mayRepair, type PlanTurn } from './plan-turn.ts'
 import { routeMode } from './plan-setting.ts'
+import { commit, doAgain, listenAfterCommit, preview, takeBack } from './undo.ts'
 
 /** In ms. */
 const TIMEOUTS = { read: 30_000, remember: 10_000 } as const
@@ -27,274 +30,294 @@ const MAX_LINES = 5000
 /** The API does not support `response_format`. */
 const FORMAT_REFUSED = /response_format|json_schema|unknown field|not supported/i
 
-export class PlanReducer extends ChangeReducer implements Reducer<PlanState> {
-  /** The memory and the files that the user's words mention are read before the model is asked. */
-  start (): Next<PlanState> {
-    const { words, report, context } = this.state
-    const auto = autoContext(words, report).map((each): PendingRead => each)
-    // Read again: the files may have changed since.
-    const again = context.flatMap(({ key, block }) => block?.section === 'FULFILLED_CONTEXT' ? [reading(JSON.parse(key) as JsonObject)] : [])
-    const { fix, setting: { schemaVersion } } = this.state
-    if (fix !== undefined) return this.runFix(fix)
-    const root = schemaVersion === 1 ? [] : [reading({ type: 'list' })]
-    this.state = { ...this.state, context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined }
-    this.goTo(this.state.mode === 'plan' ? 'planning' : 'applying')
-    return this.#read([reading({ type: 'memory' }), ...root, ...auto, ...again])
-  }
+/** The memory and the files that the user's words mention are read before the model is asked. */
+export function start (turn: PlanTurn): void {
+  const { words, report, context, fix, setting: { schemaVersion }, mode } = turn.state
+  if (fix !== undefined) return runFix(turn, fix)
+  const auto = autoContext(words, report).map((each): PendingRead => each)
+  // Read again: the files may have changed since.
+  const again = context.flatMap(({ key, block }) => block?.section === 'FULFILLED_CONTEXT' ? [reading(JSON.parse(key) as JsonObject)] : [])
+  const root = schemaVersion === 1 ? [] : [reading({ type: 'list' })]
+  turn.set({ context: [], cache: NO_CACHE, rounds: 0, repair: undefined, hasRepaired: false, reply: undefined })
+  goTo(turn, mode === 'plan' ? 'planning' : 'applying')
+  read(turn, [reading({ type: 'memory' }), ...root, ...auto, ...again])
+}
 
-  protected begin (): Next<PlanState> {
-    return this.start()
-  }
-
-  hear (text: string, action?: Action): Next<PlanState> {
-    const intent = intentOf(this.state, text, action)
-    if ('kind' in intent) return LISTENING.has(this.state.step) ? this.listen() : this.next()
-    const isAboutRound = ['write', 'change', 'retry', 'reject', 'remember'].includes(intent.wants)
-    this.state = { ...this.state, error: undefined, conflicts: [], used: 0, failedCheck: isAboutRound ? this.state.failedCheck : '', lastActions: '' }
-    switch (intent.wants) {
-      case 'write': return this.writeHeld()
-      case 'retry': return this.#retry()
-      case 'goal': return this.#nextGoal(intent.words)
-      case 'change': return this.#askForAnother(intent.words)
-      case 'commit': return this.commit(intent.message)
-      case 'reject': return this.rejected()
-      case 'remember': return this.#remember('accept', intent.patch)
-      case 'plan':
-        this.state = { ...this.state, mode: 'plan', words: intent.words, goal: intent.words }
-        return this.start()
-      case 'apply': return this.#carryOut(intent.words)
-      // An undo needs no consent, even where it deletes a created file; a redo of deletions does.
-      case 'undo': return this.takeBack('undo', intent.paths)
-      case 'redo': return this.doAgain(intent.paths)
-    }
-  }
-
-  /** @param words a new goal; empty when the user only agrees with the plan */
-  #carryOut (words: string): Next<PlanState> {
-    const { goal } = this.state
-    const fresh = { hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false }
-    this.state = { ...this.state, ...fresh, mode: 'apply', words: words === '' ? 'apply' : words, goal: words === '' ? goal : words }
-    this.goTo('applying')
-    return this.#askModel()
-  }
-
-  #nextGoal (words: string): Next<PlanState> {
-    const { mode, goal } = routeMode(words, false)
-    const fresh = { agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' }
-    this.state = { ...this.state, ...fresh, mode: mode ?? 'plan', isDirect: mode === 'apply', words: goal, goal }
-    return this.start()
-  }
-
-  #askForAnother (said: string): Next<PlanState> {
-    const { words, reply, exchanges, setting: { language } } = this.state
-    const before = reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }]
-    this.state = { ...this.state, held: undefined, exchanges: before, words: notWritten(language, said), rounds: 0 }
-    this.goTo('applying')
-    return this.#askModel()
-  }
-
-  end (effect: string, ended: Ended): Next<PlanState> {
-    const { awaits } = this.state
-    if (awaits?.effect !== effect) return this.next()
-    this.state = { ...this.state, awaits: undefined }
-    switch (awaits.purpose) {
-      case 'context': return this.#hasRead(ended)
-      case 'model': return this.#answered(ended)
-      case 'remember': return this.#remembered(ended)
-      case 'accept': return this.#accepted(ended)
-      default: return this.endOfChange(awaits.purpose, ended, effect)
-    }
-  }
-
-  #read (pending: readonly PendingRead[]): Next<PlanState> {
-    const { setting: { workspace } } = this.state
-    this.state = { ...this.state, pending }
-    return this.wait('context', this.outbox.readFrom({ from: { workspace }, requests: pending.flatMap(({ requests }) => requests), timeout: TIMEOUTS.read }))
-  }
-
-  #hasRead (ended: Ended): Next<PlanState> {
-    // Before the first request for files there is perhaps no workspace; later the model goes on without them.
-    if ('failure' in ended && this.state.rounds === 0) return this.fail({ code: ended.code, message: ended.failure })
-    for (const problem of problemsIn(ended)) {
-      this.log('warning', 'MEMORY_UNUSABLE', { reason: problem })
-      this.outbox.show(problem)
-    }
-    this.state = recordRead(this.state, ended)
-    if (this.state.mode === 'apply') this.goTo('applying')
-    return this.#askModel()
-  }
-
-  #askModel (): Next<PlanState> {
-    const { setting } = this.state
-    const blocks = this.state.context.flatMap(({ block }) => block ?? [])
-    const { text, diet } = writeContext(blocks, setting.limits)
-    const stats = { files: diet.blocks.length, dropped: diet.dropped, truncated: diet.truncated, totalChars: text.length, logsChars: diet.logsChars }
-    const { files, dropped, truncated, totalChars } = stats
-    if (dropped > 0 || truncated > 0) this.log('warning', 'CONTEXT_DIET_APPLIED', { files, dropped, truncated, total_chars: totalChars })
-    this.state = { ...this.state, stats, bases: { ...this.state.bases, ...basesIn(diet.blocks) }, whole: wholeIn(this.state.whole, blocks, diet.blocks) }
-    const { messages, fields, inputChars, tokenBudget } = modelRequest(this.state, text)
-    this.log('debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
-    return this.wait('model', this.outbox.askModel({ purpose: this.state.mode, messages, fields, timeout: setting.timeout }))
-  }
-
-  #answered (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) return this.#modelFailed(ended.failure, ended.code)
-    const answer = loggedAnswer(ended.value)
-    if (answer === undefined) return this.#modelFailed('the answer has no message', 'LLM_ERROR')
-    const { text, refusal, cut, finishReason } = answer
-    this.log('debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
-    const { setting: { isStrict, schema, schemaHash, language }, isFormatRefused } = this.state
-    if (refusal !== '') return this.fail({ code: 'MODEL_REFUSED', message: refusedText(language, refusal) })
-    if (cut) return this.#repair(text, { code: 'ERR_ANSWER_CUT', message: cutProblem(finishReason) })
-    const judged = judgeReply(text, { ...this.state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined }, answer.isEarlier)
-    switch (judged.verdict) {
-      case 'repair': return this.#repair(text, judged.problem)
-      case 'read': return this.#readMore(judged.reply)
-      case 'read-bases': return this.#readNew(judged.paths.map(path => ({ type: 'read_file', path })))
-      case 'take': return this.#take(judged.reply)
-    }
-  }
-
-  #modelFailed (reason: string, code: string): Next<PlanState> {
-    const { setting: { isStrict }, isFormatRefused } = this.state
-    if (isStrict && !isFormatRefused && FORMAT_REFUSED.test(reason)) {
-      this.log('warning', 'LLM_RESPONSE_FORMAT_FALLBACK')
-      this.state = { ...this.state, isFormatRefused: true }
-      return this.#askModel()
-    }
-    if (code === 'TIMEOUT') this.log('error', 'LLM_REQUEST_TIMEOUT')
-    return this.fail({ code: 'LLM_ERROR', message: reason })
-  }
-
-  /** In schema 1 the second rejected answer ends the plan; in schema 2 the settings limit repairs. */
-  #repair (reply: string, problem: PlanProblem): Next<PlanState> {
-    this.log('warning', 'VALIDATION_FAILED', { code: problem.code })
-    const { hasRepaired, setting: { schemaVersion } } = this.state
-    const mayRepair = schemaVersion === 1 ? !hasRepaired : this.mayRepair
-    if (mayRepair) this.keepError(problem)
-    else return this.cannotGoOn(problem)
-    this.log('warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
-    this.state = { ...this.state, repair: { reply, problem }, hasRepaired: true, used: this.state.used + 1 }
-    return this.#askModel()
-  }
-
-  /** @param paths are read again first */
-  protected askAgain (problem: PlanProblem | undefined, paths: readonly string[]): Next<PlanState> {
-    const { reply, words, exchanges, context, used } = this.state
-    const json = reply === undefined ? '' : stringifyJson(reply.json)
-    if (problem !== undefined) this.keepError(problem)
-    this.state = {
-      ...this.state,
-      used: used + 1,
-      repair: problem === undefined ? undefined : { reply: json, problem },
-      exchanges: problem === undefined ? [...exchanges, { words, reply: json }] : exchanges,
-      context: context.filter(({ block }) => block?.base === undefined || !paths.includes(block.base.path))
-    }
-    if (paths.length === 0) return this.#askModel()
-    return this.#read(paths.slice(0, MAX_REQUESTS).map(path => reading({ type: 'read_file', path, end_line: MAX_LINES })))
-  }
-
-  #retry (): Next<PlanState> {
-    const { mode, plan } = this.state
-    if (mode === 'plan' || plan === undefined) return this.start()
-    this.goTo('applying')
-    return this.#askModel()
-  }
-
-  #readMore ({ requests }: PlanReply): Next<PlanState> {
-    const wanted: JsonObject[] = []
-    for (const asked of requests.slice(0, MAX_REQUESTS)) {
-      const normalised = normaliseRequest(asked)
-      if ('request' in normalised) wanted.push(normalised.request)
-      else this.#know({ key: keyOf({ ...asked }), block: contextBlockOf({ type: 'missing', request: { ...asked }, reason: normalised.reason }, undefined) })
-    }
-    return this.#readNew(wanted)
-  }
-
-  /** What was read since the user's last message is in the cache. */
-  #readNew (wanted: readonly JsonObject[]): Next<PlanState> {
-    const { requests, missed, cache } = lookUp(wanted, this.state)
-    for (const { key, isHit } of requests) this.log('debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key })
-    this.state = { ...this.state, cache, rounds: this.state.rounds + 1, repair: undefined }
-    return missed.length === 0 ? this.#askModel() : this.#read(missed.map(reading))
-  }
-
-  #know (entry: ContextEntry): void {
-    if (!this.state.context.some(({ key }) => key === entry.key)) this.state = { ...this.state, context: [...this.state.context, entry] }
-  }
-
-  #take (reply: PlanReply): Next<PlanState> {
-    const summary = summaryOf(reply, this.state.setting.language)
-    this.log('debug', 'LLM_PLAN_OK', { mode: this.state.mode, actions: reply.actions.length })
-    this.state = { ...this.state, reply, summary, repair: undefined }
-    this.outbox.show(summary)
-    this.outbox.notice('message', { role: 'assistant', content: summary, mode: this.state.mode })
-    const { patch, refused } = readPatch(reply.patch)
-    if (refused.length > 0) {
-      const named = refused.slice(0, 10).map(({ name, reason }) => ({ name: clip(name, 60), reason }))
-      this.log('warning', 'MEMORY_PATCH_DROPPED', { keys: named.map(({ name }) => name).join(',') })
-      this.tellUser('planNotRemembered', { list: named.map(({ name, reason }) => `${name} (${reason})`).join('; ') })
-    }
-    if (Object.keys(patch).length === 0) return this.#proceed()
-    const { setting: { remembers } } = this.state
-    this.outbox.notice('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
-    if (!remembers) this.state = { ...this.state, offered: patch }
-    return remembers ? this.#remember('remember', patch) : this.#proceed()
-  }
-
-  /** @param purpose `accept`: the user has agreed; `remember`: nobody was asked */
-  #remember (purpose: 'remember' | 'accept', patch: JsonObject): Next<PlanState> {
-    const { setting: { workspace } } = this.state
-    return this.wait(purpose, this.outbox.remember({ workspace, patch, timeout: TIMEOUTS.remember }))
-  }
-
-  /** The plan goes on even when they could not be stored. */
-  #remembered (ended: Ended): Next<PlanState> {
-    if ('failure' in ended) {
-      this.log('warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
-      this.tellUser('planNotRemembered', { list: ended.failure })
-    } else this.outbox.notice('memory', { patch: readPatch(this.state.reply?.patch ?? {}).patch, isApplied: true })
-    return this.#proceed()
-  }
-
-  #accepted (ended: Ended): Next<PlanState> {
-    const { offered = {}, reply, mode } = this.state
-    if ('failure' in ended) {
-      this.tell({ code: ended.code, message: ended.failure })
-      return this.listen()
-    }
-    this.state = { ...this.state, offered: undefined }
-    this.outbox.notice('memory', { patch: offered, isApplied: true })
-    // An answer with nothing but preferences: the plan is done.
-    return this.state.step === 'planned' && mode === 'apply' && reply?.actions.length === 0 ? this.finish('no_changes') : this.listen()
-  }
-
-  #proceed (): Next<PlanState> {
-    const { mode, reply, words, exchanges, bases, setting: { eol } } = this.state
-    if (reply === undefined) return this.next()
-    if (mode === 'plan') {
-      const json = stringifyJson(reply.json)
-      const { text } = writeContext(this.state.context.flatMap(({ block }) => block ?? []), this.state.setting.limits)
-      this.state = { ...this.state, plan: { json, context: text }, exchanges: [...exchanges, { words, reply: json }] }
-      this.goTo('planned')
-      return this.listen()
-    }
-    if (reply.actions.length === 0) {
-      if (this.isMending) return this.giveUp()
-      if (this.state.offered === undefined) return this.nothingToDo()
-      this.goTo('planned')
-      return this.listen()
-    }
-    this.state = { ...this.state, held: undefined }
-    const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
-    return this.preview({ do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
+export function onInput (turn: PlanTurn, text: string, action?: Action): void {
+  const intent = intentOf(turn.state, text, action)
+  if ('kind' in intent) return LISTENING.has(turn.state.step) ? listen(turn) : undefined
+  const isAboutRound = ['write', 'change', 'retry', 'reject', 'remember'].includes(intent.wants)
+  turn.set({ error: undefined, conflicts: [], used: 0, failedCheck: isAboutRound ? turn.state.failedCheck : '', lastActions: '' })
+  switch (intent.wants) {
+    case 'write': return writeHeld(turn)
+    case 'retry': return retry(turn)
+    case 'goal': return nextGoal(turn, intent.words)
+    case 'change': return askForAnother(turn, intent.words)
+    case 'commit': return commit(turn, intent.message)
+    case 'reject': return dropChange(turn)
+    case 'remember': return remember(turn, 'accept', intent.patch)
+    case 'plan':
+      turn.set({ mode: 'plan', words: intent.words, goal: intent.words })
+      return start(turn)
+    case 'apply': return carryOut(turn, intent.words)
+    // An undo needs no consent, even where it deletes a created file; a redo of deletions does.
+    case 'undo': return takeBack(turn, 'undo', intent.paths)
+    case 'redo': return doAgain(turn, intent.paths)
   }
 }
 
+/** @param words a new goal; empty when the user only agrees with the plan */
+function carryOut (turn: PlanTurn, words: string): void {
+  const { goal } = turn.state
+  const said = words === '' ? { words: 'apply', goal } : { words, goal: words }
+  turn.set({ ...said, mode: 'apply', hasRepaired: false, repair: undefined, rounds: 0, agreed: [], hasApplied: false })
+  goTo(turn, 'applying')
+  askModel(turn)
+}
+
+function nextGoal (turn: PlanTurn, words: string): void {
+  const { mode = 'plan', goal } = routeMode(words, false)
+  turn.set({ mode, isDirect: mode === 'apply', words: goal, goal, agreed: [], hasApplied: false, plan: undefined, exchanges: [], report: '' })
+  start(turn)
+}
+
+function askForAnother (turn: PlanTurn, said: string): void {
+  const { words, reply, exchanges, setting: { language } } = turn.state
+  const before = reply === undefined ? exchanges : [...exchanges, { words, reply: stringifyJson(reply.json) }]
+  turn.set({ held: undefined, exchanges: before, words: notWritten(language, said), rounds: 0 })
+  goTo(turn, 'applying')
+  askModel(turn)
+}
+
+export function onApproved (turn: PlanTurn, effect: string): void {
+  const { awaits } = turn.state
+  if (awaits?.effect !== effect) return
+  goTo(turn, 'applying')
+  turn.set({ awaits, error: undefined })
+}
+
+/** A refused change ends the plan; after a refused redo or commit it waits for its user. */
+export function onRejected (turn: PlanTurn, effect: string): void {
+  const { awaits, setting: { keepsUndo } } = turn.state
+  if (awaits?.effect !== effect) return
+  turn.set({ error: undefined })
+  switch (awaits.purpose) {
+    case 'apply': return keepsUndo === true ? dropChange(turn) : goTo(turn, 'rejected')
+    case 'redo': return listenAfterChange(turn)
+    case 'commit': return listenAfterCommit(turn)
+    default: return onEnded(turn, effect, { failure: 'refused by a person', code: 'REFUSED' })
+  }
+}
+
+export function onEnded (turn: PlanTurn, effect: string, ended: Ended): void {
+  const { awaits } = turn.state
+  if (awaits?.effect !== effect) return
+  turn.set({ awaits: undefined })
+  switch (awaits.purpose) {
+    case 'context': return onRead(turn, ended)
+    case 'model': return onAnswered(turn, ended)
+    case 'remember': return onRemembered(turn, ended)
+    case 'accept': return onAccepted(turn, ended)
+    default: {
+      const asked = onChangeEnded(turn, awaits.purpose, ended, effect)
+      if (asked === 'first') start(turn)
+      else if (asked !== undefined) askAgain(turn, asked)
+    }
+  }
+}
+
+function read (turn: PlanTurn, pending: readonly PendingRead[]): void {
+  const { setting: { workspace } } = turn.state
+  turn.set({ pending })
+  const requests = pending.flatMap(each => each.requests)
+  awaitEffect(turn, 'context', turn.begin('read', { from: { workspace }, requests, timeout: TIMEOUTS.read }))
+}
+
+function onRead (turn: PlanTurn, ended: Ended): void {
+  // Before the first request for files there is perhaps no workspace; later the model goes on without them.
+  if ('failure' in ended && turn.state.rounds === 0) return fail(turn, { code: ended.code, message: ended.failure })
+  for (const problem of problemsIn(ended)) {
+    log(turn, 'warning', 'MEMORY_UNUSABLE', { reason: problem })
+    turn.emitText(problem)
+  }
+  turn.state = recordRead(turn.state, ended)
+  if (turn.state.mode === 'apply') goTo(turn, 'applying')
+  askModel(turn)
+}
+
+function askModel (turn: PlanTurn): void {
+  const { setting, context, bases, whole, mode } = turn.state
+  const blocks = context.flatMap(({ block }) => block ?? [])
+  const { text, diet } = writeContext(blocks, setting.limits)
+  const { length: files } = diet.blocks
+  const { dropped, truncated, logsChars } = diet
+  const totalChars = text.length
+  if (dropped > 0 || truncated > 0) log(turn, 'warning', 'CONTEXT_DIET_APPLIED', { files, dropped, truncated, total_chars: totalChars })
+  turn.set({
+    stats: { files, dropped, truncated, totalChars, logsChars },
+    bases: { ...bases, ...basesIn(diet.blocks) },
+    whole: wholeIn(whole, blocks, diet.blocks)
+  })
+  const { messages, fields, inputChars, tokenBudget } = modelRequest(turn.state, text)
+  log(turn, 'debug', 'LLM_REQUEST_SENT', { token_budget: tokenBudget, input_chars: inputChars })
+  awaitEffect(turn, 'model', turn.begin('llm', { purpose: mode, messages, fields, timeout: setting.timeout }))
+}
+
+function onAnswered (turn: PlanTurn, ended: Ended): void {
+  if ('failure' in ended) return onModelFailed(turn, ended.failure, ended.code)
+  const answer = loggedAnswer(ended.value)
+  if (answer === undefined) return onModelFailed(turn, 'the answer has no message', 'LLM_ERROR')
+  const { text, refusal, cut, finishReason } = answer
+  log(turn, 'debug', 'LLM_RESPONSE_OK', { output_chars: text.length })
+  const { setting: { isStrict, schema, schemaHash, language }, isFormatRefused } = turn.state
+  if (refusal !== '') return fail(turn, { code: 'MODEL_REFUSED', message: refusedText(language, refusal) })
+  if (cut) return repair(turn, text, { code: 'ERR_ANSWER_CUT', message: cutProblem(finishReason) })
+  const judged = judgeReply(text, { ...turn.state, strict: isStrict && !isFormatRefused ? { schema, hash: schemaHash } : undefined }, answer.isEarlier)
+  switch (judged.verdict) {
+    case 'repair': return repair(turn, text, judged.problem)
+    case 'read': return readMore(turn, judged.reply)
+    case 'read-bases': return readNew(turn, judged.paths.map(path => ({ type: 'read_file', path })))
+    case 'take': return take(turn, judged.reply)
+  }
+}
+
+function onModelFailed (turn: PlanTurn, reason: string, code: string): void {
+  const { setting: { isStrict }, isFormatRefused } = turn.state
+  if (isStrict && !isFormatRefused && FORMAT_REFUSED.test(reason)) {
+    log(turn, 'warning', 'LLM_RESPONSE_FORMAT_FALLBACK')
+    turn.set({ isFormatRefused: true })
+    return askModel(turn)
+  }
+  if (code === 'TIMEOUT') log(turn, 'error', 'LLM_REQUEST_TIMEOUT')
+  fail(turn, { code: 'LLM_ERROR', message: reason })
+}
+
+/** In schema 1 the second rejected answer ends the plan; in schema 2 the settings limit repairs. */
+function repair (turn: PlanTurn, reply: string, problem: PlanProblem): void {
+  const { hasRepaired, used, setting: { schemaVersion } } = turn.state
+  log(turn, 'warning', 'VALIDATION_FAILED', { code: problem.code })
+  if (schemaVersion === 1 ? hasRepaired : !mayRepair(turn)) return cannotGoOn(turn, problem)
+  keepError(turn, problem)
+  log(turn, 'warning', 'LLM_RESPONSE_REPAIR_RETRY', { code: problem.code })
+  turn.set({ repair: { reply, problem }, hasRepaired: true, used: used + 1 })
+  askModel(turn)
+}
+
+function askAgain (turn: PlanTurn, { problem, paths }: Exclude<AskModel, 'first'>): void {
+  const { reply, words, exchanges, context, used } = turn.state
+  const json = reply === undefined ? '' : stringifyJson(reply.json)
+  if (problem !== undefined) keepError(turn, problem)
+  turn.set({
+    used: used + 1,
+    repair: problem === undefined ? undefined : { reply: json, problem },
+    exchanges: problem === undefined ? [...exchanges, { words, reply: json }] : exchanges,
+    context: context.filter(({ block }) => block?.base === undefined || !paths.includes(block.base.path))
+  })
+  if (paths.length === 0) askModel(turn)
+  else read(turn, paths.slice(0, MAX_REQUESTS).map(path => reading({ type: 'read_file', path, end_line: MAX_LINES })))
+}
+
+function retry (turn: PlanTurn): void {
+  const { mode, plan } = turn.state
+  if (mode === 'plan' || plan === undefined) return start(turn)
+  goTo(turn, 'applying')
+  askModel(turn)
+}
+
+function readMore (turn: PlanTurn, { requests }: PlanReply): void {
+  const wanted: JsonObject[] = []
+  for (const asked of requests.slice(0, MAX_REQUESTS)) {
+    const normalised = normaliseRequest(asked)
+    if ('request' in normalised) wanted.push(normalised.request)
+    else know(turn, { key: keyOf({ ...asked }), block: contextBlockOf({ type: 'missing', request: { ...asked }, reason: normalised.reason }, undefined) })
+  }
+  readNew(turn, wanted)
+}
+
+/** What was read since the user's last message is in the cache. */
+function readNew (turn: PlanTurn, wanted: readonly JsonObject[]): void {
+  const { requests, missed, cache } = lookUp(wanted, turn.state)
+  for (const { key, isHit } of requests) log(turn, 'debug', isHit ? 'CONTEXT_CACHE_HIT' : 'CONTEXT_CACHE_MISS', { key })
+  turn.set({ cache, rounds: turn.state.rounds + 1, repair: undefined })
+  if (missed.length === 0) askModel(turn)
+  else read(turn, missed.map(reading))
+}
+
+function know (turn: PlanTurn, entry: ContextEntry): void {
+  const { context } = turn.state
+  if (!context.some(({ key }) => key === entry.key)) turn.set({ context: [...context, entry] })
+}
+
+function take (turn: PlanTurn, reply: PlanReply): void {
+  const { mode, setting: { language, remembers } } = turn.state
+  const summary = summaryOf(reply, language)
+  log(turn, 'debug', 'LLM_PLAN_OK', { mode, actions: reply.actions.length })
+  turn.set({ reply, summary, repair: undefined })
+  turn.emitText(summary)
+  turn.emit('message', { role: 'assistant', content: summary, mode })
+  const { patch, refused } = readPatch(reply.patch)
+  if (refused.length > 0) {
+    const named = refused.slice(0, 10).map(({ name, reason }) => ({ name: clip(name, 60), reason }))
+    log(turn, 'warning', 'MEMORY_PATCH_DROPPED', { keys: named.map(({ name }) => name).join(',') })
+    emitPlanText(turn, 'planNotRemembered', { list: named.map(({ name, reason }) => `${name} (${reason})`).join('; ') })
+  }
+  if (Object.keys(patch).length === 0) return proceed(turn)
+  turn.emit('memory', { patch, isApplied: false, ...(remembers ? {} : { isOffered: true }) })
+  if (remembers) return remember(turn, 'remember', patch)
+  turn.set({ offered: patch })
+  proceed(turn)
+}
+
+/** @param purpose `accept`: the user has agreed; `remember`: nobody was asked */
+function remember (turn: PlanTurn, purpose: 'remember' | 'accept', patch: JsonObject): void {
+  const { setting: { workspace } } = turn.state
+  awaitEffect(turn, purpose, turn.begin('remember', { workspace, patch, timeout: TIMEOUTS.remember }))
+}
+
+/** The plan goes on even when they could not be stored. */
+function onRemembered (turn: PlanTurn, ended: Ended): void {
+  if ('failure' in ended) {
+    log(turn, 'warning', 'MEMORY_PATCH_FAILED', { code: ended.code })
+    emitPlanText(turn, 'planNotRemembered', { list: ended.failure })
+  } else turn.emit('memory', { patch: readPatch(turn.state.reply?.patch ?? {}).patch, isApplied: true })
+  proceed(turn)
+}
+
+function onAccepted (turn: PlanTurn, ended: Ended): void {
+  const { offered = {}, reply, mode, step } = turn.state
+  if ('failure' in ended) {
+    emitProblem(turn, { code: ended.code, message: ended.failure })
+    return listen(turn)
+  }
+  turn.set({ offered: undefined })
+  turn.emit('memory', { patch: offered, isApplied: true })
+  // An answer with nothing but preferences: the plan is done.
+  if (step === 'planned' && mode === 'apply' && reply?.actions.length === 0) goTo(turn, 'no_changes')
+  else listen(turn)
+}
+
+function proceed (turn: PlanTurn): void {
+  const { mode, reply, words, exchanges, bases, context, offered, setting: { eol, limits } } = turn.state
+  if (reply === undefined) return
+  if (mode === 'plan') {
+    const json = stringifyJson(reply.json)
+    const { text } = writeContext(context.flatMap(({ block }) => block ?? []), limits)
+    turn.set({ plan: { json, context: text }, exchanges: [...exchanges, { words, reply: json }] })
+  } else if (reply.actions.length > 0) {
+    turn.set({ held: undefined })
+    const known = Object.fromEntries(reply.actions.flatMap(({ path }) => Object.hasOwn(bases, path) ? [[path, bases[path] as string]] : []))
+    return preview(turn, { do: { actions: reply.actions.map(action => ({ ...action })), bases: known, eol } })
+  } else {
+    if (isMending(turn)) return giveUp(turn)
+    if (offered === undefined) return nothingToDo(turn)
+  }
+  goTo(turn, 'planned')
+  listen(turn)
+}
+
 function problemsIn (ended: Ended): readonly string[] {
-  const blocks = 'value' in ended ? ownField(ended.value, 'blocks') : undefined
-  const memory = listOf(blocks).find(block => ownField(block, 'type') === 'memory')
-  return listOf(ownField(memory, 'problems')).filter(each => typeof each === 'string')
+  const memory = 'value' in ended ? objectsIn(ended.value, 'blocks').find(({ type }) => type === 'memory') : undefined
+  return listOf(memory?.['problems']).filter(each => typeof each === 'string')
 }
 
 function reading (request: JsonObject): PendingRead {
@@ -391,31 +414,4 @@ function modelRequest (state: PlanState, context: string): SizedRequest {
     ...(isStrict && !state.isFormatRefused ? { response_format: { type: 'json_schema', json_schema: { name: 'plan_response', strict: true, schema } } } : {})
   }
   return { messages, fields, inputChars, tokenBudget }
-}
-
-/** UTF-16 units: every request of a plan carries this text. */
-const MAX_BLOCK = 12 * 1024
-
-/** Fixed by the plan protocol. */
-const BLOCK_HEAD = 'ENGINEERING_MEMORY (trusted by user; update only when user requests):'
-const BLOCK_FOOT = 'Use ENGINEERING_MEMORY as defaults. If user explicitly asks to change — suggest updating memory and show new JSON.'
-
-/** Empty when nothing is remembered. */
-export function memoryBlock (memory: Memory): string {
-  const { user, project } = shortened(memory)
-  const layers = { ...(Object.keys(user).length === 0 ? {} : { user }), ...(Object.keys(project).length === 0 ? {} : { project }) }
-  if (Object.keys(layers).length === 0) return ''
-  return `${BLOCK_HEAD}\n${stringifyJson(layers)}\n\n${BLOCK_FOOT}`
-}
-
-/** The longest fields are removed until the rest fits `MAX_BLOCK`. */
-function shortened (memory: Memory): Memory {
-  let { user, project } = memory
-  while (stringifyJson({ user, project }).length > MAX_BLOCK) {
-    const fields = [...Object.entries(user), ...Object.entries(project)]
-    const [longest] = fields.toSorted(([, one], [, other]) => stringifyJson(other).length - stringifyJson(one).length)
-    const without = (layer: JsonObject): JsonObject => Object.fromEntries(Object.entries(layer).filter(([, value]) => value !== longest?.[1]))
-    ;[user, project] = [without(user), without(project)]
-  }
-  return { user, project }
 }

@@ -90,19 +90,19 @@ export interface PlanState {
   readonly goal: string
   readonly exchanges: readonly { readonly words: string, readonly reply: string }[]
   /** When the files were read. */
-  readonly branch: string | undefined
+  readonly branch?: string
   readonly recentErrors: readonly string[]
   /** The user has not agreed to them yet. */
-  readonly offered: JsonObject | undefined
+  readonly offered?: JsonObject
   readonly memory: Memory
   readonly context: readonly ContextEntry[]
   readonly pending: readonly PendingRead[]
   readonly cache: CacheStats
-  readonly stats: ContextStats | undefined
+  readonly stats?: ContextStats
   /** Hashes of the files as the model was shown them. The plan updates no other files. */
   readonly bases: Readonly<Record<string, string>>
   readonly rounds: number
-  readonly repair: { readonly reply: string, readonly problem: PlanProblem } | undefined
+  readonly repair?: { readonly reply: string, readonly problem: PlanProblem }
   readonly hasRepaired: boolean
   readonly used: number
   /** Empty once all checks have passed, or the user wants something else. */
@@ -110,33 +110,33 @@ export interface PlanState {
   /** After an error the plan goes back to this step if it has changed nothing. */
   readonly rest: 'draft' | 'planned' | 'applied' | 'undone'
   /** Exactly as it was shown. */
-  readonly held: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] } | undefined
+  readonly held?: { readonly digest: string, readonly change: JsonObject, readonly paths: readonly string[] }
   /** A repair may change these files without asking again. */
   readonly agreed: readonly string[]
   /** The first change and its repairs, the oldest first. One undo takes back all of them. */
   readonly changes: readonly string[]
   readonly reversed: number
   /** What a running undo or redo has not reached, its conflicts, and whether no paths were named. */
-  readonly turning: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[], readonly isWhole?: boolean } | undefined
+  readonly turning?: { readonly left: readonly JsonObject[], readonly conflicts: readonly Conflict[], readonly isWhole?: boolean }
   /** The first change of a goal begins new lists `applied` and `changes`. */
   readonly hasApplied: boolean
   /** Hash of the changes whose check failed last: equal ones are not repaired again. */
   readonly lastActions: string
   /** Runs before the model is asked; its failed output becomes the `report`. */
-  readonly fix: string | undefined
+  readonly fix?: string
   /** Shown in full; each is a key of `bases`. */
   readonly whole: readonly string[]
   /** Later requests are then sent without a schema. */
   readonly isFormatRefused: boolean
   /** With paths in normal form. */
-  readonly reply: PlanReply | undefined
+  readonly reply?: PlanReply
   /** As the model wrote it, and what it had read. */
-  readonly plan: { readonly json: string, readonly context: string } | undefined
-  readonly awaits: { readonly effect: string, readonly purpose: PlanPurpose } | undefined
-  readonly change: { readonly wish: JsonObject, readonly isAsked: boolean } | undefined
+  readonly plan?: { readonly json: string, readonly context: string }
+  readonly awaits?: { readonly effect: string, readonly purpose: PlanPurpose }
+  readonly change?: { readonly wish: JsonObject, readonly isAsked: boolean }
   readonly check: number
   /** For the user when the plan gives up the repair. */
-  readonly checkFailed: string | undefined
+  readonly checkFailed?: string
   readonly applied: readonly ChangedPath[]
   readonly undone: readonly ChangedPath[]
   /** Somebody else has changed these paths. */
@@ -144,6 +144,6 @@ export interface PlanState {
   readonly summary: string
   /** The commit message, unless the user gives another one. */
   readonly done: string
-  readonly commit: string | undefined
-  readonly error: PlanProblem | undefined
+  readonly commit?: string
+  readonly error?: PlanProblem
 }

@@ -93,7 +93,7 @@ export interface SkillState {
   readonly calls: readonly SkillCall[]
   readonly step: number
   /** `undefined` before the first reply. */
-  readonly reply: ReadableReply | Interruption | undefined
+  readonly reply?: ReadableReply | Interruption | undefined
   readonly pendingCommand: string
   /** Without escape sequences. */
   readonly output: string

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { Answer } from '../../llm/answer.ts'
 import { askedMessage, callsOf, contentOf, NO_ANSWER, wordsOf } from '../../llm/history.ts'
-import type { Moment, Next } from '../../session/engine.ts'
+import type { ExecEffect } from '../../session/model.ts'
 import { clip } from '../clip.ts'
-import { MAX_MESSAGE, MODEL_TIMEOUT, Outbox } from '../reducer.ts'
+import { MAX_MESSAGE, type Turn } from '../reducer.ts'
 import { cutProblem, refusedText } from '../texts.ts'
 import { nextCall, notRun, parseSkillCalls, problemIn, resultsOf, SKILL_TOOLS, withResult } from './skill-calls.ts'
 import { beginsWithTag, parseSkillResponse, type ReadableReply } from './parse-skill-response.ts'
@@ -27,179 +27,194 @@ const REPAIR_CALLS = 'Nothing of your answer was done. Answer again, with calls 
 
 const REPAIR_CUT = 'Answer again. What is wrong with your answer: '
 
-/** Asks the model for the next step, and reads the answer: function calls or a tag such as `[CMD]`. */
-export abstract class SkillTurn {
-  protected readonly outbox: Outbox
-  protected state: SkillState
+/** In ms. */
+const MODEL_TIMEOUT = 30_000
 
-  constructor (state: SkillState, moment: Moment) {
-    this.state = state
-    this.outbox = new Outbox(moment)
+const SECOND = 1000
+
+/** Asks the model for the next step, reads the answer, function calls or a tag such as `[CMD]`, and does what it says. */
+export type SkillTurn = Turn<SkillState>
+
+export function begin (turn: SkillTurn, knowledge: string): void {
+  turn.set({ knowledge })
+  writeSystem(turn)
+  addStep(turn, marked => [{ role: 'user', content: marked(buildInitialUserPrompt(turn.state.setting)) }])
+}
+
+function writeSystem (turn: SkillTurn): void {
+  const { setting: { base, baseOfCalls, name, body }, protocol, knowledge } = turn.state
+  const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
+  turn.set({ system: [protocol === 'tools' ? baseOfCalls : base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n') })
+}
+
+/** For a model or a provider that does not take functions. */
+export function goOnByTexts (turn: SkillTurn): void {
+  turn.set({ protocol: 'text', messages: pastAsTexts(turn.state.messages) })
+  writeSystem(turn)
+}
+
+/** @param make `marked` appends the number of the step to the last message, so that the model can plan ahead */
+function addStep (turn: SkillTurn, make: (marked: (text: string) => string) => readonly JsonObject[]): void {
+  const { step: before, messages, setting: { maxSteps } } = turn.state
+  const step = before + 1
+  if (step > maxSteps) return finish(turn, 'Maximum steps reached')
+  const added = make(text => `${text}\n\n[Step ${step} of ${maxSteps}]`)
+  turn.set({ step, messages: [...messages, ...added], calls: [], pendingCommand: '' })
+  turn.emit('step', { step, max: maxSteps })
+  askModel(turn, 'model')
+}
+
+/** Results of several calls are sent together, once each has one. @param goesOn otherwise the results of the remaining calls say that they were not run */
+export function sendResult (turn: SkillTurn, text: string, goesOn = false): void {
+  const { calls } = turn.state
+  if (calls.length === 0) return addStep(turn, marked => [{ role: 'user', content: marked(text) }])
+  turn.set({ calls: withResult(calls, text, goesOn), pendingCommand: '' })
+  doNextCall(turn)
+}
+
+function doNextCall (turn: SkillTurn): void {
+  const { calls } = turn.state
+  const says = nextCall(calls)?.says
+  if (says === undefined) {
+    const results = resultsOf(calls)
+    return addStep(turn, marked => [...results.slice(0, -1), ...results.slice(-1).map(result => ({ ...result, content: marked(contentOf(result)) }))])
   }
+  if (says.type === 'WRONG') return sendResult(turn, notRun(says.problem))
+  turn.set({ reply: says })
+  follow(turn, says)
+}
 
-  protected abstract follow (reply: ReadableReply): Next<SkillState>
+/** @param corrections are sent once, and not kept @param times as long as other answers this may be */
+export function askModel (turn: SkillTurn, kind: 'model' | 'repair', corrections: readonly JsonObject[] = [], times = 1): void {
+  const { setting: { model }, protocol } = turn.state
+  const offered: JsonObject = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
+  const effect = turn.begin('llm', {
+    purpose: kind,
+    messages: [...sentMessages(turn.state), ...corrections],
+    fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: times * MAX_TOKENS[protocol], ...offered },
+    timeout: MODEL_TIMEOUT,
+    maxAnswer: MAX_REPLY
+  })
+  goTo(turn, 'idle', { kind, effect })
+}
 
-  next (): Next<SkillState> {
-    return { state: this.state, effects: this.outbox.effects, notices: this.outbox.notices }
+function askToRepair (turn: SkillTurn, said: string, wrong: string, times?: number): void {
+  askModel(turn, 'repair', [{ role: 'assistant', content: said }, { role: 'user', content: wrong }], times)
+}
+
+/** @param isRepaired the model is asked to correct an answer only once */
+export function onAnswered (turn: SkillTurn, answer: Answer, isRepaired: boolean): void {
+  const { text, refusal, cut, finishReason } = answer
+  const { protocol, messages, setting: { language, wholeCommands } } = turn.state
+  if (refusal !== '') return fail(turn, 'MODEL_REFUSED', refusedText(language, refusal))
+  const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
+  if (cut) {
+    // A half command is another command.
+    const problem = cutProblem(finishReason)
+    return isRepaired ? fail(turn, 'ANSWER_CUT', `The answer was unusable: ${problem}`) : askToRepair(turn, said, `${REPAIR_CUT}${problem}`, MORE_TOKENS)
   }
-
-  protected begin (knowledge: string): Next<SkillState> {
-    this.state = { ...this.state, knowledge }
-    this.#writeSystem()
-    return this.#say(buildInitialUserPrompt(this.state.setting))
+  if (protocol === 'text') return onAnsweredInText(turn, text, isRepaired)
+  const calls = parseSkillCalls(answer, wholeCommands !== true)
+  if (calls.length === 0 && beginsWithTag(text)) {
+    goOnByTexts(turn)
+    return onAnsweredInText(turn, text, isRepaired)
   }
+  const problem = calls.length === 0 ? 'it calls no function' : problemIn(calls)
+  if (problem !== undefined && !isRepaired) return askToRepair(turn, said, `${REPAIR_CALLS}${problem}`)
+  if (calls.length === 0) return onAnsweredInWords(turn, text.trim())
+  turn.set({ calls, messages: [...messages, askedMessage(answer)] })
+  if (text.trim() !== '') turn.emit('message', { text: text.trim() })
+  doNextCall(turn)
+}
 
-  #writeSystem (): void {
-    const { setting: { base, baseOfCalls, name, body }, protocol, knowledge } = this.state
-    this.state = { ...this.state, system: buildSkillSystemPrompt({ base: protocol === 'tools' ? baseOfCalls : base, knowledge, name, body }) }
-  }
+function onAnsweredInWords (turn: SkillTurn, question: string): void {
+  if (question === '') return fail(turn, 'EMPTY_RESPONSE', 'Empty or invalid AI response')
+  followSaid(turn, { type: 'ASK', content: `[ASK] ${question}`, question, required: true }, question)
+}
 
-  /** For a model or a provider that does not take functions. */
-  protected goOnByTexts (): void {
-    this.state = { ...this.state, protocol: 'text', messages: pastAsTexts(this.state.messages) }
-    this.#writeSystem()
+function onAnsweredInText (turn: SkillTurn, text: string, isRepaired: boolean): void {
+  const reply = parseSkillResponse(text, turn.state.setting.wholeCommands !== true)
+  if (reply.type === 'UNKNOWN') return fail(turn, 'EMPTY_RESPONSE', reply.error)
+  const isUnclear = reply.type === 'UNCLEAR'
+  if ((isUnclear || (reply.type === 'CMD' && reply.fallback === true)) && !isRepaired) {
+    return askToRepair(turn, text, isUnclear && beginsWithTag(text) ? `${REPAIR_COMMAND}${reply.problem}` : REPAIR)
   }
+  if (isUnclear) onAnsweredInWords(turn, text.trim())
+  else followSaid(turn, reply, reply.content)
+}
 
-  #say (text: string): Next<SkillState> {
-    return this.#nextStep(marked => [{ role: 'user', content: marked(text) }])
-  }
+function followSaid (turn: SkillTurn, reply: ReadableReply, content: string): void {
+  turn.set({ reply, messages: [...turn.state.messages, { role: 'assistant', content }] })
+  follow(turn, reply)
+}
 
-  /** @param make `marked` appends the number of the step to the last message */
-  #nextStep (make: (marked: (text: string) => string) => readonly JsonObject[]): Next<SkillState> {
-    const step = this.state.step + 1
-    const { maxSteps } = this.state.setting
-    if (step > maxSteps) return this.finish('Maximum steps reached')
-    const messages = [...this.state.messages, ...make(text => withStep(text, step, maxSteps))]
-    this.state = { ...this.state, step, messages, calls: [], pendingCommand: '' }
-    this.outbox.notice('step', { step, max: maxSteps })
-    return this.ask('model')
+export function follow (turn: SkillTurn, reply: ReadableReply): void {
+  switch (reply.type) {
+    case 'CMD': return propose(turn, reply.command, reply.fallback === true ? 'fallback' : 'model')
+    case 'DONE': return finish(turn, reply.message)
+    case 'ASK':
+      log(turn, 'skill_ask', {})
+      turn.emit('ask', { text: reply.question, required: reply.required })
+      return awaitUser(turn, 'waiting_user', { kind: 'answer', required: reply.required })
+    case 'MESSAGE':
+      log(turn, 'skill_message', {})
+      turn.emit('message', { text: reply.message })
+      return turn.state.setting.autoContinue ? onMessageSeen(turn) : awaitUser(turn, 'idle', { kind: 'continue' })
   }
+}
 
-  /** Results of several calls are told together, once each has one. @param goesOn otherwise the remaining calls are told as not run */
-  protected tell (text: string, goesOn = false): Next<SkillState> {
-    const { calls } = this.state
-    if (calls.length === 0) return this.#say(text)
-    this.state = { ...this.state, calls: withResult(calls, text, goesOn), pendingCommand: '' }
-    return this.#workOff()
-  }
+export function propose (turn: SkillTurn, command: string, origin: ExecEffect['origin']): void {
+  const { setting: { target, timeout, inTerminal }, step, isWithoutTerminal, cwd } = turn.state
+  turn.set({ pendingCommand: command })
+  log(turn, 'skill_command', { command })
+  turn.emit('command', { phase: 'proposed', command, step, ...(origin === 'fallback' ? { fallback: true } : {}) })
+  if (target === '') return awaitUser(turn, 'waiting_cmd', { kind: 'command' })
+  const place = inTerminal !== undefined && isWithoutTerminal !== true ? { terminal: inTerminal } : cwd === '' ? {} : { cwd }
+  const effect = turn.begin('exec', { target, command, origin, timeout: timeout * SECOND, ...place })
+  goTo(turn, 'waiting_cmd', { kind: 'result', effect })
+}
 
-  #workOff (): Next<SkillState> {
-    const { calls } = this.state
-    const says = nextCall(calls)?.says
-    if (says === undefined) {
-      const results = resultsOf(calls)
-      return this.#nextStep(marked => [...results.slice(0, -1), ...results.slice(-1).map(result => ({ ...result, content: marked(contentOf(result)) }))])
-    }
-    if (says.type === 'WRONG') return this.tell(notRun(says.problem))
-    this.state = { ...this.state, reply: says }
-    return this.follow(says)
-  }
+export function onMessageSeen (turn: SkillTurn): void {
+  if (turn.state.calls.length === 0) sendResult(turn, MESSAGE_SEEN)
+  else sendResult(turn, 'The user was told.', true)
+}
 
-  /** @param corrections are sent once, and not kept @param times as long as other answers this may be */
-  protected ask (kind: 'model' | 'repair', corrections: readonly JsonObject[] = [], times = 1): Next<SkillState> {
-    const { setting: { model }, protocol } = this.state
-    const offered: JsonObject = protocol === 'tools' ? { tools: SKILL_TOOLS } : {}
-    const effect = this.outbox.askModel({
-      purpose: kind,
-      messages: [...sentMessages(this.state), ...corrections],
-      fields: { ...(model === '' ? {} : { model }), temperature: 0.3, max_tokens: times * MAX_TOKENS[protocol], ...offered },
-      timeout: MODEL_TIMEOUT,
-      maxAnswer: MAX_REPLY
-    })
-    return this.goTo('idle', { kind, effect })
-  }
+function finish (turn: SkillTurn, text: string): void {
+  log(turn, 'skill_complete', {})
+  turn.emit('message', { text, isFinal: true })
+  const { messages, calls } = turn.state
+  turn.set({ text, messages: [...messages, ...resultsOf(calls)], calls: [] })
+  goTo(turn, 'done', { kind: 'nothing' })
+}
 
-  /** @param isRepaired the model is asked to correct an answer only once */
-  protected answered (answer: Answer, isRepaired: boolean): Next<SkillState> {
-    const { text, refusal, cut, finishReason } = answer
-    if (refusal !== '') return this.fail('MODEL_REFUSED', refusedText(this.state.setting.language, refusal))
-    if (cut) return this.#answerCut(answer, cutProblem(finishReason), isRepaired)
-    if (this.state.protocol === 'text') return this.#answeredInText(text, isRepaired)
-    const calls = parseSkillCalls(answer, this.state.setting.wholeCommands !== true)
-    if (calls.length === 0 && beginsWithTag(text)) {
-      this.goOnByTexts()
-      return this.#answeredInText(text, isRepaired)
-    }
-    const problem = calls.length === 0 ? 'it calls no function' : problemIn(calls)
-    if (problem !== undefined && !isRepaired) {
-      const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
-      return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CALLS}${problem}` }])
-    }
-    if (calls.length === 0) return this.#answeredInWords(text.trim())
-    this.state = { ...this.state, calls, messages: [...this.state.messages, askedMessage(answer)] }
-    if (text.trim() !== '') this.outbox.notice('message', { text: text.trim() })
-    return this.#workOff()
-  }
+export function fail (turn: SkillTurn, code: string, message: string): void {
+  turn.emitError(code, message)
+  turn.set({ text: message })
+  goTo(turn, 'failed', { kind: 'nothing' })
+}
 
-  /** A half command is another command. */
-  #answerCut (answer: Answer, problem: string, isRepaired: boolean): Next<SkillState> {
-    if (isRepaired) return this.fail('ANSWER_CUT', `The answer was unusable: ${problem}`)
-    const said = clip(wordsOf(answer).trim(), MAX_MESSAGE) || NO_ANSWER
-    return this.ask('repair', [{ role: 'assistant', content: said }, { role: 'user', content: `${REPAIR_CUT}${problem}` }], MORE_TOKENS)
-  }
+export function awaitUser (turn: SkillTurn, word: SkillState['word'], awaited: Awaited): void {
+  turn.begin('wait', {})
+  goTo(turn, word, awaited)
+}
 
-  #answeredInWords (question: string): Next<SkillState> {
-    if (question === '') return this.fail('EMPTY_RESPONSE', 'Empty or invalid AI response')
-    const reply: ReadableReply = { type: 'ASK', content: `[ASK] ${question}`, question, required: true }
-    this.state = { ...this.state, reply, messages: [...this.state.messages, { role: 'assistant', content: question }] }
-    return this.follow(reply)
-  }
+export function goTo (turn: SkillTurn, word: SkillState['word'], awaited: Awaited): void {
+  turn.set({ word, awaited })
+}
 
-  #answeredInText (text: string, isRepaired: boolean): Next<SkillState> {
-    const reply = parseSkillResponse(text, this.state.setting.wholeCommands !== true)
-    if (reply.type === 'UNKNOWN') return this.fail('EMPTY_RESPONSE', reply.error)
-    const isUnclear = reply.type === 'UNCLEAR'
-    if ((isUnclear || (reply.type === 'CMD' && reply.fallback === true)) && !isRepaired) {
-      const repair = isUnclear && beginsWithTag(text) ? `${REPAIR_COMMAND}${reply.problem}` : REPAIR
-      return this.ask('repair', [{ role: 'assistant', content: text }, { role: 'user', content: repair }])
-    }
-    if (isUnclear) return this.#answeredInWords(text.trim())
-    this.state = { ...this.state, reply, messages: [...this.state.messages, { role: 'assistant', content: reply.content }] }
-    return this.follow(reply)
+export function log (turn: SkillTurn, event: string, data: JsonObject): void {
+  const { step, setting: { name, target } } = turn.state
+  const of = {
+    id: turn.noticeId,
+    skill_log_id: turn.session,
+    session_id: turn.session,
+    timestamp: new Date(turn.at).toISOString(),
+    skill_name: name,
+    step,
+    serverId: target,
+    serverName: target
   }
-
-  protected messageSeen (): Next<SkillState> {
-    return this.state.calls.length === 0 ? this.#say(MESSAGE_SEEN) : this.tell('The user was told.', true)
-  }
-
-  protected finish (text: string): Next<SkillState> {
-    this.log('skill_complete', {})
-    this.outbox.notice('message', { text, isFinal: true })
-    const { messages, calls } = this.state
-    this.state = { ...this.state, text, messages: [...messages, ...resultsOf(calls)], calls: [] }
-    return this.goTo('done', { kind: 'nothing' })
-  }
-
-  protected fail (code: string, message: string): Next<SkillState> {
-    this.outbox.notice('error', { code, message })
-    this.state = { ...this.state, text: message }
-    return this.goTo('failed', { kind: 'nothing' })
-  }
-
-  protected wait (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
-    this.outbox.wait()
-    return this.goTo(word, awaited)
-  }
-
-  protected goTo (word: SkillState['word'], awaited: Awaited): Next<SkillState> {
-    this.state = { ...this.state, word, awaited }
-    return this.next()
-  }
-
-  protected log (event: string, data: JsonObject): void {
-    const { step, setting: { name, target } } = this.state
-    const of = {
-      id: this.outbox.noticeId,
-      skill_log_id: this.outbox.session,
-      session_id: this.outbox.session,
-      timestamp: new Date(this.outbox.at).toISOString(),
-      skill_name: name,
-      step,
-      serverId: target,
-      serverName: target
-    }
-    this.outbox.notice('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
-  }
+  turn.emit('log', { prefix: 'skill', level: 'info', text: `${event} step=${step}`, event, ...of, ...data })
 }
 
 /** With functions, the first message, which has the task, is always included, and each result has its call. */
@@ -222,32 +237,9 @@ function withWholeCalls (messages: readonly JsonObject[], start: number): readon
   return answer < 0 ? messages : [...messages.slice(0, 1), ...messages.slice(answer)]
 }
 
-interface SystemPromptParts {
-  readonly base: string
-  readonly knowledge: string
-  readonly name: string
-  readonly body: string
-}
-
-function buildSkillSystemPrompt ({ base, knowledge, name, body }: SystemPromptParts): string {
-  const context = knowledge === '' ? [] : [`--- System Context ---\n${knowledge}`]
-  return [base, ...context, `--- Active Skill: ${name} ---\n${body}`].join('\n\n')
-}
-
-interface FirstMessageParts {
-  readonly name: string
-  readonly prompt: string
-  readonly parameters: ReadonlyArray<{ readonly name: string, readonly value: string }>
-}
-
-function buildInitialUserPrompt ({ name, prompt, parameters }: FirstMessageParts): string {
+function buildInitialUserPrompt ({ name, prompt, parameters }: SkillState['setting']): string {
   const wish = prompt === '' ? `Execute skill: ${name}` : prompt
   return parameters.length === 0 ? wish : `${wish}\n\nParameters:\n${parameters.map(({ name, value }) => `- ${name}: ${value}`).join('\n')}`
-}
-
-/** So that the model can plan ahead. */
-function withStep (text: string, step: number, most: number): string {
-  return `${text}\n\n[Step ${step} of ${most}]`
 }
 
 const MESSAGE_SEEN = '[Continue after informational message]'

@@ -88,7 +88,7 @@ export function goOn (turn: DialogueTurn): void {
   listen(turn)
 }
 
-/** By its row in the table: what the user is shown, what is logged, and what the dialogue remembers of it. @param own replaces the row's text */
+/** By its row of the table: what is shown, what is logged, and what the dialogue remembers of it. @param own replaces the row's text */
 export function emitOutcome (turn: DialogueTurn, outcome: StepOutcome, prefix: Prefix, values: JsonObject = {}, own = ''): void {
   const row: OutcomeRow = ROWS[outcome]
   const { setting: { language, messages }, codes } = turn.state
@@ -105,7 +105,8 @@ export function emitOutcome (turn: DialogueTurn, outcome: StepOutcome, prefix: P
   if (row.code !== undefined) turn.set({ codes: { ...codes, [STEPS[prefix]]: row.code } })
 }
 
-const STEPS: Readonly<Record<Prefix, string>> = { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute', turn: 'ask_model' }
+const STEPS: Readonly<Record<Prefix, string>> =
+  { main: 'await_input', cls: 'classify', select: 'select', valid: 'validate', exec: 'execute', turn: 'ask_model' }
 
 export function addMessage (turn: DialogueTurn, message: object): void {
   turn.set({ messages: [...turn.state.messages, message] })

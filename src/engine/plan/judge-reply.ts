@@ -1,105 +1,10 @@
 import { describeViolations } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
-import { beginningOf } from '../../base/text.ts'
-import { MAX_EDIT_TEXT, MAX_EDITS } from '../../files/change/action.ts'
-import { conflictAmong } from '../../files/change/change-rules.ts'
+import { validateActions } from '../../files/change/change-rules.ts'
 import { readPatch } from '../../files/memory-rules.ts'
-import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../../files/path-rules.ts'
-import { type CompiledSchema, compileSchemaLater } from '../../schema/compile.ts'
-import { isProblem, parsePlan, type PlanAction, type PlanProblem, type PlanReply } from './parse-plan.ts'
-import type { PlanLimits } from './plan-setting.ts'
+import { type CompiledSchema, compileSchemaLater } from '../../tool/schema/schema.ts'
+import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-plan.ts'
 import type { PlanState } from './plan-state.ts'
-
-/** Share of unprintable characters from which a content is no text. */
-const MAX_UNPRINTABLE = 0.1
-
-/** UTF-16 units of paths in messages. */
-const MAX_SHOWN = 100
-
-/** By text alone, before any file is read. @returns normalised actions, or the first problem */
-export function validateActions (actions: readonly PlanAction[], limits: PlanLimits, whitelist: Whitelist): readonly PlanAction[] | PlanProblem {
-  const { max_actions: most, max_total_content_bytes: mostBytes } = limits
-  if (actions.length > most) return { code: 'ERR_TOO_MANY_ACTIONS', message: `a plan has at most ${most} actions; this one has ${actions.length}` }
-  const normal: PlanAction[] = []
-  for (const action of actions) {
-    const normalised = normalisePath(action.path)
-    if ('code' in normalised) return normalised
-    const { path } = normalised
-    const problem = problemOfPath(action, path, whitelist) ?? problemOfContent(action, path, limits)
-    if (problem !== undefined) return problem
-    normal.push({ ...action, path })
-  }
-  const bytes = normal.reduce((sum, { content = '' }) => sum + bytesOf(content), 0)
-  if (bytes > mostBytes) return { code: 'ERR_CONTENT_TOO_LARGE', message: `the contents of a plan have at most ${mostBytes} bytes; these have ${bytes}` }
-  const conflict = conflictAmong(normal)
-  return conflict === undefined ? normal : conflictOf(...conflict)
-}
-
-function problemOfPath ({ kind }: PlanAction, path: string, whitelist: Whitelist): PlanProblem | undefined {
-  if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${quotePath(path)} is protected: it is neither written nor deleted` }
-  const isFolder = kind === 'CREATE_DIR' || kind === 'DELETE_DIR'
-  const mayChange = isFolder ? !isForbidden(path, whitelist) : isWhitelisted(path, whitelist)
-  if (mayChange) return undefined
-  return { code: 'FORBIDDEN_PATH', message: `${quotePath(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
-}
-
-function problemOfContent ({ kind, content, edits = [] }: PlanAction, path: string, { max_file_bytes: most }: PlanLimits): PlanProblem | undefined {
-  if (kind === 'EDIT_FILE') return problemOfEdits(edits, path)
-  if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return undefined
-  if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${quotePath(path)} needs "content"` }
-  const bytes = bytesOf(content)
-  if (bytes > most) return { code: 'ERR_CONTENT_TOO_LARGE', message: `a file has at most ${most} bytes; ${quotePath(path)} would have ${bytes}` }
-  if (!isPseudoBinary(content)) return undefined
-  const reason = `it has NUL, half of a character, or more than ${MAX_UNPRINTABLE * 100} % of it cannot be printed`
-  return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${quotePath(path)} is no text: ${reason}` }
-}
-
-function problemOfEdits (edits: NonNullable<PlanAction['edits']>, path: string): PlanProblem | undefined {
-  if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${quotePath(path)} needs "edits"` }
-  if (edits.length > MAX_EDITS) {
-    return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${quotePath(path)} has ${edits.length}` }
-  }
-  for (const [index, edit] of edits.entries()) {
-    const problem = problemOfEdit(edit, `edits[${index}] of ${quotePath(path)}`)
-    if (problem !== undefined) return problem
-  }
-  return undefined
-}
-
-function problemOfEdit ({ search, replace }: NonNullable<PlanAction['edits']>[number], name: string): PlanProblem | undefined {
-  if (search === '') {
-    const message = `${name}: "search" is empty; it has the text that is replaced, with enough around it to be found once`
-    return { code: 'ERR_SCHEMA_VALIDATION', message }
-  }
-  if (Math.max(search.length, replace.length) > MAX_EDIT_TEXT) {
-    return { code: 'ERR_CONTENT_TOO_LARGE', message: `a text of an edit has at most ${MAX_EDIT_TEXT} characters; ${name} has more` }
-  }
-  if (isPseudoBinary(replace) || !search.isWellFormed()) return { code: 'ERR_PSEUDO_BINARY', message: `${name} is no text` }
-  return undefined
-}
-
-/** An unpaired surrogate has no bytes. Unprintable: control characters but line ends and tabs, and U+FFFD for undecodable bytes. */
-function isPseudoBinary (content: string): boolean {
-  if (content.includes('\0') || !content.isWellFormed()) return true
-  let [unprintable, length] = [0, 0]
-  for (const point of content) {
-    length++
-    if (/[\p{Cc}\uFFFD]/u.test(point) && !'\n\r\t'.includes(point)) unprintable++
-  }
-  return unprintable > length * MAX_UNPRINTABLE
-}
-
-function conflictOf (one: PlanAction, other: PlanAction): PlanProblem {
-  return { code: 'ERR_ACTION_CONFLICT', message: `${one.kind} of ${quotePath(one.path)} and ${other.kind} of ${quotePath(other.path)} exclude each other` }
-}
-
-function bytesOf (text: string): number {
-  return Buffer.byteLength(text)
-}
-
-function quotePath (path: string): string {
-  return JSON.stringify(beginningOf(path, MAX_SHOWN))
-}
 
 /** By this beginning the model says that nothing has to change. Else APPLY needs actions, a patch or read requests. */
 const NO_CHANGES = 'NO_CHANGES:'

@@ -1,20 +1,9 @@
-import { isJsonObject, type Json, type JsonObject, ownField } from '../../base/json.ts'
-import { beginningOf, describeKind } from '../../base/text.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
+import { fieldsOf, itemsOf, member, optionalText, parseAction, type RequestedAction, requiredText, wrongForm } from '../../files/change/change-rules.ts'
+import { FileRefusal } from '../../files/workspace-files.ts'
 import { jsonIn } from '../../llm/json-in.ts'
 
-export const ACTION_KINDS = ['CREATE_FILE', 'CREATE_DIR', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR'] as const
-
-export const ACTION_KINDS_2 = [...ACTION_KINDS, 'EDIT_FILE'] as const
-
-type PlanActionKind = typeof ACTION_KINDS_2[number]
-
-export interface PlanAction {
-  readonly kind: PlanActionKind
-  readonly path: string
-  readonly content?: string
-  /** `search` becomes `replace`. */
-  readonly edits?: ReadonlyArray<{ readonly search: string, readonly replace: string }>
-}
+export type PlanAction = RequestedAction
 
 export type ContextRequest =
   | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
@@ -44,9 +33,6 @@ export interface PlanProblem {
 /** Lines of a log. */
 const LOG_LINES = { default: 200, most: 5000 }
 
-/** UTF-16 units of the answer that an error message repeats. */
-const MAX_SHOWN = 60
-
 /** Also reads an answer inside a code fence. */
 export function parsePlan (text: string, version: number, isEarlier?: true): PlanReply | PlanProblem {
   if (!/[[{]/.test(text)) return { code: 'ERR_JSON_EXTRACT', message: 'the answer has no JSON object and no array' }
@@ -55,8 +41,8 @@ export function parsePlan (text: string, version: number, isEarlier?: true): Pla
   try {
     return replyOf(json.value, version)
   } catch (error) {
-    if (!(error instanceof WrongForm)) throw error
-    return { code: 'ERR_SCHEMA_VALIDATION', message: error.message }
+    if (!(error instanceof FileRefusal)) throw error
+    return { code: error.code, message: error.message }
   }
 }
 
@@ -64,56 +50,29 @@ export function isProblem (value: PlanReply | PlanProblem): value is PlanProblem
   return 'code' in value
 }
 
-class WrongForm extends Error {
-  constructor (place: string, expected: string, value: Json | undefined) {
-    const kind = value === undefined ? 'nothing' : describeKind(value)
-    super(`${place}: expected ${expected}, got ${typeof value === 'string' ? `"${beginningOf(value, MAX_SHOWN)}"` : kind}`)
-  }
-}
-
 function replyOf (json: Json, version: number): PlanReply {
   if (Array.isArray(json)) {
-    const actions = json.map((each: Json, index) => actionOf(each, `[${index}]`, version))
+    const actions = json.map((each: Json, index) => parseAction(each, `[${index}]`, version))
     return { form: 'array', actions, summary: '', requests: [], patch: {}, json }
   }
-  const reply = objectOf(json, 'the answer')
+  const reply = fieldsOf(json, 'the answer')
   const proposed = member(reply, 'proposed_changes')
   const own = member(reply, 'actions')
-  const actions = own !== undefined || proposed === undefined ? own : member(objectOf(proposed, 'proposed_changes'), 'actions')
+  const actions = own !== undefined || proposed === undefined ? own : member(fieldsOf(proposed, 'proposed_changes'), 'actions')
   const place = own === undefined ? 'proposed_changes.actions' : 'actions'
   const patch = member(reply, 'memory_patch')
   return {
     form: 'object',
-    actions: listOf(actions, place).map((each, index) => actionOf(each, `${place}[${index}]`, version)),
+    actions: itemsOf(actions, place).map((each, index) => parseAction(each, `${place}[${index}]`, version)),
     summary: optionalText(reply, 'summary', '') ?? '',
-    requests: listOf(member(reply, 'context_requests'), 'context_requests').map((each, index) => requestOf(each, `context_requests[${index}]`, version)),
-    patch: patch === undefined ? {} : withoutNulls(objectOf(patch, 'memory_patch')),
+    requests: itemsOf(member(reply, 'context_requests'), 'context_requests').map((each, index) => requestOf(each, `context_requests[${index}]`, version)),
+    patch: patch === undefined ? {} : withoutNulls(fieldsOf(patch, 'memory_patch')),
     json
   }
 }
 
-function actionOf (value: Json, place: string, version: number): PlanAction {
-  const action = objectOf(value, place)
-  const kind = member(action, 'kind')
-  const kinds: readonly PlanActionKind[] = version === 1 ? ACTION_KINDS : ACTION_KINDS_2
-  const known = kinds.find(each => each === kind)
-  if (known === undefined) throw new WrongForm(`${place}.kind`, `one of ${kinds.join(', ')}`, kind)
-  const path = requiredText(action, 'path', place)
-  if (known === 'EDIT_FILE') {
-    const edits = listOf(member(action, 'edits'), `${place}.edits`)
-    return { kind: known, path, edits: edits.map((each, index) => editOf(each, `${place}.edits[${index}]`)) }
-  }
-  const content = known === 'CREATE_FILE' || known === 'UPDATE_FILE' ? optionalText(action, 'content', place) : undefined
-  return { kind: known, path, ...(content === undefined ? {} : { content }) }
-}
-
-function editOf (value: Json, place: string): { readonly search: string, readonly replace: string } {
-  const edit = objectOf(value, place)
-  return { search: requiredText(edit, 'search', place), replace: requiredText(edit, 'replace', place) }
-}
-
 function requestOf (value: Json, place: string, version: number): ContextRequest {
-  const request = objectOf(value, place)
+  const request = fieldsOf(value, place)
   const type = member(request, 'type')
   switch (type) {
     case 'read_file': {
@@ -132,7 +91,7 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
     case 'env':
       return { type }
     default: {
-      if (version === 1 || type !== 'list') throw new WrongForm(`${place}.type`, `one of read_file, search, logs, env${version === 1 ? '' : ', list'}`, type)
+      if (version === 1 || type !== 'list') throw wrongForm(`${place}.type`, `one of read_file, search, logs, env${version === 1 ? '' : ', list'}`, type)
       const [path, glob] = [optionalText(request, 'path', place), optionalText(request, 'glob', place)]
       return { type, ...(path === undefined || path === '' ? {} : { path }), ...(glob === undefined || glob === '' ? {} : { glob }) }
     }
@@ -140,41 +99,12 @@ function requestOf (value: Json, place: string, version: number): ContextRequest
 }
 
 /** Under a strict schema the model must write null where it would leave a member out. */
-function member (object: JsonObject, name: string): Json | undefined {
-  const value = ownField(object, name)
-  return value === null ? undefined : value
-}
-
-/** Under a strict schema the model must write null where it would leave a member out. */
 function withoutNulls (object: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
 }
 
-function objectOf (value: Json, place: string): JsonObject {
-  if (!isJsonObject(value)) throw new WrongForm(place, 'an object', value)
-  return value
-}
-
-function listOf (value: Json | undefined, place: string): readonly Json[] {
-  if (value === undefined) return []
-  if (!Array.isArray(value)) throw new WrongForm(place, 'an array', value)
-  return value as readonly Json[]
-}
-
-function optionalText (object: JsonObject, name: string, place: string): string | undefined {
-  const value = member(object, name)
-  if (value !== undefined && typeof value !== 'string') throw new WrongForm(place === '' ? name : `${place}.${name}`, 'a text', value)
-  return value
-}
-
-function requiredText (object: JsonObject, name: string, place: string): string {
-  const value = optionalText(object, name, place)
-  if (value === undefined) throw new WrongForm(`${place}.${name}`, 'a text', value)
-  return value
-}
-
 function lineOf (object: JsonObject, name: string, place: string): number | undefined {
   const value = member(object, name)
-  if (value !== undefined && !Number.isSafeInteger(value)) throw new WrongForm(`${place}.${name}`, 'a whole number', value)
+  if (value !== undefined && !Number.isSafeInteger(value)) throw wrongForm(`${place}.${name}`, 'a whole number', value)
   return value as number | undefined
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts'
-import { MAX_ACTIONS, MAX_CONTENT_BYTES, MAX_TOTAL_BYTES } from '../../files/change/change-rules.ts'
+import { CHANGE_LIMITS } from '../../files/change/change-rules.ts'
 import type { Whitelist } from '../../files/path-rules.ts'
 import type { PlanCommit, PlanConfirm, PlanLimit, PlanRepair } from '../../registry/kinds/plan-kind.ts'
 import { isConsent, type Locale } from '../texts.ts'
@@ -38,9 +38,7 @@ export type PlanLimits = Readonly<Record<PlanLimit, number>>
 
 /** A profile can only make them tighter. Names with `chars` count UTF-16 units. */
 export const DEFAULT_LIMITS: PlanLimits = {
-  max_actions: MAX_ACTIONS,
-  max_file_bytes: MAX_CONTENT_BYTES,
-  max_total_content_bytes: MAX_TOTAL_BYTES,
+  ...CHANGE_LIMITS,
   max_context_rounds: 2,
   context_max_files: 8,
   context_max_file_chars: 20_000,

@@ -2,11 +2,10 @@ import { makePrivateFolder } from '../../base/durable-files.ts'
 import type { JsonObject } from '../../base/json.ts'
 import { FileRefusal, sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { type ChangeOutcome, type EndedEntry, type JournalEntry, type ChangeFailure, Journal, LockLost, whileLocked } from './journal.ts'
-import type { FileAction } from './action.ts'
 import { carryOut, ForeignChange, marksOf, removeTemporary, type Work } from './carry-out.ts'
 import { type Conflict, reversed, type ChangeStep } from './change-rules.ts'
 import { type RequestedChange, changedSince, parseChange, refuseOtherSteps, refuseUnshown, withContents } from './requested-change.ts'
-import { manifest, survey } from './steps.ts'
+import { type FileAction, manifest, survey } from './steps.ts'
 import { turnOf } from './undo.ts'
 
 export interface ApplyOptions {

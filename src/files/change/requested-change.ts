@@ -1,9 +1,39 @@
 import { isJsonObject, type Json, type JsonObject, objectOf, ownField } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
 import { ABSENT, FileRefusal, type ContentHash, sha256, type WorkspaceFiles } from '../workspace-files.ts'
-import { type FileAction, applyEdits, contentFrom, type Eol, parseActions, refuseTooLarge } from './action.ts'
-import { foldersOf, type ChangeStep } from './change-rules.ts'
-import { baseOf, type Bases, type ManifestInput } from './steps.ts'
+import { CHANGE_LIMITS, type ChangeStep, foldersOf, parseAction, validateActions } from './change-rules.ts'
+import { applyEdits } from './edits.ts'
+import { baseOf, type Bases, type FileAction, type ManifestInput } from './steps.ts'
+
+/** `keep` leaves line ends as they are in the new text; `lf` also puts one at the end of the file. */
+type Eol = 'keep' | 'lf'
+
+/** By text alone: files are looked at just before the write. @throws FileRefusal */
+function parseActions (given: Json | undefined, eol: Eol): FileAction[] {
+  if (!Array.isArray(given)) throw new FileRefusal('ERR_SCHEMA_VALIDATION', 'expected a list of actions')
+  const actions = given.map((each: Json, index) => parseAction(each, `actions[${index}]`, 2))
+  const checked = validateActions(actions, CHANGE_LIMITS, undefined)
+  if ('code' in checked) throw new FileRefusal(checked.code, checked.message)
+  return actions.map(({ kind, path, content, edits }) => {
+    return { kind: kind === 'EDIT_FILE' ? 'UPDATE_FILE' : kind, path, edits, content: content === undefined ? undefined : contentFrom(content, eol, path) }
+  })
+}
+
+/** @throws FileRefusal ERR_CONTENT_TOO_LARGE */
+function contentFrom (text: string, eol: Eol, path: string): Buffer {
+  const plain = eol === 'keep' ? text : text.replaceAll('\r\n', '\n')
+  const bytes = Buffer.from(eol === 'keep' || plain === '' || plain.endsWith('\n') ? plain : `${plain}\n`)
+  const { max_file_bytes: most } = CHANGE_LIMITS
+  if (bytes.length > most) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${most} bytes for ${JSON.stringify(path)}, got ${bytes.length}`)
+  return bytes
+}
+
+/** Edits and line ends can make contents longer. @throws FileRefusal ERR_CONTENT_TOO_LARGE */
+function refuseTooLarge (actions: readonly FileAction[]): void {
+  const total = actions.reduce((sum, { content }) => sum + (content?.length ?? 0), 0)
+  const { max_total_content_bytes: most } = CHANGE_LIMITS
+  if (total > most) throw new FileRefusal('ERR_CONTENT_TOO_LARGE', `expected at most ${most} bytes of content in all, got ${total}`)
+}
 
 const BYTE_ORDER_MARK = '\ufeff'
 

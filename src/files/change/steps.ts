@@ -1,9 +1,17 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { describeWhitelist, isForbidden, isProtected, isWhitelisted, normalisePath, type Whitelist } from '../path-rules.ts'
+import { normalisePath, type Whitelist } from '../path-rules.ts'
 import { ABSENT, FileRefusal, type FileState, sha256, type WorkspaceFiles } from '../workspace-files.ts'
-import type { FileAction } from './action.ts'
-import { conflictAmong, foldersOf, isAtOrBelow, ORDER, type ChangeStep } from './change-rules.ts'
+import { type ActionKind, type ChangeStep, conflictAmong, type Edit, foldersOf, isAtOrBelow, ORDER, problemOfPath } from './change-rules.ts'
+
+/** An action of a change: it creates, updates or deletes the file or folder at one path. A model or a person has asked for it. */
+export interface FileAction {
+  readonly kind: ActionKind
+  readonly path: string
+  readonly content?: Buffer
+  /** In place of `content`, which is computed from these when the file is read. */
+  readonly edits?: readonly Edit[]
+}
 
 /** A file that has changed since is not overwritten. */
 export type Bases = Readonly<Record<string, string>>
@@ -163,9 +171,7 @@ function contentOf (folder: string, wanted: ManifestInput): ChangeStep[] {
 }
 
 function refuseConflicts ({ actions, foldsCase }: ManifestInput): void {
-  const [one, other] = conflictAmong(actions, path => nameOf(path, foldsCase)) ?? []
-  if (one === undefined || other === undefined) return
-  throw new FileRefusal('ERR_ACTION_CONFLICT', `${one.kind} of ${quote(one.path)} and ${other.kind} of ${quote(other.path)} exclude each other`)
+  refuse(conflictAmong(actions, path => nameOf(path, foldsCase)))
 }
 
 function nameOf (path: string, foldsCase: boolean): string {
@@ -174,10 +180,11 @@ function nameOf (path: string, foldsCase: boolean): string {
 }
 
 function refuseForbidden (path: string, isFile: boolean, { whitelist }: ManifestInput): void {
-  if (isProtected(path)) throw new FileRefusal('PROTECTED_PATH', `${quote(path)} is protected: it is neither read, written nor deleted`)
-  if (isFile ? !isWhitelisted(path, whitelist) : isForbidden(path, whitelist)) {
-    throw new FileRefusal('FORBIDDEN_PATH', `${quote(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}`)
-  }
+  refuse(problemOfPath(path, isFile, whitelist, 'read, written nor deleted'))
+}
+
+function refuse (problem: ReturnType<typeof problemOfPath>): void {
+  if (problem !== undefined) throw new FileRefusal(problem.code, problem.message)
 }
 
 function refuseMissing (path: string, { mark }: FileState, wanted: 'file' | 'folder'): void {

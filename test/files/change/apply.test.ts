@@ -84,8 +84,8 @@ describe('A change of files', () => {
   const big = 'x'.repeat(1024 * 1024)
   const half = '\ud83d'
   const refused: ReadonlyArray<{ readonly title: string, readonly actions: readonly TestAction[], readonly code: string, readonly bases?: Record<string, string> }> = [
-    { title: 'half of a character in a file', actions: [{ kind: 'CREATE_FILE', path: 'new.md', content: `a${half}b` }], code: 'ERR_SCHEMA_VALIDATION' },
-    { title: 'half of a character in an edit', actions: [{ kind: 'EDIT_FILE', path: 'a.md', edits: [{ search: 'a', replace: half }] }], code: 'ERR_SCHEMA_VALIDATION' },
+    { title: 'half of a character in a file', actions: [{ kind: 'CREATE_FILE', path: 'new.md', content: `a${half}b` }], code: 'ERR_PSEUDO_BINARY' },
+    { title: 'half of a character in an edit', actions: [{ kind: 'EDIT_FILE', path: 'a.md', edits: [{ search: 'a', replace: half }] }], code: 'ERR_PSEUDO_BINARY' },
     { title: 'an update of a file that was not read', actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: '' }], bases: {}, code: 'ERR_UPDATE_WITHOUT_BASE' },
     { title: 'an update of a file that has changed since', actions: [{ kind: 'UPDATE_FILE', path: 'a.md', content: '' }], bases: { 'a.md': '0'.repeat(64) }, code: 'ERR_BASE_CHANGED' },
     { title: 'a deletion of a file that has changed since', actions: [{ kind: 'DELETE_FILE', path: 'a.md' }], bases: { 'a.md': '0'.repeat(64) }, code: 'ERR_BASE_CHANGED' },

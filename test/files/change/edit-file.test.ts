@@ -40,7 +40,7 @@ describe('A change that edits a file', () => {
     ['of a file that is not there', { path: 'no.md', edits: [{ search: 'one', replace: '' }] }, {}, 'PATH_NOT_FOUND'],
     ['of bytes that are no text', { path: 'binary.md', edits: [{ search: 'one', replace: '' }] }, undefined, 'ERR_EDIT_NOT_FOUND'],
     ['with an empty search', { path: 'a.md', edits: [{ search: '', replace: 'x' }] }, undefined, 'ERR_SCHEMA_VALIDATION'],
-    ['without edits', { path: 'a.md', edits: [] }, undefined, 'ERR_SCHEMA_VALIDATION']
+    ['without edits', { path: 'a.md', edits: [] }, undefined, 'ERR_CONTENT_REQUIRED']
   ]
   for (const [title, action, bases, code] of REFUSED) {
     it(`is refused ${title}`, async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { applyEdits, type Edit } from '../../../src/files/change/action.ts'
+import { type Edit } from '../../../src/files/change/change-rules.ts'
+import { applyEdits } from '../../../src/files/change/edits.ts'
 import { FileRefusal } from '../../../src/files/workspace-files.ts'
 import { property } from '../../helpers/property.ts'
 

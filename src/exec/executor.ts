@@ -63,6 +63,30 @@ export function refuseInvalid (command: string): void {
   if (bytes > MAX_COMMAND) throw new ExecutorError('COMMAND_INVALID', `expected a command of at most ${MAX_COMMAND} bytes, got ${bytes}`)
 }
 
+/** Calls `stop` at most once: after `timeout` ms, or at the abort. `refresh` begins the time again. */
+export function stopAfter (timeout: number, signal: AbortSignal, stop: (cause: 'timeout' | 'cancelled') => void): { clear (): void, refresh (): void } {
+  const clear = (): void => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', cancel)
+  }
+  const end = (cause: 'timeout' | 'cancelled'): void => {
+    clear()
+    stop(cause)
+  }
+  const cancel = (): void => { end('cancelled') }
+  const timer = setTimeout(() => { end('timeout') }, timeout)
+  signal.addEventListener('abort', cancel)
+  if (signal.aborted) cancel()
+  return { clear, refresh () { timer.refresh() } }
+}
+
+/** @returns `undefined` after `most` ms */
+export async function within<T> (most: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<undefined>(resolve => { timer = setTimeout(() => { resolve(undefined) }, most) })
+  return await Promise.race([promise, late]).finally(() => { clearTimeout(timer) })
+}
+
 export interface Size {
   readonly cols: number
   readonly rows: number

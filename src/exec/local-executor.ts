@@ -1,16 +1,15 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { lstat, opendir, readdir, readlink, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { placesOf } from '../config/service-files.ts'
 import { OpenFolder, WorkspaceFiles } from '../files/workspace-files.ts'
 import { Captured } from './captured-output.ts'
 import {
   entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type FileMatches, MAX_ENTRIES, type Pty, type PtyOptions, type Ran, type ReadFolder,
-  refuseInvalid, type CommandOptions
+  refuseInvalid, type CommandOptions, stopAfter, within
 } from './executor.ts'
 import { readReport, reportingFolder, SUPERVISOR } from './scripts.ts'
 
@@ -23,17 +22,12 @@ const REST = 500
 /** In characters: it has the path of one folder. */
 const MAX_REPORT = 8192
 
-interface GroupOptions extends Pick<CommandOptions, 'timeout' | 'signal' | 'keep' | 'input' | 'onOutput'> {
-  readonly cwd: string
-  readonly environment: Readonly<Record<string, string>>
-}
-
 /** The process group ends at the timeout, at the abort, and when this process dies. @throws ExecutorError when nothing was started */
-async function runInGroup (words: readonly string[], options: GroupOptions): Promise<Ran> {
+async function runInGroup (words: readonly string[], cwd: string, env: Readonly<Record<string, string>>, options: CommandOptions): Promise<Ran> {
   const started = performance.now()
   const child = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', ...words], {
-    cwd: options.cwd,
-    env: options.environment,
+    cwd,
+    env,
     detached: true,
     stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe', 'pipe']
   })
@@ -50,67 +44,38 @@ async function runInGroup (words: readonly string[], options: GroupOptions): Pro
   const closed = once(child, 'close').catch(() => {})
 
   const ended = once(child, 'exit')
-  const end = new GroupEnd(child, options)
+  let how: Pick<Ran, 'outcome' | 'signal'> = { outcome: 'exited' }
+  let killing: NodeJS.Timeout | undefined
+  const end = (outcome: 'timeout' | 'cancelled', signal: 'SIGTERM' | 'SIGKILL'): void => {
+    const { pid, exitCode, signalCode } = child
+    // The system has perhaps given the number of an ended leader to another group, so no signal is sent.
+    const isThere = pid !== undefined && exitCode === null && signalCode === null
+    how = { outcome, signal: isThere ? signal : how.signal ?? 'SIGTERM' }
+    if (isThere) process.kill(-pid, signal)
+  }
+  const stopping = stopAfter(options.timeout, options.signal, cause => {
+    end(cause, 'SIGTERM')
+    killing = setTimeout(() => { end(cause, 'SIGKILL') }, GRACE)
+  })
   try {
     await ended
   } catch (error) {
     throw new ExecutorError('COMMAND_INVALID', `the command cannot be begun: ${(error as Error).message}`)
   } finally {
-    end.clear()
+    stopping.clear()
+    clearTimeout(killing)
   }
-  await Promise.race([closed, sleep(REST, undefined, { ref: false })])
+  await within(REST, closed)
   for (const stream of [stdout, stderr, reporting, lifeline]) stream.destroy()
-  const { exitCode, cwd } = readReport(report)
-  const durationMs = Math.round(performance.now() - started)
-  if (end.cause !== undefined) {
-    return { outcome: end.cause, exitCode: null, signal: end.sent, ...captured.texts(), ...(cwd === undefined ? {} : { cwd }), durationMs }
-  }
+  const { exitCode, cwd: endedIn } = readReport(report)
+  const isExit = how.outcome === 'exited'
   return {
-    outcome: 'exited',
-    exitCode,
-    ...(exitCode === null ? { signal: 'SIGKILL' } : {}),
+    ...how,
+    ...(isExit && exitCode === null ? { signal: 'SIGKILL' } : {}),
+    exitCode: isExit ? exitCode : null,
     ...captured.texts(),
-    ...(cwd === undefined ? {} : { cwd }),
-    durationMs
-  }
-}
-
-/** SIGTERM goes first, and SIGKILL after `GRACE` ms. */
-class GroupEnd {
-  cause: 'timeout' | 'cancelled' | undefined
-  sent: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'
-  readonly #child: ChildProcess
-  readonly #signal: AbortSignal
-  #timer: NodeJS.Timeout
-  readonly #cancel = (): void => { this.#end('cancelled') }
-
-  constructor (child: ChildProcess, { timeout, signal }: GroupOptions) {
-    this.#child = child
-    this.#signal = signal
-    this.#timer = setTimeout(() => { this.#end('timeout') }, timeout)
-    signal.addEventListener('abort', this.#cancel)
-    if (signal.aborted) this.#cancel()
-  }
-
-  clear (): void {
-    clearTimeout(this.#timer)
-    this.#signal.removeEventListener('abort', this.#cancel)
-  }
-
-  #end (cause: 'timeout' | 'cancelled'): void {
-    if (this.cause !== undefined) return
-    this.cause = cause
-    this.#send('SIGTERM')
-    clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => { this.#send('SIGKILL') }, GRACE)
-  }
-
-  #send (signal: 'SIGTERM' | 'SIGKILL'): void {
-    const { pid, exitCode, signalCode } = this.#child
-    // The system has perhaps given the number of an ended leader to another group, so no signal is sent.
-    if (pid === undefined || exitCode !== null || signalCode !== null) return
-    this.sent = signal
-    process.kill(-pid, signal)
+    ...(endedIn === undefined ? {} : { cwd: endedIn }),
+    durationMs: Math.round(performance.now() - started)
   }
 }
 
@@ -260,7 +225,7 @@ export class LocalExecutor implements Executor {
     }
     const words = await this.#wordsFor(program)
     const signal = AbortSignal.any([options.signal, this.#closing.signal])
-    const running = runInGroup(words, { ...options, cwd, environment, signal })
+    const running = runInGroup(words, cwd, environment, { ...options, signal })
     this.#running.add(running)
     try {
       const ran = await running
@@ -276,15 +241,10 @@ export class LocalExecutor implements Executor {
     const { workspace: cwd, environment, terminals: state } = this.#options
     if (state === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', 'there are no terminals here')
     const { openLocalPty } = await import('./local-pty.ts')
-    return await openLocalPty({
-      cwd,
-      environment,
-      state,
-      wordsFor: async (program, files) => {
-        const words = await this.#wordsFor(program, { from: files, as: SHOWN_FILES })
-        const isJailed = words !== program
-        return { words, isJailed, files: isJailed ? SHOWN_FILES : files }
-      }
+    return await openLocalPty(cwd, environment, state, async (program, files) => {
+      const words = await this.#wordsFor(program, { from: files, as: SHOWN_FILES })
+      const isJailed = words !== program
+      return { words, isJailed, files: isJailed ? SHOWN_FILES : files }
     }, options)
   }
 

@@ -4,25 +4,11 @@ import { readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
 import { makePrivateFolder, PRIVATE_FILE } from '../base/durable-files.ts'
-import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './executor.ts'
+import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT, within } from './executor.ts'
 import { beginShell, MARKER, sessionKillScript } from './scripts.ts'
 
 /** In ms. */
 const PATIENCE = 4000
-
-interface LocalPlace {
-  /** A path without links. */
-  readonly cwd: string
-  readonly environment: Readonly<Record<string, string>>
-  readonly state: string
-  readonly wordsFor: (program: readonly string[], files: string) => Promise<LocalWords>
-}
-
-interface LocalWords {
-  readonly words: readonly string[]
-  readonly isJailed: boolean
-  readonly files: string
-}
 
 export const NO_PTYS = 'this machine has none: the optional package @lydell/node-pty is not installed'
 
@@ -35,9 +21,14 @@ export async function loadPtys (): Promise<typeof NodePty | undefined> {
   }
 }
 
-/** @throws ExecutorError */
-export async function openLocalPty (place: LocalPlace, { size, shell, onOutput }: PtyOptions): Promise<Pty> {
-  const { cwd, environment, state, wordsFor } = place
+/** @param cwd a path without links @param wordsFor the program in the sandbox, where there is one @throws ExecutorError */
+export async function openLocalPty (
+  cwd: string,
+  environment: Readonly<Record<string, string>>,
+  state: string,
+  wordsFor: (program: readonly string[], files: string) => Promise<{ readonly words: readonly string[], readonly isJailed: boolean, readonly files: string }>,
+  { size, shell, onOutput }: PtyOptions
+): Promise<Pty> {
   const ptys = await loadPtys()
   if (ptys === undefined) throw new ExecutorError('TERMINAL_UNSUPPORTED', NO_PTYS)
   // By the process id another process can tell whether the subfolder is still used.
@@ -138,11 +129,7 @@ class LocalPty implements Pty {
   }
 
   async #isGone (): Promise<boolean> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<false>(resolve => { timer = setTimeout(() => { resolve(false) }, PATIENCE) })
-    const isGone = await Promise.race([this.ended.then(() => true), late])
-    clearTimeout(timer)
-    return isGone
+    return await within(PATIENCE, this.ended) !== undefined
   }
 }
 

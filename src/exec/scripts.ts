@@ -45,6 +45,17 @@ export function runLine (command: string, prompt: string): string {
 /** Checks, one each 100 ms: SIGKILL after the first number, the end of the wait after the second. */
 const [PATIENCE, MOST] = [20, 40]
 
+/** Needs a function `send`. Prints `alive` where nothing ends what is left; else `sent` has the last signal. */
+export function waitWhile (isLeft: string): string {
+  return `sent=TERM n=0
+while ${isLeft}; do
+  n=$((n + 1))
+  if [ $n -ge ${PATIENCE} ]; then sent=KILL; send KILL; fi
+  if [ $n -ge ${MOST} ]; then echo "$mark alive"; exit; fi
+  sleep 0.1
+done`
+}
+
 /** Each job of a shell has its own group, and `setsid` makes another session: hence session and marker. Prints `dead` or `alive`. */
 export function sessionKillScript (session: number, marker: string): string {
   return `
@@ -60,13 +71,7 @@ if ! ps -A -o pid= -o sid= >/dev/null; then kill -HUP ${session}; echo "$mark al
 send HUP
 send TERM
 send CONT
-n=0
-while [ -n "$(left)" ]; do
-  n=$((n + 1))
-  if [ $n -ge ${PATIENCE} ]; then send KILL; fi
-  if [ $n -ge ${MOST} ]; then echo "$mark alive"; exit; fi
-  sleep 0.1
-done
+${waitWhile('[ -n "$(left)" ]')}
 if [ -r /proc/self/environ ]; then echo "$mark dead"; else echo "$mark alive"; fi
 `
 }

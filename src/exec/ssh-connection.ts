@@ -3,10 +3,7 @@ import { readFile } from 'node:fs/promises'
 import ssh2, { type Client, type ClientChannel, type ConnectConfig, type ExecOptions } from 'ssh2'
 import type { SshTarget } from '../config/operator.ts'
 import { ExecutorError } from './executor.ts'
-import { END_MARKED, markedFunction, MARKER, quoted, reportingFolder } from './scripts.ts'
-
-/** Checks, one each 100 ms: SIGKILL after the first number, the end of the wait after the second. */
-const [PATIENCE, MOST] = [20, 40]
+import { END_MARKED, markedFunction, MARKER, quoted, reportingFolder, waitWhile } from './scripts.ts'
 
 /**
  * The shell script that supervises a command on a remote machine. Its shell leads the process group that sshd makes for each
@@ -82,13 +79,7 @@ running () {
 }
 if kill -0 ${pid} && ! kill -0 -${pid}; then kill -KILL ${pid}; send KILL; echo "$mark alive"; exit; fi
 send TERM
-sent=TERM n=0
-while running; do
-  n=$((n + 1))
-  if [ $n -ge ${PATIENCE} ]; then sent=KILL; send KILL; fi
-  if [ $n -ge ${MOST} ]; then echo "$mark alive"; exit; fi
-  sleep 0.1
-done
+${waitWhile('running')}
 echo "$mark dead $sent"
 `
   return `exec /bin/sh -c ${quoted(script)}`

@@ -6,7 +6,7 @@ import { isProtected, normalisePath } from '../files/path-rules.ts'
 import { Captured } from './captured-output.ts'
 import {
   entryOf, type Executor, ExecutorError, findFilesBelow, type FolderEntry, type FileMatches, type Pty, type PtyOptions, type Ran, refuseInvalid,
-  type CommandOptions
+  type CommandOptions, stopAfter
 } from './executor.ts'
 import { printedFolder } from './scripts.ts'
 import { keptCommand, killRemotely, openExecChannel, SshConnection } from './ssh-connection.ts'
@@ -84,8 +84,6 @@ function overlap (bytes: Buffer, mark: Buffer): number {
 /** In ms of silence after a command's end. What the command left behind can keep the channel open. */
 const REST = 1000
 
-type Cause = 'ended' | 'timeout' | 'cancelled'
-
 /** `lost`: the connection broke, or nobody confirmed the command's end. @throws ExecutorError when no command was run */
 async function runOverSsh (client: Client, command: string, { cwd, ...options }: CommandOptions): Promise<Ran> {
   const started = performance.now()
@@ -109,7 +107,10 @@ async function runOverSsh (client: Client, command: string, { cwd, ...options }:
   })
   if (opened === undefined) return ranAs({ outcome: 'lost', exitCode: null })
   const { channel, closed } = opened
-  const cause = await Promise.race([closed, wantedNoMore(options, started, closed)])
+  const cause = await Promise.race([closed, new Promise<'timeout' | 'cancelled'>(resolve => {
+    const stopping = stopAfter(Math.max(options.timeout - (performance.now() - started), 0), options.signal, resolve)
+    void closed.then(() => { stopping.clear() })
+  })])
   if (cause !== 'ended') {
     const pid = Number(output.begun)
     const signal = Number.isSafeInteger(pid) && pid > 1 ? await killRemotely(client, pid, marker, mark) : undefined
@@ -154,19 +155,6 @@ async function silence (channel: ClientChannel): Promise<void> {
   })
 }
 
-async function wantedNoMore ({ timeout, signal }: CommandOptions, started: number, closed: Promise<unknown>): Promise<Exclude<Cause, 'ended'>> {
-  return await new Promise(resolve => {
-    const cancel = (): void => { resolve('cancelled') }
-    const timer = setTimeout(() => { resolve('timeout') }, Math.max(timeout - (performance.now() - started), 0))
-    signal.addEventListener('abort', cancel)
-    if (signal.aborted) cancel()
-    void closed.then(() => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', cancel)
-    })
-  })
-}
-
 /** OpenSSH allows 10 sessions on a connection, and ending a command or reading a file needs one too. */
 const MAX_RUNNING = 8
 
@@ -202,13 +190,16 @@ export class SshExecutor implements Executor {
     if ('code' in named || isProtected(named.path)) return undefined
     // SFTP paths are relative to the home folder of the remote user.
     const root = isOfHome ? '.' : this.#target.cwd ?? '.'
-    return await this.#connection.use(async client => await readOverSftp(client, { root, path: named.path, limit, signal }).catch(() => undefined))
+    return await this.#connection.use(async client => await overSftp(client, signal, sftp => readFile(sftp, root, named.path, limit)).catch(() => undefined))
   }
 
   async findFiles (folder: string, name: string, signal: AbortSignal): Promise<FileMatches> {
     const isOfHome = folder.startsWith('~/')
-    const search = { root: isOfHome ? '.' : this.#target.cwd ?? '.', folder: isOfHome ? folder.slice(2) : folder, name, signal }
-    const found = await this.#connection.use(client => findOverSftp(client, search))
+    const root = isOfHome ? '.' : this.#target.cwd ?? '.'
+    const find = (sftp: SFTPWrapper): Promise<FileMatches> => {
+      return findFilesBelow(isOfHome ? folder.slice(2) : folder, name, path => readFolder(sftp, root, path), signal)
+    }
+    const found = await this.#connection.use(client => overSftp(client, signal, find)) ?? { paths: [], others: [], isWhole: false }
     if (!isOfHome) return found
     return { ...found, paths: found.paths.map(path => `~/${path}`), others: found.others.map(({ path, reason }) => ({ path: `~/${path}`, reason })) }
   }
@@ -237,33 +228,29 @@ export class SshExecutor implements Executor {
   }
 }
 
-interface RemoteSearch {
-  /** Relative to the user's home. The operator configured it, so links on the way to it are followed. */
-  readonly root: string
-  /** Relative to the root, without `..`. */
-  readonly folder: string
-  readonly name: string
-  readonly signal: AbortSignal
-}
-
-/** Paths are relative to the root, and links below it are not followed. @throws errors of the connection */
-async function findOverSftp (client: Client, { root, folder, name, signal }: RemoteSearch): Promise<FileMatches> {
+/** `undefined` when the channel ended before. @throws errors of the connection */
+async function overSftp<T> (client: Client, signal: AbortSignal, use: (sftp: SFTPWrapper) => Promise<T>): Promise<T | undefined> {
   const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
   const end = (): void => { sftp.end() }
-  const closed = new Promise<FileMatches>(resolve => { sftp.once('close', () => { resolve({ paths: [], others: [], isWhole: false }) }) })
+  const closed = new Promise<undefined>(resolve => { sftp.once('close', () => { resolve(undefined) }) })
   signal.addEventListener('abort', end)
   try {
-    return await Promise.race([findFilesBelow(folder, name, path => readFolder(sftp, root, path), signal), closed])
+    return await Promise.race([use(sftp), closed])
   } finally {
     signal.removeEventListener('abort', end)
     end()
   }
 }
 
-async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promise<FolderEntry[] | undefined> {
+/** The operator configured the root, so links on the way to it are followed. The path is relative to it, without `.` and `..`. */
+async function statsBelow (sftp: SFTPWrapper, root: string, path: string): Promise<{ readonly ways: readonly string[], readonly stats: Stats[] }> {
   const ways = path.split('/').map((_part, index, all) => [root, ...all.slice(0, index + 1)].join('/'))
+  return { ways, stats: await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way))) }
+}
+
+async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promise<FolderEntry[] | undefined> {
   try {
-    const stats = await Promise.all(ways.map(way => promisify<string, Stats>(sftp.lstat.bind(sftp))(way)))
+    const { ways, stats } = await statsBelow(sftp, root, path)
     if (!stats.every(each => each.isDirectory())) return undefined
     const entries = await promisify<string, FileEntryWithStats[]>(sftp.readdir.bind(sftp))(ways.at(-1) as string)
     // SFTP servers list the attributes of a link itself, so a link is known as one.
@@ -273,59 +260,27 @@ async function readFolder (sftp: SFTPWrapper, root: string, path: string): Promi
   }
 }
 
-interface RemoteFile {
-  /** Relative to the user's home. The operator configured it, so links on the way to it are followed. */
-  readonly root: string
-  /** Relative to the root, without `.` and `..`. */
-  readonly path: string
-  /** In bytes. A larger file counts as absent. */
-  readonly limit: number
-  readonly signal: AbortSignal
-}
-
-/** `undefined` also for a link below the root. @throws errors of SFTP; TypeError for text that is not UTF-8 */
-async function readOverSftp (client: Client, file: RemoteFile): Promise<string | undefined> {
-  const sftp = await promisify<SFTPWrapper>(done => { client.sftp(done as (error: Error | undefined, sftp: SFTPWrapper) => void) })()
-  const end = (): void => { sftp.end() }
-  file.signal.addEventListener('abort', end)
-  try {
-    return await Promise.race([readWith(sftp, file), ended(sftp)])
-  } finally {
-    file.signal.removeEventListener('abort', end)
-    end()
-  }
-}
-
-async function ended (sftp: SFTPWrapper): Promise<undefined> {
-  await new Promise<void>(resolve => { sftp.once('close', resolve) })
-}
-
-async function readWith (sftp: SFTPWrapper, { root, path, limit }: RemoteFile): Promise<string | undefined> {
-  const parts = path.split('/').map((_part, index, all) => [root, ...all.slice(0, index + 1)].join('/'))
-  const place = parts.at(-1) as string
-  const stats = await plainFile(sftp, parts)
-  if (stats === undefined || stats.size > limit) return undefined
+/** `undefined` also for a link below the root, and for more bytes than `limit`. @throws errors of SFTP; TypeError for text that is not UTF-8 */
+async function readFile (sftp: SFTPWrapper, root: string, path: string, limit: number): Promise<string | undefined> {
+  const file = await plainFile(sftp, root, path)
+  if (file === undefined || file.size > limit) return undefined
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     const read: Buffer[] = []
     sftp
-      .createReadStream(place, { end: limit })
-      .on('data', (part: Buffer) => {
-        read.push(part)
-      })
+      .createReadStream(file.at, { end: limit })
+      .on('data', (part: Buffer) => { read.push(part) })
       .on('error', reject)
-      .on('end', () => {
-        resolve(Buffer.concat(read))
-      })
+      .on('end', () => { resolve(Buffer.concat(read)) })
   })
   // SFTP follows links at open, and somebody may have put one into the path meanwhile: it is checked again after the read.
-  if (bytes.length > limit || await plainFile(sftp, parts) === undefined) return undefined
+  if (bytes.length > limit || await plainFile(sftp, root, path) === undefined) return undefined
   return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
 }
 
-/** `undefined` for what is no regular file, or has a link in its path. `parts`: the folders' paths, then the file's. */
-async function plainFile (sftp: SFTPWrapper, parts: readonly string[]): Promise<Stats | undefined> {
-  const all = await Promise.all(parts.map(part => promisify<string, Stats>(sftp.lstat.bind(sftp))(part)))
-  const file = all.pop()
+/** `undefined` for what is no regular file, or has a link in its path. */
+async function plainFile (sftp: SFTPWrapper, root: string, path: string): Promise<{ readonly at: string, readonly size: number } | undefined> {
+  const { ways, stats } = await statsBelow(sftp, root, path)
+  const file = stats.pop()
   // Opening a FIFO would block until a process opens its other end.
-  return all.every(folder => folder.isDirectory()) && file?.isFile() === true ? file : undefined
+  return stats.every(folder => folder.isDirectory()) && file?.isFile() === true ? { at: ways.at(-1) as string, size: file.size } : undefined
 }

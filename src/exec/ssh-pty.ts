@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type Client, type ClientChannel, type SFTPWrapper } from 'ssh2'
 import { type SshTarget } from '../config/operator.ts'
-import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT } from './executor.ts'
+import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, type Size, TERMINAL_ENVIRONMENT, within } from './executor.ts'
 import { beginShell, END_MARKED, markedFunction, MARKER, quoted, sessionKillScript } from './scripts.ts'
 import { answerOf, openExecChannel, SshConnection } from './ssh-connection.ts'
 
@@ -46,9 +46,41 @@ async function begin (client: Client, cwd: string | undefined, options: PtyOptio
   const pty = { term: TERMINAL_ENVIRONMENT.TERM, cols, rows }
   // Each key is sent at once (TCP_NODELAY), without waiting for the answer to the previous packet.
   client.setNoDelay(true)
-  const opened = await openExecChannel(client, command, channel => new Opening(client, channel, options), { pty })
+  let said = ''
+  const opened = await openExecChannel(client, command, channel => {
+    const ended = endOf(client, channel)
+    const words = new Promise<RegExpExecArray | undefined>(resolve => {
+      const timer = setTimeout(() => { resolve(undefined) }, HELLO)
+      void ended.then(() => { resolve(undefined) })
+      const read = (bytes: Buffer): void => {
+        said += bytes.toString()
+        const words = FIRST_WORDS.exec(said)
+        if (words === null) {
+          said = said.slice(-MAX_GREETING)
+          return
+        }
+        clearTimeout(timer)
+        channel.off('data', read)
+        channel.on('data', options.onOutput)
+        resolve(words)
+      }
+      channel.on('data', read)
+      channel.stderr.resume()
+    })
+    return { channel, ended, words }
+  }, { pty })
   if (opened === undefined) throw new ExecutorError('TARGET_UNREACHABLE', 'the connection was lost while the shell was begun')
-  return await opened.begun(cwd)
+  const { channel, ended } = opened
+  const words = await opened.words
+  const [, pid, files] = words ?? []
+  if (words !== undefined && pid !== undefined && files !== undefined) {
+    const rest = said.slice(words.index + words[0].length)
+    if (rest !== '') options.onOutput(Buffer.from(rest))
+    return new SshPty(client, channel, Number(pid), files, ended)
+  }
+  channel.destroy()
+  if (words !== undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the target to begin in, got ${JSON.stringify(cwd)}`)
+  throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${said.trim().slice(0, 200)}`)
 }
 
 /** The hangup ends the shell's jobs. If the service is gone, the watcher, which ignores Ctrl-C and hangup, ends what ignored it or left. */
@@ -73,53 +105,6 @@ ${beginShell(shell)}
 `
 }
 
-class Opening {
-  readonly #client: Client
-  readonly #channel: ClientChannel
-  readonly #onOutput: PtyOptions['onOutput']
-  readonly #words: Promise<RegExpExecArray | undefined>
-  readonly #ended: Promise<PtyEnd>
-  #said = ''
-
-  constructor (client: Client, channel: ClientChannel, { onOutput }: PtyOptions) {
-    this.#client = client
-    this.#channel = channel
-    this.#onOutput = onOutput
-    this.#ended = endOf(client, channel)
-    this.#words = new Promise(resolve => {
-      const timer = setTimeout(() => { resolve(undefined) }, HELLO)
-      void this.#ended.then(() => { resolve(undefined) })
-      const read = (bytes: Buffer): void => {
-        this.#said += bytes.toString()
-        const words = FIRST_WORDS.exec(this.#said)
-        if (words === null) {
-          this.#said = this.#said.slice(-MAX_GREETING)
-          return
-        }
-        clearTimeout(timer)
-        channel.off('data', read)
-        channel.on('data', onOutput)
-        resolve(words)
-      }
-      channel.on('data', read)
-      channel.stderr.resume()
-    })
-  }
-
-  async begun (cwd: string | undefined): Promise<SshPty> {
-    const words = await this.#words
-    const [, pid, files] = words ?? []
-    if (words !== undefined && pid !== undefined && files !== undefined) {
-      const rest = this.#said.slice(words.index + words[0].length)
-      if (rest !== '') this.#onOutput(Buffer.from(rest))
-      return new SshPty(this.#client, this.#channel, { session: Number(pid), files, ended: this.#ended })
-    }
-    this.#channel.destroy()
-    if (words !== undefined) throw new ExecutorError('FOLDER_INVALID', `expected a folder of the target to begin in, got ${JSON.stringify(cwd)}`)
-    throw new ExecutorError('TARGET_UNREACHABLE', `no shell was begun: ${this.#said.trim().slice(0, 200)}`)
-  }
-}
-
 async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
   return await new Promise(resolve => {
     let exitCode: number | null = null
@@ -139,13 +124,6 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
 
 type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
 
-interface SshPtyOptions {
-  /** All processes of the shell are killed by its session. */
-  readonly session: number
-  readonly files: string
-  readonly ended: Promise<PtyEnd>
-}
-
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
   /** The connection has to stay open until this settles. */
@@ -159,7 +137,8 @@ class SshPty implements Pty {
   #sftp: Promise<SFTPWrapper | undefined> | undefined
   #isOver = false
 
-  constructor (client: Client, channel: ClientChannel, { session, files, ended }: SshPtyOptions) {
+  /** @param session by which all processes of the shell are killed */
+  constructor (client: Client, channel: ClientChannel, session: number, files: string, ended: Promise<PtyEnd>) {
     this.#client = client
     this.#channel = channel
     this.#session = session
@@ -197,13 +176,10 @@ class SshPty implements Pty {
     const sftp = this.#isOver ? undefined : await (this.#sftp ??= this.#openSftp())
     if (sftp === undefined) return undefined
     const link = `/proc/${this.#session}/cwd`
-    let timer: NodeJS.Timeout | undefined
-    const told = new Promise<string | undefined>(resolve => {
-      timer = setTimeout(() => { resolve(undefined) }, ANSWER)
+    const path = await within(ANSWER, new Promise<string | undefined>(resolve => {
       void this.ended.then(() => { resolve(undefined) })
       sftp.realpath(link, (error, path) => { resolve(error === undefined ? path : undefined) })
-    })
-    const path = await told.finally(() => { clearTimeout(timer) })
+    }))
     // A server without this file, or one that resolves no link, gives back what it got.
     return path?.startsWith('/proc/') === true ? undefined : path
   }

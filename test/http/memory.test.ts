@@ -67,4 +67,12 @@ describe('The memory over HTTP', () => {
       assert.deepEqual([got, json['code']], [status, code])
     })
   }
+
+  it('takes no text beyond its bound, and says which one, and what was expected', async () => {
+    const { send } = await started()
+    const [status, { message }] = await send('PATCH', PROJECT, { ci_notes: 'x'.repeat(1001) })
+    assert.equal(status, 400)
+    assert.match(String(message), /"project\.ci_notes": expected a text of 1 to 1000 characters, got 1001 characters/)
+    assert.deepEqual(await send('GET', PROJECT), [200, {}])
+  })
 })

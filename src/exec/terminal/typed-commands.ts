@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { revealHidden } from '../../base/text.ts'
 import { Clip } from '../captured-output.ts'
-import { ExecutorError, KEPT, type Pty } from '../executor.ts'
+import { ExecutorError, KEPT, type Pty, stopAfter, within } from '../executor.ts'
 import { COMMAND_FILE, commandFile, NOTHING, PROMPT_FILE, RESTORE_PROMPT, runLine } from '../scripts.ts'
 import type { ShellPrompt, ShellState } from './terminal-state.ts'
 
@@ -56,7 +56,7 @@ export class ShellCommand {
   readonly #settle: (ran: ShellRan) => void
   readonly ended: Promise<ShellRan>
   #cause: 'timeout' | 'cancelled' | undefined
-  #timer: NodeJS.Timeout | undefined
+  #stopping: ReturnType<typeof stopAfter> | undefined
   #isFinished = false
 
   constructor (text: string, id: string, folder: string, options: ShellRunOptions) {
@@ -72,25 +72,17 @@ export class ShellCommand {
 
   begin (onEnd: () => void): void {
     this.hasBegun = true
-    const end = (cause: 'timeout' | 'cancelled'): void => {
-      if (this.#cause !== undefined || this.#isFinished) return
+    const { timeout, signal } = this.#options
+    this.#stopping = stopAfter(timeout, signal, cause => {
       this.#cause = cause
       onEnd()
-    }
-    this.#timer = setTimeout(() => { end('timeout') }, this.#options.timeout)
-    const { signal } = this.#options
-    const cancel = (): void => { end('cancelled') }
-    signal.addEventListener('abort', cancel, { once: true })
-    void this.ended.then(() => {
-      clearTimeout(this.#timer)
-      signal.removeEventListener('abort', cancel)
     })
-    if (signal.aborted) cancel()
+    void this.ended.then(() => { this.#stopping?.clear() })
   }
 
   /** A person has typed something, such as a password or an answer. */
   renew (): void {
-    if (this.#cause === undefined && performance.now() - this.#since < MOST_TIME) this.#timer?.refresh()
+    if (this.#cause === undefined && performance.now() - this.#since < MOST_TIME) this.#stopping?.refresh()
   }
 
   output (text: string): void {
@@ -115,7 +107,7 @@ export class ShellCommand {
   finish (exitCode: number, cwd: Promise<string>): void {
     if (this.#isFinished) return
     this.#isFinished = true
-    clearTimeout(this.#timer)
+    this.#stopping?.clear()
     this.#flush()
     void cwd.then(folder => { this.#end(this.#cause ?? 'exited', this.#cause === undefined ? exitCode : null, folder) })
   }
@@ -331,11 +323,7 @@ export class TypedCommands {
   async #interrupt (command: ShellCommand): Promise<void> {
     const { pty, onStuck } = this.#options
     pty.write('\x03')
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<true>(resolve => { timer = setTimeout(() => { resolve(true) }, GRACE) })
-    const isLate = await Promise.race([late, command.ended.then(() => false)])
-    clearTimeout(timer)
-    if (isLate) await onStuck()
+    if (await within(GRACE, command.ended) === undefined) await onStuck()
   }
 
   async #put (name: string, text: string): Promise<string> {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type Json, JsonError, type JsonObject, objectOf, parseJson, stringifyJson } from '../base/json.ts'
 import { type Answer, withoutThoughts } from '../llm/answer.ts'
 import { loggedAnswer, parseArguments, wordsOf } from '../llm/history.ts'
 import { jsonIn } from '../llm/json-in.ts'
@@ -218,7 +218,7 @@ function onCalled (turn: AgentTurn, ended: Ended): void {
   }
   turn.set({ codes: { ...turn.state.codes, execute: 400 } })
   // In the text `{{count}}` is the call's argument, even if the result has a `count`, which may be smaller.
-  const values = { result: value, ...(isJsonObject(value) ? value : {}), ...turn.state.pending?.arguments }
+  const values = { result: value, ...objectOf(value), ...turn.state.pending?.arguments }
   for (const { to, text } of tool.show) showResult(turn, tool, to, renderText(text, values))
   goOn(turn)
 }

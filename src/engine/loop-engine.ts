@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { type Json, type JsonObject, objectOf, ownField, stringifyJson } from '../base/json.ts'
 import type { Answer, AskedCall } from '../llm/answer.ts'
 import {
   askedMessage, callsOf, contentOf, describeError, describeResult, loggedAnswer, NO_ANSWER, parseArguments, resultMessage, unknownFunction, wordsOf
@@ -254,7 +254,7 @@ function onAnsweredInWords (turn: LoopTurn, { text, refusal, cut, finishReason }
 
 /** After an answer that does not fit the schema, the model is asked once more. */
 function onReturned (turn: LoopTurn, checked: Json, content: string, effect: string, purpose: 'turn' | 'close'): void {
-  const { value, problem = 'it calls tools' } = isJsonObject(checked) ? checked : {}
+  const { value, problem = 'it calls tools' } = objectOf(checked)
   if (value !== undefined) {
     turn.set({ value, corrections: [] })
     return emitAnswer(turn, content, effect, { value })
@@ -308,7 +308,7 @@ function handOver (turn: LoopTurn, { text: said, calls }: Answer, { name, transf
   const told = clip(wordsOf({ text: NOT_CALLED, calls: beside }), MAX_RESULT)
   for (const call of beside) emitOutcome(turn, 'callRefused', 'exec', { name: call.name, reason: NOT_CALLED })
   const { definitions = {}, handover, messages } = turn.state
-  const next = Object.hasOwn(definitions, transfer) ? definitions[transfer] : undefined
+  const next = ownField(definitions, transfer)
   if (next?.kind !== 'agents') throw new Error(`the dialogue has no agent ${transfer}`)
   if (said.trim() !== '') turn.emitText(said)
   emitOutcome(turn, 'handedOver', 'exec', { name: next.id })

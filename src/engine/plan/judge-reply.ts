@@ -2,7 +2,7 @@ import { describeViolations } from '../../base/errors.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { validateActions } from '../../files/change/change-rules.ts'
 import { readPatch } from '../../files/memory-rules.ts'
-import { type CompiledSchema, compileSchemaLater } from '../../tool/schema/schema.ts'
+import { type CompiledSchema, compileSchemaLater } from '../../schema/compile.ts'
 import { isProblem, parsePlan, type PlanProblem, type PlanReply } from './parse-plan.ts'
 import type { PlanState } from './plan-state.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, objectsIn, textOf } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectOf, objectsIn, textOf } from '../../base/json.ts'
 import type { Conflict } from '../../files/change/change-rules.ts'
 import { clip } from '../clip.ts'
 import type { Ended } from '../reducer.ts'
@@ -139,7 +139,7 @@ export function commit (turn: PlanTurn, message: string): void {
 
 /** After a failed commit the plan waits for its user as after a good one. */
 export function onCommitted (turn: PlanTurn, ended: Ended): void {
-  const { hash, leftOut = [] } = 'value' in ended && isJsonObject(ended.value) ? ended.value : {}
+  const { hash, leftOut = [] } = 'value' in ended ? objectOf(ended.value) : {}
   if ('failure' in ended) emitProblem(turn, { code: ended.code === 'REFUSED' ? 'COMMIT_DENIED' : ended.code, message: ended.failure })
   if (typeof hash === 'string') {
     turn.set({ commit: hash })

@@ -40,11 +40,11 @@ export async function runScenario ({ goal, files = {}, answers, says = [], schem
     LLM_SCRIPT_FILE: join(folder, 'replies.yaml')
   }), SILENT)
   try {
-    const { registry, door, sessionKinds: { plans }, traces } = service
+    const { registry, sessions, sessionKinds: { plans }, traces } = service
     const visitor = { caller: ANYONE, requestId: '', signal: new AbortController().signal }
-    const { session: { id } } = await door.start(plans, visitor, registry.generation, { goal, workspace: 'shop' })
+    const { session: { id } } = await sessions.start(plans, visitor, registry.generation, { goal, workspace: 'shop' })
     for (const said of says) {
-      if (typeof said === 'string') await door.say(plans, visitor, id, { text: said })
+      if (typeof said === 'string') await sessions.say(plans, visitor, id, { text: said })
       else await write(`shop/${said.write}`, said.text)
     }
     return await traces.golden(ANYONE, id)

@@ -35,7 +35,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
   addCacheMetrics(metrics.registry, service.caches)
-  addSessionMetrics(metrics.registry, service.running)
+  addSessionMetrics(metrics.registry, service.sessions)
 
   const app = await createServer({
     service,
@@ -52,7 +52,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     mcpServer: config.MCP_SERVER === 'on',
     console: config.CONSOLE === 'on'
   })
-  app.addHook('onListen', async () => { service.running.begin() })
+  app.addHook('onListen', async () => { void service.sessions.begin() })
   app.addHook('onClose', async () => {
     if (access.mode === 'tokens') access.close?.()
     await Promise.all([service.close(), tracer?.close()])

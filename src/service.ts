@@ -243,7 +243,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     ...sessionServices,
     sessionKinds,
     offers: new Offers(offered, foreignSkills),
-    planPreviews: new PlanPreviews({ ...sessionServices, loadWorkspaces }),
+    planPreviews: new PlanPreviews(sessionServices.sessions, loadWorkspaces),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,
     caches: { templates: registry.templates.statistics, environs: () => environs.statistics(), tool_results: tools.cacheStatistics },
@@ -252,7 +252,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
       await registry.reload()
     },
     async close () {
-      await sessionServices.running.close()
+      await sessionServices.sessions.close()
       await registry.stop()
       await Promise.all([lints.close(), previews.close(), publishing.close(), tools.close(), store.close(), rates.close(), model?.close()])
     }

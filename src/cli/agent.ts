@@ -23,6 +23,6 @@ function beginAgent (id: string): SessionLaunch {
     hasTurns: true,
     hint: 'type a message; /help and /exit do what they say unless the agent has words of its own, Ctrl-D leaves',
     startAt: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}, AT_ONCE))['id']),
-    start: ({ door, sessionKinds: { agents }, registry }, visitor) => door.start(agents, visitor, registry.generation, { id })
+    start: ({ sessions, sessionKinds: { agents }, registry }, visitor) => sessions.start(agents, visitor, registry.generation, { id })
   }
 }

@@ -25,7 +25,7 @@ export async function openLocalDialogues (
 ): Promise<Dialogues> {
   const { definition, start } = beginning
   const service = await openService(environment, log)
-  const { sessions, planPreviews, door } = service
+  const { sessions, planPreviews } = service
   const visitor: RequestContext = { caller: ANYONE, requestId: '', signal, patience: 0 }
   const asked = <T>(work: Promise<T>): Promise<T> => work.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error
@@ -39,17 +39,17 @@ export async function openLocalDialogues (
       return { ...stateOf(session), seq: 0, asked: [] }
     })()),
     find: id => asked((async () => {
-      if (id !== undefined) return await withBelow(await door.get('any', ANYONE, id))
+      if (id !== undefined) return await withBelow(await sessions.get('any', ANYONE, id))
       const only = definition.endsWith('/') ? {} : { definition }
       const { heads } = await sessions.list(ANYONE, { ...only, statuses: ['waiting_input', 'running', 'waiting_approval'], limit: LOOKED_AT })
       const head = heads.find(each => each.definition.startsWith(definition))
       if (head === undefined) throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
-      return await withBelow(await door.get('any', ANYONE, head.id))
+      return await withBelow(await sessions.get('any', ANYONE, head.id))
     })()),
-    say: (id, said) => asked((async () => { await (said === 'cancel' ? door.cancel('any', ANYONE, id) : door.say('any', visitor, id, said)) })()),
+    say: (id, said) => asked((async () => { await (said === 'cancel' ? sessions.cancel('any', ANYONE, id) : sessions.say('any', visitor, id, said)) })()),
     decide: (id, effect, { decision, ...shown }) => asked((async () => {
       const named = { ...shown, approvalId: approvalId(id, effect) }
-      await (decision === 'approve' ? door.approve('any', visitor, id, named) : door.refuse('any', visitor, id, undefined, named))
+      await (decision === 'approve' ? sessions.approve('any', visitor, id, named) : sessions.refuse('any', visitor, id, undefined, named))
     })()),
     preview: (id, query) => asked((async () => {
       const session = await planPreviews.planFor(ANYONE, id)
@@ -77,7 +77,7 @@ export async function openLocalDialogues (
     if (session.status !== 'running') return state
     const waiting = waitingIn(await sessions.tree(ANYONE, session.id))
     const asked = await Promise.all(waiting.map(async ({ id }) => {
-      const child = await door.get('any', ANYONE, id)
+      const child = await sessions.get('any', ANYONE, id)
       const { start: { parent, definition: of }, status, engine } = child
       const ask: JsonObject = status === 'waiting_approval'
         ? { approvals: approvalsIn(child).map(approval => ({ ...describeApproval(approval) })) }

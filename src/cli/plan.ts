@@ -54,7 +54,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     isSettled: word => word === 'applied' || word === 'undone',
     hint: `${DIFF_ANSWERS}; undo, redo, commit and remember do what they say, Ctrl-D leaves`,
     startAt: async api => textOf(objectOf(await api.post('/api/plans', body, AT_ONCE))['id']),
-    start: ({ door, sessionKinds: { plans }, registry }, visitor) => door.start(plans, visitor, registry.generation, body)
+    start: ({ sessions, sessionKinds: { plans }, registry }, visitor) => sessions.start(plans, visitor, registry.generation, body)
   }
 }
 

@@ -63,9 +63,9 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: S
       const body = { skillId: id, terminalSessionId: place, ...wishes }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body, AT_ONCE))['data'])['skillSessionId'])
     },
-    start ({ door, sessionKinds: { skills }, registry }, visitor) {
+    start ({ sessions, sessionKinds: { skills }, registry }, visitor) {
       if (terminal !== undefined) throw usageError('--terminal: expected a service that holds terminals, got --local')
-      return door.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true })
+      return sessions.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true })
     }
   }
 }

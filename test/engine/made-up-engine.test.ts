@@ -4,15 +4,12 @@ import { ANYONE, type Caller } from '../../src/access/caller.ts'
 import { type Generation } from '../../src/registry/generation.ts'
 import { type RequestContext } from '../../src/service/sessions/session-service.ts'
 import { type SessionKind } from '../../src/service/sessions/session-kind.ts'
-import { waysTo } from '../../src/service/sessions/open-sessions.ts'
-import { RunningSessions } from '../../src/service/sessions/running-sessions.ts'
 import { approvalsIn } from '../../src/session/approvals.ts'
 import { effectId, type Engine, type EngineKey, resultOf, startedAs, startOf, startWith } from '../../src/session/engine.ts'
-import { NO_POLICY_CONTEXT } from '../../src/session/gate.ts'
-import { UNSEALED } from '../../src/session/session-log.ts'
 import { type Session } from '../../src/session/session.ts'
 import { INSTANT } from '../session/manual-performer.ts'
-import { memoryStore, SILENT } from '../session/runners.ts'
+import { sessionsOver } from '../service/sessions/sessions-over.ts'
+import { memoryStore } from '../session/runners.ts'
 
 interface Strokes { readonly most: number }
 interface Counted { readonly strokes: number }
@@ -47,25 +44,23 @@ const BELLS: SessionKind<{ readonly most: number }> = {
 
 function counting (t: TestContext) {
   const ended: Session[] = []
-  const store = memoryStore(t)
   const engines = new Map([[COUNTER.name, startOf(counterEngine)]])
-  const running = new RunningSessions({ open: async () => ({ store, engines, seals: UNSEALED }), isAnyOpen: async () => false, mend: async () => {}, performer: INSTANT, circumstances: NO_POLICY_CONTEXT, close: async () => {}, log: SILENT, onEnded: session => { ended.push(session) } })
-  t.after(() => running.close())
-  return { ...waysTo(running, () => ['ann']), ended }
+  const sessions = sessionsOver(t, memoryStore(t), { engines, performer: INSTANT, owner: 'ann', onEnded: session => { ended.push(session) } })
+  return { sessions, ended }
 }
 
 describe('an engine that is added from outside', () => {
   it('is started, and read by its key', async t => {
-    const { door } = counting(t)
-    const { session } = await door.start(BELLS, VISIT, NOTHING, { most: 2 })
+    const { sessions } = counting(t)
+    const { session } = await sessions.start(BELLS, VISIT, NOTHING, { most: 2 })
     assert.deepEqual([session.status, startedAs(session.start, COUNTER).setting.most, resultOf(session, COUNTER).strokes], ['waiting_input', 2, 0])
   })
 
   it('is approved, followed to its end, listed and counted', async t => {
-    const { door, sessions, ended } = counting(t)
-    const { session: { id } } = await door.start(BELLS, VISIT, NOTHING, { most: 1 })
-    const { session } = await door.say(BELLS, VISIT, id, { text: 'strike' })
-    const { stdout } = await door.approve(BELLS, VISIT, id, { digest: approvalsIn(session)[0]?.digest })
+    const { sessions, ended } = counting(t)
+    const { session: { id } } = await sessions.start(BELLS, VISIT, NOTHING, { most: 1 })
+    const { session } = await sessions.say(BELLS, VISIT, id, { text: 'strike' })
+    const { stdout } = await sessions.approve(BELLS, VISIT, id, { digest: approvalsIn(session)[0]?.digest })
     assert.deepEqual(stdout, ['bong'])
     const { heads: listed } = await sessions.list(ANN, { limit: 10 })
     assert.deepEqual(listed.map(({ engine, status }) => [engine, status]), [['counter/1', 'completed']])
@@ -73,8 +68,8 @@ describe('an engine that is added from outside', () => {
   })
 
   it('is not read by the key of another', async t => {
-    const { door } = counting(t)
-    const { session } = await door.start(BELLS, VISIT, NOTHING, { most: 1 })
+    const { sessions } = counting(t)
+    const { session } = await sessions.start(BELLS, VISIT, NOTHING, { most: 1 })
     assert.throws(() => resultOf(session, OTHER), /a session of counter\/1 has no result of meter\/1/)
     assert.throws(() => startedAs(session.start, OTHER), /a session of counter\/1 did not start as one of meter\/1/)
   })

@@ -1,6 +1,6 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../schema/builder.ts'
-import { type Approvals } from '../../service/sessions/approvals.ts'
+import { type SessionService } from '../../service/sessions/session-service.ts'
 import { type App } from '../app.ts'
 import { DECIDES, oneOf, READS_SESSION } from '../schemas.ts'
 import { ApprovalView, Decision, describeSession, SessionReply, viewApproval, viewDecision } from './sessions.ts'
@@ -25,12 +25,12 @@ const OneApproval = Type.Object({ ...ApprovalView.properties, decided: Type.Opti
 
 const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
 
-export function approvalRoutes (app: App, approvals: Approvals): void {
+export function approvalRoutes (app: App, sessions: SessionService): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: Query, response: { 200: Page } }
   }, async ({ caller, query: { limit, after, session, root } }) => {
-    const { approvals: waiting, next } = await approvals.list(caller, { limit, after, session, root })
+    const { approvals: waiting, next } = await sessions.approvals(caller, { limit, after, session, root })
     return { approvals: waiting.map(viewApproval), next }
   })
 
@@ -38,7 +38,7 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
     config: { role: 'approve', fails: [...READS_SESSION, 'APPROVAL_NOT_FOUND'] },
     schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: { 200: OneApproval } }
   }, async ({ caller, params }) => {
-    const { approval, decided } = await approvals.get(caller, params.id)
+    const { approval, decided } = await sessions.approval(caller, params.id)
     return { ...viewApproval(approval), decided: decided === undefined ? undefined : viewDecision(decided) }
   })
 
@@ -49,7 +49,7 @@ export function approvalRoutes (app: App, approvals: Approvals): void {
     if (decision === 'approve' && digest === undefined) {
       throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
     }
-    const { session, held, decided } = await approvals.decide(caller, params.id, { decision, digest, reason, command })
+    const { session, held, decided } = await sessions.decide(caller, params.id, { decision, digest, reason, command })
     return { ...describeSession(session), approvals: held.map(viewApproval), decided: viewDecision(decided) }
   })
 }

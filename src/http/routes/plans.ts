@@ -224,7 +224,7 @@ const WAITS = 'Waits up to 30 s for the plan to wait again, with `Prefer: respon
 const EVENTS = 'Its events are `state`, `message`, `stdout`, `files` with the stages `preview`, `applied`, `undone` and `redone`, ' +
   '`approval`, `command` of checks, `memory`, `error`, `log` and `done`.'
 
-export function planRoutes (app: App, { door, sessionKinds: { plans }, planPreviews }: Pick<Service, 'door' | 'sessionKinds' | 'planPreviews'>): void {
+export function planRoutes (app: App, { sessions, sessionKinds: { plans }, planPreviews }: Pick<Service, 'sessions' | 'sessionKinds' | 'planPreviews'>): void {
   /** Answers after 30 s at the latest. @param code 202 is sent instead while the plan still runs */
   async function answer (request: FastifyRequest, reply: FastifyReply, enter: (visitor: RequestContext) => Promise<TurnResult>, code = 200) {
     const progress = await enter(requestContextOf(request, reply))
@@ -233,20 +233,20 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   }
 
   const say = (request: FastifyRequest, reply: FastifyReply, id: string, input: UserInput) =>
-    answer(request, reply, visitor => door.say(plans, visitor, id, input))
+    answer(request, reply, visitor => sessions.say(plans, visitor, id, input))
 
   app.post('/api/plans', {
     config: { role: 'run', fails: [...BEGINS_SESSION, 'WORKSPACE_NOT_FOUND'] },
     schema: { tags: ['Plans'], operationId: 'startPlan', summary: 'Have a plan made', description: `${WAITS} ${EVENTS}`, body: Goal, response: { 201: PlanReply, 202: PlanReply } }
   }, (request, reply) => {
     const { generation, body: { goal, workspace, mode, profile, fix, confirm, report } } = request
-    return answer(request, reply, visitor => door.start(plans, visitor, generation, { goal, workspace, mode, profile, fix, confirm, report }), 201)
+    return answer(request, reply, visitor => sessions.start(plans, visitor, generation, { goal, workspace, mode, profile, fix, confirm, report }), 201)
   })
 
   app.get('/api/plans/:id', {
     config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Plans'], operationId: 'showPlan', summary: 'Get a plan', params: SessionId, response: { 200: PlanReply } }
-  }, async ({ caller, params }) => describePlan({ session: await door.get(plans, caller, params.id), isOwn: true }))
+  }, async ({ caller, params }) => describePlan({ session: await sessions.get(plans, caller, params.id), isOwn: true }))
 
   app.get('/api/plans/:id/preview', {
     config: { role: 'run', orRole: 'approve', fails: [...READS_SESSION, 'DEFINITION_NOT_FOUND', 'WORKSPACE_NOT_FOUND'] },
@@ -320,7 +320,7 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
       const { caller, params: { id }, body } = request
       const { dryRun = false, paths } = body ?? {}
       if (!dryRun) return await say(request, reply, id, { action: { name, data: paths === undefined ? {} : { paths } } })
-      const { files, conflicts } = await planPreviews.turn(await door.getUsable(plans, caller, id), name, paths)
+      const { files, conflicts } = await planPreviews.turn(await sessions.getUsable(plans, caller, id), name, paths)
       return { dryRun: true as const, files: [...files], conflicts: [...conflicts] }
     })
   }
@@ -328,11 +328,14 @@ export function planRoutes (app: App, { door, sessionKinds: { plans }, planPrevi
   app.post('/api/plans/:id/reject', {
     config: { role: 'run', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'rejectPlan', summary: 'Give a plan up', description: `What waits to be confirmed is not done. ${WAITS}`, params: SessionId, response: goesOn }
-  }, (request, reply) => answer(request, reply, visitor => door.refuse(plans, visitor, request.params.id, { action: { name: 'reject', data: {} } })))
+  }, (request, reply) => answer(request, reply, visitor => sessions.refuse(plans, visitor, request.params.id, { action: { name: 'reject', data: {} } })))
 
   app.post('/api/plans/:id/confirm', {
     config: { role: 'approve', fails: DECIDES },
     schema: { tags: ['Plans'], operationId: 'confirmPlan', summary: 'Confirm the deletions or the commit of a plan', description: `Whoever may approve confirms plans of others too, and is not shown what the model has read. Where anything is not as it was shown, nothing is written: the reply has \`ERR_BASE_CHANGED\` with the paths, and waits with the new state and another digest. ${WAITS}`, params: SessionId, body: Confirmation, response: goesOn }
   // If the plan has changed since the person saw it, the request confirms nothing, and the plan waits again.
-  }, (request, reply) => answer(request, reply, visitor => door.approve(plans, visitor, request.params.id, { digest: request.body.digest, isStrict: true })))
+  }, (request, reply) => {
+    const { params: { id }, body: { digest } } = request
+    return answer(request, reply, visitor => sessions.approve(plans, visitor, id, { digest, isStrict: true }))
+  })
 }

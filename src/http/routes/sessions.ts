@@ -8,7 +8,7 @@ import { inTurn } from '../../runtime/event-loop.ts'
 import type { Service } from '../../service.ts'
 import type { TurnResult, SessionService, RequestContext } from '../../service/sessions/session-service.ts'
 import type { Below, SessionBranch } from '../../service/sessions/session-tree.ts'
-import type { SessionUse } from '../../service/sessions/sessions.ts'
+import type { SessionUse } from '../../service/sessions/messages.ts'
 import { approvalsIn, type RecordedDecision, describeApproval } from '../../session/approvals.ts'
 import type { Head, Start, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
@@ -190,7 +190,7 @@ const Input = Type.Object({
   action: Type.Optional(Type.Object({ name: Type.String({ maxLength: 100, description: 'As `skip`, `undo`: each kind of session has its own' }), data: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'Empty when it is left out' })) }))
 })
 
-export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick<Service, 'sessions' | 'sessionStarts' | 'door'>): void {
+export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>): void {
   app.get('/api/sessions', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: { 200: Page } }
@@ -204,7 +204,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
     config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Sessions'], operationId: 'getSession', summary: 'Get a session, and those that it has started', params: SessionId, response: { 200: SessionWithChildren } }
   }, async ({ caller, params }) => {
-    const session = describeSession(await door.get('any', caller, params.id))
+    const session = describeSession(await sessions.get('any', caller, params.id))
     return { ...session, children: (await sessions.children(caller, params.id)).map(summariseSession) }
   })
 
@@ -260,7 +260,7 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
       response: { 200: UsesReply }
     }
   }, async ({ caller, generation, params: { id } }) => {
-    const { start } = await door.get('any', caller, id)
+    const { start } = await sessions.get('any', caller, id)
     return describeUses(start, generation, await sessions.uses(caller, id))
   })
 
@@ -270,18 +270,21 @@ export function sessionRoutes (app: App, { sessions, sessionStarts, door }: Pick
   }, (request, reply) => {
     const { params: { id }, body: { text, action } } = request
     const input = { text, action: action && { name: action.name, data: (action.data ?? {}) as JsonObject } }
-    return replyWithTurn(door, request, reply, { enter: visitor => door.say('any', visitor, id, input), describe: ({ session }) => describeSession(session) })
+    return replyWithTurn(sessions, request, reply, {
+      enter: visitor => sessions.say('any', visitor, id, input),
+      describe: ({ session }) => describeSession(session)
+    })
   })
 
   app.post('/api/sessions/:id/cancel', {
     config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Sessions'], operationId: 'cancelSession', summary: 'End a session', description: 'While it writes files this is `SESSION_BUSY`: they are written as a whole, and then it can be ended.', params: SessionId, response: { 200: SessionReply } }
-  }, async ({ caller, params }) => describeSession(await door.cancel('any', caller, params.id)))
+  }, async ({ caller, params }) => describeSession(await sessions.cancel('any', caller, params.id)))
 
   app.post('/api/sessions/:id/fork', {
     config: { role: 'run', fails: [...DRIVES_SESSION, 'FORK_IMPOSSIBLE', 'TOO_MANY_SESSIONS'] },
     schema: { tags: ['Sessions'], operationId: 'forkSession', summary: 'Start a session that goes on from where another one waited', params: SessionId, querystring: Type.Object({ upTo: Type.Optional(Type.Integer({ minimum: 1, description: 'The last transition that may be copied' })) }), response: { 201: SessionReply } }
-  }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessionStarts.fork(caller, params.id, query.upTo))))
+  }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
 }
 
 async function * auditText (transitions: AsyncGenerator<LogEntry>, limit: number): AsyncGenerator<string> {
@@ -312,7 +315,7 @@ interface TurnRequest {
 }
 
 /** Replies when the session waits or has ended, after 30 s at the latest; as events, `turn` with the same JSON comes last. */
-export async function replyWithTurn (door: SessionService, request: FastifyRequest, reply: FastifyReply, visit: TurnRequest): Promise<FastifyReply> {
+export async function replyWithTurn (sessions: SessionService, request: FastifyRequest, reply: FastifyReply, visit: TurnRequest): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
   const isFollowing = wantsEvents(request.headers.accept)
   if (isFollowing) holdStream(request, reply)
@@ -321,8 +324,8 @@ export async function replyWithTurn (door: SessionService, request: FastifyReque
   if (isStart) reply.header('location', `/api/sessions/${progress.session.id}`)
   reply.code(isStart ? 201 : progress.isOpen && !isFollowing ? 202 : 200)
   if (!isFollowing) return await reply.send(describe(progress))
-  const events = eventStream(door.events(() => request.callerNow(), progress, visitor.signal), { describeEnd: end => ({ event: 'turn', data: describe(end) }) })
-  return await sendEvents(reply, events)
+  const events = sessions.events(() => request.callerNow(), progress, visitor.signal)
+  return await sendEvents(reply, eventStream(events, { describeEnd: end => ({ event: 'turn', data: describe(end) }) }))
 }
 
 export function turnReply (schema: TSchema): MediaReply {

@@ -208,7 +208,7 @@ const FAILS = '500 `SKILL_FAILED`: the skill has ended, since its model could no
 const goesOn = skillTurn(SkillTurnData)
 
 /** Paths and replies are those that existing clients of skills expect, and so differ from the rest of the API. */
-export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills } }: Pick<Service, 'door' | 'terminals' | 'sessionKinds'>): void {
+export function skillRoutes (app: App, { sessions, terminals, sessionKinds: { skills } }: Pick<Service, 'sessions' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits or has ended, after 30 s at the latest. @throws SKILL_FAILED */
   async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: TurnResult) => Data) {
     const progress = await enter(requestContextOf(request, reply))
@@ -224,12 +224,12 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
       return await work
     } catch (error) {
       const isBusy = error instanceof ServiceError && (error.code === 'SESSION_BUSY' || error.code === 'SESSION_ENDED')
-      throw isBusy ? skillNotWaiting(notNow(stateOf(await door.get(skills, visitor.caller, id)))) : error
+      throw isBusy ? skillNotWaiting(notNow(stateOf(await sessions.get(skills, visitor.caller, id)))) : error
     }
   }
 
   const say = (request: FastifyRequest, reply: FastifyReply, id: string, input: UserInput, notNow: NotNow) =>
-    answer(request, reply, visitor => whileWaiting(visitor, id, notNow, door.say(skills, visitor, id, input)), describeTurn)
+    answer(request, reply, visitor => whileWaiting(visitor, id, notNow, sessions.say(skills, visitor, id, input)), describeTurn)
 
   app.post('/api/skills/start', {
     config: { role: 'run', fails: STARTS_SKILL },
@@ -250,7 +250,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
       maxSteps,
       autoContinue
     }
-    return answer(request, reply, visitor => door.start(skills, visitor, generation, wanted), describeStart)
+    return answer(request, reply, visitor => sessions.start(skills, visitor, generation, wanted), describeStart)
   })
 
   app.post('/api/skills/:id/message', {
@@ -263,7 +263,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     schema: { tags: ['Skills'], operationId: 'sendCommandResult', summary: 'Tell what a command came to that you have run', description: 'Where `stdout` is empty and the skill was started in a terminal, it is what the terminal has shown last.', params: SkillSessionId, body: ResultBody, response: goesOn }
   }, async (request, reply) => {
     const { caller, body: { stdout, stderr, exitCode, skipped }, params: { id } } = request
-    const { terminal } = resultOf(await door.getUsable(skills, caller, id), SKILL)
+    const { terminal } = resultOf(await sessions.getUsable(skills, caller, id), SKILL)
     const printed = terminals.outputOf(caller, terminal, stdout ?? '')
     const result = { name: 'command_result', data: { stdout: printed, stderr: stderr ?? '', exitCode: exitCode ?? 0 } }
     return await say(request, reply, id, { action: skipped === true ? SKIP : result }, CONFLICTS.result)
@@ -281,7 +281,7 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     const { params: { id }, body } = request
     const { approvalId, digest } = body ?? {}
     const shown = approvalId === undefined && digest === undefined ? undefined : { approvalId, digest }
-    const refuse = (visitor: RequestContext): Promise<TurnResult> => door.refuse(skills, visitor, id, { action: SKIP }, shown)
+    const refuse = (visitor: RequestContext): Promise<TurnResult> => sessions.refuse(skills, visitor, id, { action: SKIP }, shown)
     return answer(request, reply, visitor => shown === undefined ? whileWaiting(visitor, id, CONFLICTS.result, refuse(visitor)) : refuse(visitor), describeTurn)
   })
 
@@ -290,24 +290,24 @@ export function skillRoutes (app: App, { door, terminals, sessionKinds: { skills
     schema: { tags: ['Skills'], operationId: 'approveCommand', summary: 'Let the service run the command that a skill proposes', description: 'The one that was shown with `approvalId` or `digest`, of which the request has to have one; or another one in its place, for which the operator\'s rules hold too. A request that is sent again counts once; when something else waits by now, it is 409 `APPROVAL_OUTDATED`. Whoever owns the skill gets what came of it; other approvers get what waits then and what the command has printed, and nothing that the model has read or said.', params: SkillSessionId, body: ApproveBody, response: skillTurn(SkillApprovedData) }
   }, (request, reply) => {
     const { params: { id }, body: { approvalId, digest, command } } = request
-    return answer(request, reply, visitor => door.approve(skills, visitor, id, { approvalId, digest, command }), describeTurn)
+    return answer(request, reply, visitor => sessions.approve(skills, visitor, id, { approvalId, digest, command }), describeTurn)
   })
 
   app.get('/api/skills/:id', {
     config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Skills'], operationId: 'getSkillSession', summary: 'Get how far a skill is', params: SkillSessionId, response: skillReply(SkillData) }
-  }, async ({ caller, params }) => successWith(describeSkill(await door.get(skills, caller, params.id))))
+  }, async ({ caller, params }) => successWith(describeSkill(await sessions.get(skills, caller, params.id))))
 
   app.get('/api/skills/:id/output', {
     config: { role: 'run', fails: READS_SESSION },
     schema: { tags: ['Skills'], operationId: 'getSkillOutput', summary: 'Get what the last command of a skill printed', params: SkillSessionId, response: skillReply(SkillOutputData) }
-  }, async ({ caller, params }) => successWith(describeOutput(await door.get(skills, caller, params.id))))
+  }, async ({ caller, params }) => successWith(describeOutput(await sessions.get(skills, caller, params.id))))
 
   app.delete('/api/skills/:id', {
     config: { role: 'run', fails: DRIVES_SESSION },
     schema: { tags: ['Skills'], operationId: 'cancelSkill', summary: 'End a skill', params: SkillSessionId, response: skillReply(Cancelled) }
   }, async ({ caller, params }) => {
-    await door.cancel(skills, caller, params.id)
+    await sessions.cancel(skills, caller, params.id)
     return successWith({ message: 'Skill session cancelled' })
   })
 }

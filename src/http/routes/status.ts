@@ -6,7 +6,7 @@ import { isEntryKind, type Kind } from '../../registry/kinds/entry-kind.ts'
 import { releaseKind } from '../../registry/kinds/release-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
 import type { ListNotices } from '../../service/lint/list-notices.ts'
-import type { RunningSessions } from '../../service/sessions/running-sessions.ts'
+import type { SessionService } from '../../service/sessions/session-service.ts'
 import type { App } from '../app.ts'
 import type { Rotation } from '../connections.ts'
 import { rowsOf } from '../resource.ts'
@@ -34,7 +34,7 @@ const readinessOf = (kinds: readonly Kind[]) => Type.Object({
 export function healthRoutes (app: App, { registry, rotation, sessions }: {
   registry: Registry,
   rotation: Rotation,
-  sessions: Pick<RunningSessions, 'problem' | 'waits'>
+  sessions: Pick<SessionService, 'problem' | 'waits'>
 }): void {
   const Readiness = readinessOf(registry.kinds)
   app.get('/healthz', {

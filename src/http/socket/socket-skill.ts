@@ -19,7 +19,7 @@ import { catalogueOf } from '../routes/offers.ts'
 import type { SocketPeer, SocketConnection } from './socket-connection.ts'
 import type { ClientFrame, FrameOf } from './frames.ts'
 
-export type SkillServices = Pick<Service, 'door' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
+export type SkillServices = Pick<Service, 'sessions' | 'sessionKinds' | 'publisher' | 'offers' | 'terminals'>
 
 interface SocketSkillOptions {
   readonly connection: SocketConnection
@@ -48,7 +48,7 @@ export class SocketSkill {
   async take (frame: ClientFrame): Promise<void> {
     switch (frame.type) {
       case 'skill_invoke': return await this.#invoke(frame)
-      case 'skill_resume': return await this.#follow((await this.#door.get(this.#skills, this.#caller, frame.sessionId)).id)
+      case 'skill_resume': return await this.#follow((await this.#sessions.get(this.#skills, this.#caller, frame.sessionId)).id)
       case 'skill_user_input': return await this.#hear(frame)
       case 'skill_command_result': return await this.#report(frame)
       case 'skill_approve': return await this.#approve(frame)
@@ -65,8 +65,8 @@ export class SocketSkill {
     return this.#options.client.caller()
   }
 
-  get #door (): Service['door'] {
-    return this.#options.services.door
+  get #sessions (): Service['sessions'] {
+    return this.#options.services.sessions
   }
 
   get #skills (): Service['sessionKinds']['skills'] {
@@ -80,13 +80,13 @@ export class SocketSkill {
   }
 
   async #invoke ({ name, path, source, params, prompt, target, terminalSessionId, execution }: FrameOf<'skill_invoke'>): Promise<void> {
-    const current = this.#session === undefined ? undefined : await this.#door.get(this.#skills, this.#caller, this.#session)
+    const current = this.#session === undefined ? undefined : await this.#sessions.get(this.#skills, this.#caller, this.#session)
     if (current !== undefined && !ENDED.has(current.status)) throw sessionBusy(current.id, current.status, 'a skill is being carried out; cancel it first')
     const generation = this.#options.client.generation()
     const file = named(path)
     const wanted = named(name) ?? file
     if (wanted === undefined) throw unnamed()
-    const { session } = await this.#door.start(this.#skills, this.#visitor, generation, {
+    const { session } = await this.#sessions.start(this.#skills, this.#visitor, generation, {
       id: idOfName(generation, wanted) ?? wanted,
       path: file === undefined || isForeignPath(file) ? file : idOfName(generation, file),
       source: source ?? undefined,
@@ -126,28 +126,28 @@ export class SocketSkill {
     if (word === 'skill:cancel') return await this.#cancel()
     const isNamed = approvalId !== undefined || digest !== undefined
     if (word === 'skill:skip') return await this.#skip(isNamed ? { approvalId, digest } : { approvalId: this.#shown })
-    await this.#door.say(this.#skills, this.#visitor, this.#current(), { text })
+    await this.#sessions.say(this.#skills, this.#visitor, this.#current(), { text })
   }
 
   async #report ({ stdout, stderr, exitCode }: FrameOf<'skill_command_result'>): Promise<void> {
     const { services: { terminals } } = this.#options
-    const { terminal } = resultOf(await this.#door.getUsable(this.#skills, this.#caller, this.#current()), SKILL)
+    const { terminal } = resultOf(await this.#sessions.getUsable(this.#skills, this.#caller, this.#current()), SKILL)
     const printed = terminals.outputOf(this.#caller, terminal, stdout ?? '')
     const result = { stdout: printed, stderr: stderr ?? '', exitCode: exitCode ?? 0 }
-    await this.#door.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: result } })
+    await this.#sessions.say(this.#skills, this.#visitor, this.#current(), { action: { name: 'command_result', data: result } })
   }
 
   /** A session's owner may skip; only an approver may let a command run. */
   async #skip ({ approvalId, digest }: SeenApproval): Promise<void> {
-    await this.#door.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, { approvalId, digest })
+    await this.#sessions.refuse(this.#skills, this.#visitor, this.#current(), { action: { name: 'skip', data: {} } }, { approvalId, digest })
   }
 
   async #approve ({ approvalId, digest, command }: FrameOf<'skill_approve'>): Promise<void> {
-    await this.#door.approve(this.#skills, this.#visitor, this.#current(), { approvalId, digest, command })
+    await this.#sessions.approve(this.#skills, this.#visitor, this.#current(), { approvalId, digest, command })
   }
 
   async #cancel (): Promise<void> {
-    await this.#door.cancel(this.#skills, this.#caller, this.#current())
+    await this.#sessions.cancel(this.#skills, this.#caller, this.#current())
   }
 
   /** @throws SESSION_BUSY when no skill was invoked over this socket */

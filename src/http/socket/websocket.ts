@@ -199,7 +199,7 @@ function whyGone (client: SocketPeer): ServiceError | undefined {
 
 const MAX_FOLLOWED = 100
 
-type SocketServices = SkillServices & Pick<Service, 'sessions' | 'terminals'>
+type SocketServices = SkillServices & Pick<Service, 'terminals'>
 
 interface SocketFramesOptions {
   readonly connection: SocketConnection

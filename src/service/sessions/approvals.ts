@@ -7,13 +7,13 @@ import {
 } from '../../session/approvals.ts'
 import { type Effect, ENDED, type Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
-import type { SessionStore } from '../../session/store/session-store.ts'
+import type { HeadPage, SessionStore } from '../../session/store/session-store.ts'
 import type { Session } from '../../session/session.ts'
 import { isRequestedKind, type RequestedKind } from './session-kind.ts'
 import { isApprover, isOwn, isSessionId } from './session-rights.ts'
-import type { RunningSessions } from './running-sessions.ts'
+import { allHeads } from './session-tree.ts'
 
-type ApprovalAnswer = Omit<PersonsAnswer, 'by'>
+export type ApprovalAnswer = Omit<PersonsAnswer, 'by'>
 
 export interface NamedAnswer extends ApprovalAnswer {
   readonly approvalId?: string | undefined
@@ -35,89 +35,80 @@ interface ApprovalPage {
   readonly next: string | undefined
 }
 
-interface ApprovalQuery {
+interface FoundApproval {
+  readonly approval: Approval
+  readonly decided: RecordedDecision | undefined
+}
+
+export interface ApprovalQuery {
   readonly limit: number
   readonly after?: string | undefined
   readonly session?: string | undefined
   readonly root?: string | undefined
 }
 
-/** An owner may refuse; only a caller with the role `approve` may allow, and an owner needs this role, too. */
-export class Approvals {
-  readonly #running: RunningSessions
-  readonly #owners: () => readonly string[]
+/** An owner may refuse; only a caller with the role `approve` may allow, and an owner needs this role, too. @throws REQUEST_INVALID */
+export async function listApprovals (
+  { store, runner }: { readonly store: SessionStore, readonly runner: SessionRunner },
+  owners: readonly string[],
+  caller: Caller,
+  { session: only, root, ...page }: ApprovalQuery
+): Promise<ApprovalPage> {
+  const { heads, next } = root !== undefined
+    ? { heads: await askingBelow(store, root), next: undefined }
+    : only === undefined
+      ? await listAsking(store, owners, ({ definition }) => mayRunDefinition(caller, definition), page)
+      : { heads: [{ id: only }], next: undefined }
+  const sessions = await Promise.all(heads.map(({ id }) => isSessionId(id) ? runner.load(id) : undefined))
+  const approvals = sessions.flatMap(session => session === undefined ? [] : heldFor(runner, session, effect => isApprover(caller, session, effect)))
+  return { approvals, next }
+}
 
-  constructor (running: RunningSessions, owners: () => readonly string[]) {
-    this.#running = running
-    this.#owners = owners
-  }
+/** @throws APPROVAL_NOT_FOUND */
+export async function findApproval (runner: SessionRunner, caller: Caller, approval: string): Promise<FoundApproval> {
+  const { session, effect } = await askedIn(runner, caller, approval)
+  const waiting = runner.approvals(session).find(each => each.effect === effect.id)
+  if (waiting !== undefined) return { approval: waiting, decided: undefined }
+  const past = await runner.pastApproval(session, effect.id)
+  if (past === undefined) throw approvalNotFound(approval)
+  return { approval: past.asked, decided: past.decided }
+}
 
-  /** @throws REQUEST_INVALID */
-  async list (caller: Caller, { session: only, root, ...page }: ApprovalQuery): Promise<ApprovalPage> {
-    return await this.#running.use(async ({ store, runner }) => {
-      const { heads, next } = root !== undefined
-        ? { heads: await askingBelow(store, root), next: undefined }
-        : only === undefined
-          ? await listAsking(store, this.#owners(), ({ definition }) => mayRunDefinition(caller, definition), page)
-          : { heads: [{ id: only }], next: undefined }
-      const sessions = await Promise.all(heads.map(({ id }) => isSessionId(id) ? runner.load(id) : undefined))
-      const approvals = sessions.flatMap(session => session === undefined ? [] : heldFor(runner, session, effect => isApprover(caller, session, effect)))
-      return { approvals, next }
-    })
+/** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
+export async function decideApproval (runner: SessionRunner, caller: Caller, approval: string, answer: ApprovalAnswer): Promise<Answered> {
+  const { session, effect } = await askedIn(runner, caller, approval)
+  const { decision, digest, reason, command } = answer
+  if (decision === 'approve') {
+    if (!caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
+    if (!isApprover(caller, session, effect)) throw approvalNotFound(approval)
   }
+  refuseUnusable(command)
+  const mayShow = (other: Effect): boolean => mayDecide(caller, session, other)
+  const { session: after, decided } = await runner.decide(session.id, effect.id, { by: caller.name, decision, digest, reason, command }, mayShow)
+  return { session: after, decided, held: heldFor(runner, after, mayShow) }
+}
 
-  /** @throws APPROVAL_NOT_FOUND */
-  async get (caller: Caller, approval: string): Promise<{ readonly approval: Approval, readonly decided: RecordedDecision | undefined }> {
-    return await this.#running.use(async ({ runner }) => {
-      const { session, effect } = await askedIn(runner, caller, approval)
-      const waiting = runner.approvals(session).find(each => each.effect === effect.id)
-      if (waiting !== undefined) return { approval: waiting, decided: undefined }
-      const past = await runner.pastApproval(session, effect.id)
-      if (past === undefined) throw approvalNotFound(approval)
-      return { approval: past.asked, decided: past.decided }
-    })
+/**
+ * Decides about one approval of the session `id`. `given` names the approval.
+ * @param wanted the kind of sessions (agents, skills, plans) to which the session must belong
+ * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
+ * APPROVAL_OUTDATED
+ */
+export async function answerApproval (runner: SessionRunner, caller: Caller, id: string, given: NamedAnswer, wanted: RequestedKind): Promise<Answered> {
+  const { approvalId: named, isStrict = false, digest } = given
+  const { session, held } = await waitingFor(runner, caller, id)
+  if (!isRequestedKind(session, wanted)) throw sessionNotFound(id)
+  const byDigest = (): string | undefined => held.find(each => each.digest === digest)?.effect ?? effectShownWith(session, digest ?? '')
+  const shown = named === undefined ? byDigest() : parseApprovalId(named)?.effect
+  const [waiting] = held
+  const isKnown = shown !== undefined && session.asked.has(shown) && (named === undefined || named === approvalId(id, shown))
+  const isOver = isStrict && waiting !== undefined && waiting.effect !== shown
+  if (isKnown && !isOver) return await decideApproval(runner, caller, approvalId(id, shown), given)
+  if (waiting === undefined) throw nothingWaits(session)
+  if (named === undefined && digest === undefined) {
+    throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
   }
-
-  /** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
-  async decide (caller: Caller, approval: string, answer: ApprovalAnswer): Promise<Answered> {
-    return await this.#running.use(async ({ runner }) => {
-      const { session, effect } = await askedIn(runner, caller, approval)
-      return await decideAbout(runner, caller, session, effect, answer)
-    })
-  }
-
-  /** @throws SESSION_NOT_FOUND */
-  async waitingIn (caller: Caller, id: string): Promise<WaitingSession> {
-    return await this.#running.use(({ runner }) => waitingFor(runner, caller, id))
-  }
-
-  /**
-   * Decides about one approval of the session `id`. `given` names the approval.
-   * @param wanted the kind of sessions (agents, skills, plans) to which the session must belong
-   * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
-   * APPROVAL_OUTDATED
-   */
-  async answer (caller: Caller, id: string, given: NamedAnswer, wanted: RequestedKind): Promise<Answered> {
-    const { approvalId: named, isStrict = false, digest } = given
-    return await this.#running.use(async ({ runner }) => {
-      const { session, held } = await waitingFor(runner, caller, id)
-      if (!isRequestedKind(session, wanted)) throw sessionNotFound(id)
-      const byDigest = (): string | undefined => held.find(each => each.digest === digest)?.effect ?? effectShownWith(session, digest ?? '')
-      const shown = named === undefined ? byDigest() : parseApprovalId(named)?.effect
-      const [waiting] = held
-      const isKnown = shown !== undefined && session.asked.has(shown) && (named === undefined || named === approvalId(id, shown))
-      const isOver = isStrict && waiting !== undefined && waiting.effect !== shown
-      if (isKnown && !isOver) {
-        const { effect } = await askedIn(runner, caller, approvalId(id, shown))
-        return await decideAbout(runner, caller, session, effect, given)
-      }
-      if (waiting === undefined) throw nothingWaits(session)
-      if (named === undefined && digest === undefined) {
-        throw requestInvalid('expected the approvalId or the digest of the command that was shown', { part: 'body' })
-      }
-      throw approvalOutdated(id, describeApproval(waiting))
-    })
-  }
+  throw approvalOutdated(id, describeApproval(waiting))
 }
 
 export function nothingWaits ({ id, status }: Session): Error {
@@ -134,7 +125,8 @@ async function askedIn (runner: SessionRunner, caller: Caller, approval: string)
   return { session, effect }
 }
 
-async function waitingFor (runner: SessionRunner, caller: Caller, id: string): Promise<WaitingSession> {
+/** @throws SESSION_NOT_FOUND */
+export async function waitingFor (runner: SessionRunner, caller: Caller, id: string): Promise<WaitingSession> {
   const session = isSessionId(id) ? await runner.load(id) : undefined
   if (session === undefined || !mayDecide(caller, session)) throw sessionNotFound(id)
   return { session, held: heldFor(runner, session, effect => mayDecide(caller, session, effect)) }
@@ -149,19 +141,6 @@ function mayDecide (caller: Caller, session: Session, effect?: Effect): boolean 
   return isOwn(caller, session) || isApprover(caller, session, effect)
 }
 
-/** @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
-async function decideAbout (runner: SessionRunner, caller: Caller, session: Session, effect: Effect, answer: ApprovalAnswer): Promise<Answered> {
-  const { decision, digest, reason, command } = answer
-  if (decision === 'approve') {
-    if (!caller.roles.has('approve')) throw roleMissing(caller.name, 'approve', [...caller.roles])
-    if (!isApprover(caller, session, effect)) throw approvalNotFound(approvalId(session.id, effect.id))
-  }
-  refuseUnusable(command)
-  const mayShow = (other: Effect): boolean => mayDecide(caller, session, other)
-  const { session: after, decided } = await runner.decide(session.id, effect.id, { by: caller.name, decision, digest, reason, command }, mayShow)
-  return { session: after, decided, held: heldFor(runner, after, mayShow) }
-}
-
 /** No shell could run it. @throws REQUEST_INVALID */
 function refuseUnusable (command: string | undefined): void {
   if (command === undefined) return
@@ -173,25 +152,16 @@ function refuseUnusable (command: string | undefined): void {
   }
 }
 
-const AT_ONCE = 500
-
 /** The last session of a page; `rank` is its place among its owner's waiting sessions, from 0. */
 interface ApprovalCursor { readonly rank: number, readonly owner: string }
 
-/** Which page of the list of approvals is wanted. */
-interface PageRequest {
-  readonly limit: number
-  readonly after?: string | undefined
-}
-
-interface AskingPage {
-  readonly heads: readonly Head[]
-  readonly next: string | undefined
-}
-
 /** In rounds, one session of each owner, so that none hides others'; later ones move up between pages. @throws REQUEST_INVALID */
-async function listAsking (store: SessionStore, owners: readonly string[], isWanted: (head: Head) => boolean, page: PageRequest): Promise<AskingPage> {
-  const { limit, after } = page
+async function listAsking (
+  store: SessionStore,
+  owners: readonly string[],
+  isWanted: (head: Head) => boolean,
+  { limit, after }: Pick<ApprovalQuery, 'limit' | 'after'>
+): Promise<HeadPage> {
   const last = parsePlace(after)
   const byOwner = await Promise.all([...new Set(owners)].sort().map(async owner => ({ owner, heads: (await askingOf(store, owner)).filter(isWanted) })))
   const heads: Head[] = []
@@ -210,25 +180,12 @@ async function listAsking (store: SessionStore, owners: readonly string[], isWan
 
 /** The oldest come first, since they expire first. */
 async function askingOf (store: SessionStore, owner: string): Promise<Head[]> {
-  const heads: Head[] = []
-  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await store.list({ owner, isAsking: true, withChildren: true, limit: AT_ONCE, cursor })
-    heads.push(...page.heads)
-    cursor = page.next
-  }
-  return heads.reverse()
+  return (await allHeads(store, { owner, isAsking: true, withChildren: true })).reverse()
 }
 
 /** `root` comes first, whether or not something waits there; then the oldest. */
 async function askingBelow (store: SessionStore, root: string): Promise<ReadonlyArray<{ readonly id: string }>> {
-  if (!isSessionId(root)) return []
-  const heads: Head[] = []
-  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
-    const page = await store.list({ root, isAsking: true, limit: AT_ONCE, cursor })
-    heads.push(...page.heads)
-    cursor = page.next
-  }
-  return [{ id: root }, ...heads.reverse()]
+  return isSessionId(root) ? [{ id: root }, ...(await allHeads(store, { root, isAsking: true })).reverse()] : []
 }
 
 function parsePlace (after: string | undefined): ApprovalCursor | undefined {

@@ -7,20 +7,19 @@ import type { Log } from '../../runtime/telemetry.ts'
 import type { Config } from '../../config/config.ts'
 import type { OperatorFile, Target, Workspace } from '../../config/operator.ts'
 import { ownFilesOf, refuseOwnFilesIn } from '../../config/service-files.ts'
-import { PLAN } from '../../engine/plan/plan-state.ts'
 import { Executors } from '../../exec/executors.ts'
 import { Terminals } from '../../exec/terminal/terminals.ts'
 import type { Workspaces } from '../../files/workspaces.ts'
 import type { Generation } from '../../registry/generation.ts'
 import { type PolicyContext, judgeCommit } from '../../session/gate.ts'
 import type { ApplyEffect, ExecEffect, Start } from '../../session/model.ts'
+import { SessionRunner } from '../../session/runner.ts'
 import type { Seals } from '../../session/session-log.ts'
 import type { OpenEffect } from '../../session/session.ts'
 import { openSessionStore } from '../../session/store/open-session-store.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
-import { Approvals } from './approvals.ts'
 import { SessionService } from './session-service.ts'
 import { type SessionKinds, startOfChild } from './kind-table.ts'
 import { followChildren, stopOrphan } from './perform-children.ts'
@@ -28,12 +27,10 @@ import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perfo
 import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from './perform-files.ts'
 import { askModelWith } from './perform-model.ts'
 import { callToolsOf, createPerformer, isRepeatableTool, type SessionObserver } from './performer.ts'
-import { RunningSessions } from './running-sessions.ts'
 import { disksOf, hasOpenChanges, hasOpenSessions, placeOf } from './session-storage.ts'
-import { Sessions, SessionStarts } from './sessions.ts'
 import { TerminalService } from './terminal-service.ts'
 import { logLinesTo } from './trace.ts'
-import { type SessionLogs, TraceFiles, Traces } from './traces.ts'
+import { Traces } from './traces.ts'
 
 interface OpenSessionsOptions {
   readonly config: Config
@@ -53,20 +50,10 @@ interface OpenSessionsOptions {
 }
 
 export interface SessionServices {
-  readonly running: RunningSessions
-  readonly sessions: Sessions
-  readonly sessionStarts: SessionStarts
-  readonly approvals: Approvals
-  readonly door: SessionService
+  readonly sessions: SessionService
   readonly terminals: TerminalService
   readonly traces: Traces
   readonly rights: RightsWatch
-}
-
-/** Except those for terminals and traces. */
-export function waysTo (running: RunningSessions, owners: () => readonly string[], rights = new RightsWatch()): Omit<SessionServices, 'terminals' | 'traces'> {
-  const [sessions, starts, approvals] = [new Sessions(running, rights), new SessionStarts(running), new Approvals(running, owners)]
-  return { running, rights, sessions, sessionStarts: starts, approvals, door: new SessionService({ running, sessions, starts, approvals }) }
 }
 
 const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
@@ -85,74 +72,85 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
   const mend = async (): Promise<void> => {
     if (operator.workspaces.size > 0 && await hasOpenChanges(config.STATE_DIR)) await (mending ??= recover(loadWorkspaces, log))
   }
+  let mended: Promise<void> | undefined
   const held = new Terminals()
   const circumstances = policyContextOf(operator, held)
   const [runOnTarget, runInTerminal] = [runCommandsOn(executors, operator, lockOf), runCommandsIn(held, circumstances.about)]
-  const running: RunningSessions = new RunningSessions({
-    terminals: held,
-    disks: disksOf(config, operator),
+  const performer = createPerformer({
+    performers: {
+      llm: askModelWith(models),
+      tool: callToolsOf(registry, tools),
+      exec: performing => performing.effect.terminal === undefined ? runOnTarget(performing) : runInTerminal(performing),
+      shell: openShellsOn({
+        executors,
+        operator,
+        terminals: held,
+        folder: terminalFolder(config),
+        onIdle: session => { void terminals.expire(session).catch(() => {}) },
+        stop: (session, reason) => terminals.stop(session, reason)
+      }),
+      check: runChecksIn(executors, operator, lockOf),
+      read: readFilesOf(executors, loadWorkspaces),
+      commit: commitIn(executors, operator, lockOf),
+      apply: changeFilesIn(loadWorkspaces, lockOf),
+      remember: rememberIn(loadWorkspaces),
+      child: followChildren({
+        startOf: async ({ session, effect, caller }, id) => await startOfChild(kinds, registry.generation, { parent: session, effect, caller, id }),
+        use: async work => await sessions.use(work)
+      })
+    },
+    tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
+    callerNamed: name => owners.callerNamed(name),
+    rights,
+    observer,
+    stopOrphan: async (session, signal) => await sessions.use(async opened => await stopOrphan(opened, session, signal))
+  })
+  const sessions: SessionService = new SessionService({
     async open () {
       void mend()
-      const [{ ENGINES }] = await Promise.all([import('../../engine/engines.ts'), openStore()])
-      return { store: await openStore(), engines: ENGINES, seals }
+      const [{ ENGINES: engines }, store] = await Promise.all([import('../../engine/engines.ts'), openStore()])
+      const runner = new SessionRunner({
+        store,
+        engines,
+        seals,
+        performer,
+        terminals: held,
+        disks: disksOf(config, operator),
+        circumstances,
+        log,
+        onWritten (session, transition) {
+          if (logsLines) writeLines(session, transition)
+          observer?.wrote(transition)
+        },
+        onEnded (session) {
+          log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
+          observer?.ended(session)
+        },
+        onSettled: config.PAPAYU_TRACE === 1 ? session => traces.write(session) : undefined
+      })
+      runner.open()
+      return { store, engines, seals, runner }
     },
     async isAnyOpen () {
+      void (mended ??= mend())
       // The file names in a folder of sessions tell whether any is open, without loading the store's packages.
       if (place.kind === 'memory' || (place.kind === 'directory' && !await hasOpenSessions(place.path))) return false
       return await (await openStore()).hasOpen()
     },
     storeProblem: () => opened?.problem(),
-    mend,
-    performer: createPerformer({
-      performers: {
-        llm: askModelWith(models),
-        tool: callToolsOf(registry, tools),
-        exec: performing => performing.effect.terminal === undefined ? runOnTarget(performing) : runInTerminal(performing),
-        shell: openShellsOn({
-          executors,
-          operator,
-          terminals: held,
-          folder: terminalFolder(config),
-          onIdle: session => { void terminals.expire(session).catch(() => {}) },
-          stop: (session, reason) => terminals.stop(session, reason)
-        }),
-        check: runChecksIn(executors, operator, lockOf),
-        read: readFilesOf(executors, loadWorkspaces),
-        commit: commitIn(executors, operator, lockOf),
-        apply: changeFilesIn(loadWorkspaces, lockOf),
-        remember: rememberIn(loadWorkspaces),
-        child: followChildren({
-          startOf: async ({ session, effect, caller }, id) => await startOfChild(kinds, registry.generation, { parent: session, effect, caller, id }),
-          use: async work => await running.use(work)
-        })
-      },
-      tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
-      callerNamed: name => owners.callerNamed(name),
-      rights,
-      observer,
-      stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))
-    }),
-    circumstances,
     async close () {
       await (await store?.catch(() => undefined))?.close()
       await executors.close()
     },
-    log,
-    onWritten (session, transition) {
-      if (logsLines) writeLines(session, transition)
-      observer?.wrote(transition)
-    },
-    onEnded (session) {
-      log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
-      observer?.ended(session)
-    },
-    onSettled: config.PAPAYU_TRACE === 1 ? session => traceFiles.write(session) : undefined
+    rights,
+    owners: () => owners.names()
   })
-  const ways = waysTo(running, () => owners.names(), rights)
-  const traces = tracesOf(ways, config)
-  const traceFiles = new TraceFiles(traces, loadWorkspaces, log)
-  const terminals = new TerminalService({ running, starts: ways.sessionStarts, terminals: held, operator, at: config.REPLICA_URL, whyNoPtys })
-  return { ...ways, terminals, traces }
+  const { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url, REPLICA_URL: at } = config
+  // A trace can be published as a test case, so it names the provider's type, and not its host.
+  const provider = url.startsWith('builtin:') ? 'builtin' : 'openai-compatible'
+  const traces = new Traces({ sessions, loadWorkspaces, log, keepsRaw: raw === 1, provider })
+  const terminals = new TerminalService({ sessions, terminals: held, operator, at, whyNoPtys })
+  return { sessions, terminals, traces, rights }
 }
 
 async function whyNoPtys (): Promise<string | undefined> {
@@ -162,16 +160,6 @@ async function whyNoPtys (): Promise<string | undefined> {
 
 function terminalFolder ({ STATE_DIR: folder }: Config): string {
   return join(resolve(folder), 'terminals')
-}
-
-function tracesOf ({ sessions, door }: Pick<SessionServices, 'sessions' | 'door'>, { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url }: Config): Traces {
-  const logs: SessionLogs = {
-    get: (caller, id) => door.get({ engines: [PLAN] }, caller, id),
-    list: (caller, query) => sessions.list(caller, query),
-    transitions: (caller, id) => sessions.transitions(caller, id)
-  }
-  // A trace can be published as a test case, so it names the provider's type, and not its host.
-  return new Traces({ logs, keepsRaw: raw === 1, provider: url.startsWith('builtin:') ? 'builtin' : 'openai-compatible' })
 }
 
 /** Their code is loaded at the first call: most services need none. */

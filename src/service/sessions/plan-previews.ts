@@ -11,9 +11,7 @@ import { resultOf, startedAs } from '../../session/engine.ts'
 import { type LogEntry } from '../../session/model.ts'
 import { readShown } from '../../session/session-log.ts'
 import { type Session } from '../../session/session.ts'
-import { type Approvals } from './approvals.ts'
 import { type SessionService } from './session-service.ts'
-import { type RunningSessions } from './running-sessions.ts'
 import { isRequestedKind } from './session-kind.ts'
 
 /** In bytes. */
@@ -33,32 +31,27 @@ interface PreviewText {
 
 const PLANS = { engines: [PLAN] }
 
-interface PlanPreviewsOptions {
-  readonly running: RunningSessions
-  readonly door: Pick<SessionService, 'getUsable'>
-  readonly approvals: Pick<Approvals, 'waitingIn'>
-  readonly loadWorkspaces: () => Promise<Workspaces>
-}
-
 /** For a person who looks at the change before agreeing to it. */
 export class PlanPreviews {
-  readonly #options: PlanPreviewsOptions
+  readonly #sessions: SessionService
+  readonly #loadWorkspaces: () => Promise<Workspaces>
 
-  constructor (options: PlanPreviewsOptions) {
-    this.#options = options
+  constructor (sessions: SessionService, loadWorkspaces: () => Promise<Workspaces>) {
+    this.#sessions = sessions
+    this.#loadWorkspaces = loadWorkspaces
   }
 
   /** An own plan or, for an approver, one that waits for approval. @throws SESSION_NOT_FOUND */
   async planFor (caller: Caller, id: string): Promise<Session> {
     const waiting = caller.roles.has('approve') ? await this.#waiting(caller, id) : undefined
-    return waiting ?? await this.#options.door.getUsable(PLANS, caller, id)
+    return waiting ?? await this.#sessions.getUsable(PLANS, caller, id)
   }
 
   /** Files of the change that waits or, if none waits, of all rounds of the goal; `after` counts the files before the page. */
   async page (session: Session, after: number, limit: number): Promise<Page> {
     const { change, touched } = await this.#lastShown(session)
     if (touched.length === 0) return { files: [], more: 0 }
-    const workspaces = await this.#options.loadWorkspaces()
+    const workspaces = await this.#loadWorkspaces()
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
@@ -72,7 +65,7 @@ export class PlanPreviews {
     }
     const mark = file[side]
     if (mark === null || mark === 'folder') return { path, side, sha256: null, bytes: 0, text: '' }
-    const workspaces = await this.#options.loadWorkspaces()
+    const workspaces = await this.#loadWorkspaces()
     const bytes = await workspaces.content(workspaceOf(session), { session: session.id, change, path, sha256: mark })
     if (bytes === undefined) return { path, side, sha256: mark, bytes: 0, isOutdated: true }
     if (bytes.includes(0) || utf8In(bytes) === undefined) return { path, side, sha256: mark, bytes: bytes.length }
@@ -88,11 +81,11 @@ export class PlanPreviews {
     if (wrong !== undefined) {
       throw requestInvalid(`body: paths: expected paths of the change, such as ${JSON.stringify(all[0])}, got ${JSON.stringify(wrong)}`, { part: 'body' })
     }
-    return await (await this.#options.loadWorkspaces()).dryTurn(workspaceOf(session), kind, session.id, changes, paths ?? all)
+    return await (await this.#loadWorkspaces()).dryTurn(workspaceOf(session), kind, session.id, changes, paths ?? all)
   }
 
   async #waiting (caller: Caller, id: string): Promise<Session | undefined> {
-    const { session, held } = await this.#options.approvals.waitingIn(caller, id)
+    const { session, held } = await this.#sessions.waitingIn(caller, id)
     if (!isRequestedKind(session, PLANS)) throw sessionNotFound(id)
     return held.length > 0 ? session : undefined
   }
@@ -104,9 +97,9 @@ export class PlanPreviews {
     const { eol } = startedAs(session.start, PLAN).setting
     const { actions, changes } = resultOf(session, PLAN)
     const made = { do: { actions: actions.map(action => ({ ...action })), eol } }
-    const touched = await (await this.#options.loadWorkspaces()).changedBy(workspaceOf(session), session.id, changes)
+    const touched = await (await this.#loadWorkspaces()).changedBy(workspaceOf(session), session.id, changes)
     if (touched.length > 0) return { change: made, touched }
-    const shown = await this.#options.running.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
+    const shown = await this.#sessions.use(async ({ store }) => await lastPreview(readShown(store, session.id, 0)))
     return { change: made, touched: touchedIn(shown?.['shown']) }
   }
 }

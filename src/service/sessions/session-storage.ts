@@ -74,9 +74,6 @@ export function placeOf (config: Config): SessionPlace {
   return { kind: 'directory', path: chosen }
 }
 
-/** In ms. */
-const LOOK = 5000
-
 /** Reads only names of files, so that a service without sessions loads no code for them. */
 export async function hasOpenSessions (path: string): Promise<boolean> {
   return (await namesIn(join(path, 'open'))).some(name => name.endsWith('.jsonl'))
@@ -93,38 +90,4 @@ export async function hasOpenChanges (state: string): Promise<boolean> {
 
 async function namesIn (folder: string): Promise<string[]> {
   return await readdir(folder).catch(() => [])
-}
-
-export interface Lookout {
-  problem (): string | undefined
-  close (): void
-}
-
-/** Looks at once, and then every 5 s; if `begin` fails, the search goes on. */
-export function lookOut (isAnyLeft: () => Promise<boolean>, begin: () => Promise<void>): Lookout {
-  let isClosed = false
-  let problem: string | undefined
-  let timer: NodeJS.Timeout | undefined
-
-  async function look (): Promise<void> {
-    try {
-      const isLeft = await isAnyLeft()
-      problem = undefined
-      if (isLeft && !isClosed) return await begin()
-    } catch (error) {
-      problem = (error as Error).message
-    }
-    if (isClosed) return
-    timer = setTimeout(() => { void look() }, LOOK)
-    timer.unref()
-  }
-
-  void look()
-  return {
-    problem: () => problem,
-    close () {
-      isClosed = true
-      clearTimeout(timer)
-    }
-  }
 }

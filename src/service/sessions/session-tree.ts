@@ -5,7 +5,7 @@ import { type ChildEffect, ENDED, type Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import { readShown } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
-import type { SessionStore } from '../../session/store/session-store.ts'
+import type { ListQuery, SessionStore } from '../../session/store/session-store.ts'
 
 export interface Below {
   readonly waitsFor?: 'approval' | 'input'
@@ -17,7 +17,7 @@ export interface SessionBranch {
   readonly children: readonly SessionBranch[]
 }
 
-/** In one query, and in all, after which no further query is made: a tree can be large. */
+/** In one query, and in a tree, which can be large. */
 const [AT_ONCE, MOST] = [500, 5000]
 
 /** It waits for child sessions alone, each of which waits for a person, itself or through its own children. */
@@ -66,14 +66,19 @@ export async function treeOf (store: SessionStore, head: Head): Promise<SessionB
 }
 
 async function headsBelow (store: SessionStore, root: string, parent?: string): Promise<Head[]> {
+  return (await allHeads(store, { root, parent }, MOST)).reverse()
+}
+
+/** The newest first; after `most`, no further query is made. */
+export async function allHeads (store: SessionStore, query: Omit<ListQuery, 'limit' | 'cursor'>, most = Infinity): Promise<Head[]> {
   const heads: Head[] = []
   let cursor: string | undefined
   do {
-    const page = await store.list({ root, limit: AT_ONCE, parent, cursor })
+    const page = await store.list({ ...query, limit: AT_ONCE, cursor })
     heads.push(...page.heads)
     cursor = page.next
-  } while (cursor !== undefined && heads.length < MOST)
-  return heads.reverse()
+  } while (cursor !== undefined && heads.length < most)
+  return heads
 }
 
 /** In UTF-16 units of JSON; clients get the rest from the child session itself. */

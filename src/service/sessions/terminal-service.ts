@@ -14,58 +14,8 @@ import { ENDED, type StopCause } from '../../session/model.ts'
 import { KeyedMutex } from '../../session/session-log.ts'
 import type { Session } from '../../session/session.ts'
 import { isSessionId } from './session-rights.ts'
-import type { RunningSessions } from './running-sessions.ts'
 import { isRequestedKind } from './session-kind.ts'
-import type { SessionStarts } from './sessions.ts'
-
-interface OpenTerminalOptions {
-  readonly id: string
-  readonly target: string
-  readonly terminal: Terminal
-  readonly reader: TerminalReader
-  /** @throws ServiceError if the client may no longer use the terminal */
-  readonly check: () => void
-  readonly end: (reason: string) => Promise<void>
-}
-
-/** Rights are checked before each text or size; without them it takes nothing, and ends at the next look at its owner's. */
-export class OpenTerminal {
-  readonly id: string
-  readonly target: string
-  readonly #options: OpenTerminalOptions
-
-  constructor (options: OpenTerminalOptions) {
-    this.id = options.id
-    this.target = options.target
-    this.#options = options
-  }
-
-  /** Another client that was attached before is told so, and gets nothing more. */
-  take (): void {
-    this.#options.terminal.attach(this.#options.reader)
-  }
-
-  /** @throws ServiceError if the client is no longer allowed to do so */
-  keys (text: string): void {
-    this.#options.check()
-    this.#options.terminal.keys(text)
-  }
-
-  /** @throws ServiceError if the client is no longer allowed to use the terminal */
-  resize (size: Size): void {
-    this.#options.check()
-    this.#options.terminal.resize(size)
-  }
-
-  async end (reason: string): Promise<void> {
-    await this.#options.end(reason)
-  }
-
-  /** The terminal stays open. */
-  leave (): void {
-    this.#options.terminal.detach(this.#options.reader)
-  }
-}
+import type { SessionService } from './session-service.ts'
 
 /** Open terminals of one caller, in all processes of the service. */
 const MAX_OF_CALLER = 4
@@ -85,9 +35,10 @@ export interface TerminalRow {
   readonly createdAt: number
 }
 
+export type OpenTerminal = Awaited<ReturnType<TerminalService['attach']>>
+
 interface TerminalServiceOptions {
-  readonly running: RunningSessions
-  readonly starts: SessionStarts
+  readonly sessions: SessionService
   readonly terminals: Terminals
   readonly operator: OperatorFile
   /** Under which clients reach this process; empty if the operator has set none. */
@@ -110,7 +61,7 @@ export class TerminalService {
    * SESSIONS_UNAVAILABLE
    */
   async open (caller: Caller, name: string, { cols, rows }: Size): Promise<TerminalRow> {
-    const { starts, terminals, operator, at, whyNoPtys } = this.#options
+    const { sessions, terminals, operator, at, whyNoPtys } = this.#options
     const target = targetForTerminal(operator, caller, name)
     const noPtys = target.type === 'local' ? await whyNoPtys() : undefined
     if (noPtys !== undefined) throw terminalUnsupported(name, noPtys)
@@ -120,7 +71,7 @@ export class TerminalService {
       let opening: Promise<Terminal> | undefined
       let id = ''
       try {
-        const session = await starts.start(caller, made => {
+        const session = await sessions.create(caller, made => {
           id = made
           opening = terminals.expect(made)
           // If the session fails to start, nobody waits for `opening`, and its unhandled rejection would end the process.
@@ -150,18 +101,30 @@ export class TerminalService {
     return (await this.#runningOf(caller)).map(session => this.#rowOf(session))
   }
 
-  /** @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE */
-  async attach (who: () => Caller, id: string, reader: TerminalReader): Promise<OpenTerminal> {
-    const { operator } = this.#options
+  /**
+   * `keys` and `resize` check the rights of `who`: without them the terminal takes nothing, and ends at the next look at its owner's.
+   * @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE
+   */
+  async attach (who: () => Caller, id: string, reader: TerminalReader) {
     const { terminal, target } = await this.find(who(), id)
-    return new OpenTerminal({
+    const check = (): void => { targetForTerminal(this.#options.operator, who(), target) }
+    return {
       id,
       target,
-      terminal,
-      reader,
-      check: () => { targetForTerminal(operator, who(), target) },
-      end: reason => this.stop(id, reason)
-    })
+      /** Another client that was attached before is told so, and gets nothing more. */
+      take (): void { terminal.attach(reader) },
+      /** The terminal stays open. */
+      leave (): void { terminal.detach(reader) },
+      keys (text: string): void {
+        check()
+        terminal.keys(text)
+      },
+      resize (size: Size): void {
+        check()
+        terminal.resize(size)
+      },
+      end: (reason: string): Promise<void> => this.stop(id, reason)
+    }
   }
 
   /** @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE */
@@ -205,7 +168,7 @@ export class TerminalService {
   /** The shell ends with the session, also if another process has the terminal open. */
   async stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
     this.#options.terminals.endsFor(id, reason)
-    await this.#options.running.use(({ runner }) => runner.stop(id, by, reason))
+    await this.#options.sessions.use(({ runner }) => runner.stop(id, by, reason))
   }
 
   #rowOf (session: Session): TerminalRow {
@@ -216,7 +179,7 @@ export class TerminalService {
   }
 
   async #runningOf ({ name: owner }: Caller): Promise<readonly Session[]> {
-    return await this.#options.running.use(async ({ store, engines, runner }) => {
+    return await this.#options.sessions.use(async ({ store, engines, runner }) => {
       const { heads } = await store.list({ owner, statuses: ['running'], limit: LOOKED })
       const sessions = await Promise.all(heads.filter(({ engine }) => isOf(engine, TERMINAL) && engines.has(engine)).map(({ id }) => runner.load(id)))
       return sessions.flatMap(session => session === undefined || ENDED.has(session.status) ? [] : [session])
@@ -226,7 +189,7 @@ export class TerminalService {
   /** Open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async #own (caller: Caller, id: string): Promise<Session> {
     requireTerminalRole(caller)
-    const session = isSessionId(id) ? await this.#options.running.use(({ runner }) => runner.load(id)) : undefined
+    const session = isSessionId(id) ? await this.#options.sessions.use(({ runner }) => runner.load(id)) : undefined
     if (session === undefined || session.start.owner !== caller.name || !isRequestedKind(session, TERMINALS)) throw terminalNotFound(id)
     return session
   }

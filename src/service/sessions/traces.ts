@@ -5,60 +5,64 @@ import { isProblem, parsePlan } from '../../engine/plan/parse-plan.ts'
 import { PLAN } from '../../engine/plan/plan-state.ts'
 import type { Workspaces } from '../../files/workspaces.ts'
 import { resultOf, startedAs } from '../../session/engine.ts'
-import type { Head, LogEntry } from '../../session/model.ts'
+import type { LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
-import type { ListQuery, HeadPage } from '../../session/store/session-store.ts'
+import type { SessionService } from './session-service.ts'
 import { answersOf, isPlan, maskJson, sessionOfTrace, answerText, type PlanTrace, traceIdOf, traceOf } from './trace.ts'
 
-export interface SessionLogs {
-  /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
-  get (caller: Caller, id: string): Promise<Session>
-  list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<HeadPage>
-  transitions (caller: Caller, id: string): Promise<readonly LogEntry[]>
-}
-
 interface TracesOptions {
-  readonly logs: SessionLogs
+  readonly sessions: SessionService
+  readonly loadWorkspaces: () => Promise<Workspaces>
+  readonly log: Log
   /** With secrets replaced. */
   readonly keepsRaw: boolean
   readonly provider: string
 }
 
-/** It may have fewer traces than the limit, even none, although there are further pages. */
-interface TracePage {
-  readonly traces: ReadonlyArray<{ readonly id: string, readonly head: Head }>
-  readonly next?: string | undefined
-}
-
 export class Traces {
   readonly #options: TracesOptions
+  /** Written one after the other, as two traces can go to the same file. */
+  #written = Promise.resolve()
 
   constructor (options: TracesOptions) {
     this.#options = options
   }
 
-  /** @throws REQUEST_INVALID for a cursor that no page has given */
-  async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }): Promise<TracePage> {
-    const { heads, next } = await this.#options.logs.list(caller, query)
-    return { traces: heads.filter(head => isPlan(head)).map(head => ({ id: traceIdOf(head.id), head })), next }
+  /** A page may have fewer traces than the limit, even none, although there are further ones. @throws REQUEST_INVALID for an unknown cursor */
+  async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }) {
+    const { heads, next } = await this.#options.sessions.list(caller, query)
+    return { traces: heads.filter(isPlan).map(head => ({ id: traceIdOf(head.id), head })), next }
   }
 
-  /** @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
   async get (caller: Caller, id: string): Promise<PlanTrace> {
-    const { session, transitions } = await this.#read(caller, id)
-    return traceOf(session, transitions, this.#options.keepsRaw)
+    return traceOf(...await this.#read(caller, id), this.#options.keepsRaw)
   }
 
-  /** @throws SESSION_NOT_FOUND */
+  /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
   async golden (caller: Caller, id: string): Promise<Golden> {
-    const { session, transitions } = await this.#read(caller, id)
-    return goldenOf(session, transitions, this.#options.provider)
+    return goldenOf(...await this.#read(caller, id), this.#options.provider)
   }
 
-  async #read (caller: Caller, id: string): Promise<{ readonly session: Session, readonly transitions: readonly LogEntry[] }> {
-    const { logs } = this.#options
-    const session = await logs.get(caller, sessionOfTrace(id))
-    return { session, transitions: await logs.transitions(caller, session.id) }
+  /** Into the plan's workspace. Does nothing for other sessions; never rejects, since a plan goes on without its trace. */
+  async write ({ id, start }: Session): Promise<void> {
+    if (!isPlan(start)) return
+    const { loadWorkspaces, log } = this.#options
+    this.#written = this.#written.then(async () => {
+      const trace = await this.get(ANYONE, id)
+      await (await loadWorkspaces()).writeTrace(trace.workspace, trace.trace_id, `${stringifyJson(trace, 2)}\n`)
+    }).catch((error: unknown) => {
+      log.warn({ session: id, reason: (error as Error).message }, 'the trace of a plan could not be written')
+    })
+    await this.#written
+  }
+
+  async #read (caller: Caller, id: string): Promise<[Session, LogEntry[]]> {
+    const { sessions } = this.#options
+    const session = await sessions.get({ engines: [PLAN] }, caller, sessionOfTrace(id))
+    const transitions: LogEntry[] = []
+    for await (const transition of await sessions.audit(caller, session.id, 0)) transitions.push(transition)
+    return [session, transitions]
   }
 }
 
@@ -118,33 +122,4 @@ function modelOf (answer: Json): Json {
 function jsonOf (answer: Json, version: number): Json {
   const reply = parsePlan(answerText(answer), version)
   return isProblem(reply) ? null : reply.json
-}
-
-export class TraceFiles {
-  readonly #traces: Pick<Traces, 'get'>
-  readonly #loadWorkspaces: () => Promise<Workspaces>
-  readonly #log: Log
-  /** Written one after the other, as two traces can go to the same file. */
-  #last = Promise.resolve()
-
-  constructor (traces: Pick<Traces, 'get'>, loadWorkspaces: () => Promise<Workspaces>, log: Log) {
-    this.#traces = traces
-    this.#loadWorkspaces = loadWorkspaces
-    this.#log = log
-  }
-
-  /** Does nothing for other sessions; never rejects, since a plan goes on without its trace. */
-  async write (session: Session): Promise<void> {
-    if (!isPlan(session.start)) return
-    this.#last = this.#last.then(() => this.#write(session.id)).catch((error: unknown) => {
-      this.#log.warn({ session: session.id, reason: (error as Error).message }, 'the trace of a plan could not be written')
-    })
-    await this.#last
-  }
-
-  async #write (session: string): Promise<void> {
-    const trace = await this.#traces.get(ANYONE, session)
-    const workspaces = await this.#loadWorkspaces()
-    await workspaces.writeTrace(trace.workspace, trace.trace_id, `${stringifyJson(trace, 2)}\n`)
-  }
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { type Json, type JsonObject } from '../../../src/base/json.ts'
 import { type SkillSetting } from '../../../src/engine/skill/skill-state.ts'
-import { messagesOf } from '../../../src/service/sessions/sessions.ts'
+import { messagesOf } from '../../../src/service/sessions/messages.ts'
 import { answerWith } from '../dialogue.ts'
 import { calling, SkillDialogue } from './skill-dialogue.ts'
 

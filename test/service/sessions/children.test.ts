@@ -2,26 +2,21 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../../src/access/caller.ts'
 import { RightsWatch } from '../../../src/access/rights.ts'
-import { waysTo } from '../../../src/service/sessions/open-sessions.ts'
 import { createPerformer, type Performers } from '../../../src/service/sessions/performer.ts'
 import { followChildren, stopOrphan } from '../../../src/service/sessions/perform-children.ts'
-import { RunningSessions } from '../../../src/service/sessions/running-sessions.ts'
+import { type SessionService } from '../../../src/service/sessions/session-service.ts'
 import { childId } from '../../../src/session/child.ts'
-import { NO_POLICY_CONTEXT } from '../../../src/session/gate.ts'
-import { UNSEALED } from '../../../src/session/session-log.ts'
 import { SessionStoreError } from '../../../src/session/store/session-store.ts'
 import { changedStore } from '../../session/changed-store.ts'
 import { waitFor } from '../../helpers/wait-for.ts'
-import { memoryStore, readAll, SILENT } from '../../session/runners.ts'
-import { scripted, SCRIPTED } from '../../session/script-engine.ts'
+import { memoryStore, readAll } from '../../session/runners.ts'
+import { scripted } from '../../session/script-engine.ts'
+import { sessionsOver } from './sessions-over.ts'
 
 /** Sessions that start each other, and what tools they have called. @param store that another replica may have, too */
 function serving (t: TestContext, store = memoryStore(t)) {
   const called: string[] = []
-  const running: RunningSessions = new RunningSessions({
-    open: async () => ({ store, engines: SCRIPTED, seals: UNSEALED }),
-    isAnyOpen: async () => false,
-    mend: async () => {},
+  const running: SessionService = sessionsOver(t, store, {
     performer: createPerformer({
       performers: {
         async tool ({ effect }: { readonly effect: { readonly tool: string } }) {
@@ -43,14 +38,9 @@ function serving (t: TestContext, store = memoryStore(t)) {
       callerNamed: () => ANYONE,
       observer: undefined,
       stopOrphan: async (session, signal) => await running.use(async opened => await stopOrphan(opened, session, signal))
-    }),
-    circumstances: NO_POLICY_CONTEXT,
-    close: async () => {},
-    log: SILENT,
-    onEnded () {}
+    })
   })
-  t.after(() => running.close())
-  return { ...waysTo(running, () => ['']), called, store, running }
+  return { called, store, running }
 }
 
 const BUDGET = { steps: 1000, tokens: 100_000, idle: 60_000 }

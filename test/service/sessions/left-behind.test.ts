@@ -52,8 +52,8 @@ async function leaveSession (place: SessionPlace): Promise<string> {
 describe('A start, before anybody asks for a session', () => {
   it('goes on with the sessions of a folder', async t => {
     const { path } = await folderOf(t)
-    const id = await leaveSession({ kind: 'directory', path: join(path, 'state/sessions') });
-    (await serviceOf(t, { STATE_DIR: join(path, 'state') })).running.begin()
+    const id = await leaveSession({ kind: 'directory', path: join(path, 'state/sessions') })
+    await (await serviceOf(t, { STATE_DIR: join(path, 'state') })).sessions.begin()
     await waitFor('the session to have expired', async () => (await readdir(join(path, 'state/sessions/ended'), { recursive: true }).catch(() => [])).some(name => name.endsWith(`${id}.jsonl`)))
   })
 
@@ -62,8 +62,8 @@ describe('A start, before anybody asks for a session', () => {
     t.after(redis.stop)
     const { path } = await folderOf(t)
     const place = { kind: 'redis', url: redis.url } as const
-    const { running } = await serviceOf(t, { STATE_DIR: join(path, 'state'), SESSION_STORE: redis.url })
-    running.begin()
+    const { sessions } = await serviceOf(t, { STATE_DIR: join(path, 'state'), SESSION_STORE: redis.url })
+    void sessions.begin()
     const id = await leaveSession(place)
     const store = await openSessionStore(place, { log: quietLog() })
     t.after(() => store.close())
@@ -80,20 +80,20 @@ describe('A start, before anybody asks for a session', () => {
       { id, at: Date.now(), kind: 'do', source: id, conflicts: [], steps: [{ kind: 'UPDATE_FILE', path: 'README.md', before: hash('before'), after: hash('after'), mode: 0o644, isAsked: true }] },
       (async function * () { for (const text of ['before', 'after']) yield [hash(text), Buffer.from(text)] as const })()
     )
-    assert.deepEqual(await readdir(journal), [`${id}.open`]);
-    (await serviceOf(t, { STATE_DIR: join(folder.path, 'state'), OPERATOR_FILE: join(folder.path, 'operator.yaml') })).running.begin()
+    assert.deepEqual(await readdir(journal), [`${id}.open`])
+    await (await serviceOf(t, { STATE_DIR: join(folder.path, 'state'), OPERATOR_FILE: join(folder.path, 'operator.yaml') })).sessions.begin()
     await waitFor('the change to end', async () => !(await readdir(journal)).some(name => name.endsWith('.open')))
     assert.equal(await readFile(join(folder.path, 'shop/README.md'), 'utf8'), 'after')
   })
 
   it('makes nothing where there is nothing', async t => {
     const { path } = await folderOf(t)
-    const { running } = await serviceOf(t, { STATE_DIR: join(path, 'state'), OPERATOR_FILE: join(path, 'operator.yaml') })
-    running.begin()
+    const { sessions } = await serviceOf(t, { STATE_DIR: join(path, 'state'), OPERATOR_FILE: join(path, 'operator.yaml') })
+    void sessions.begin()
     await new Promise(resolve => setImmediate(resolve))
-    await running.close()
+    await sessions.close()
     await assert.rejects(access(join(path, 'state')), { code: 'ENOENT' })
-    assert.equal(running.problem(), undefined)
+    assert.equal(sessions.problem(), undefined)
   })
 
   it('waits for a process that still has the folder, says so, and goes on when it has ended', async t => {
@@ -102,11 +102,11 @@ describe('A start, before anybody asks for a session', () => {
     await leaveSession(place)
     const old = await openSessionStore(place, { log: quietLog() })
     assert.equal(await old.hasOpen(), true)
-    const { running } = await serviceOf(t, { STATE_DIR: join(path, 'state') })
-    running.begin()
-    await waitFor('the reason', () => running.problem()?.includes('another process uses the folder'))
+    const { sessions } = await serviceOf(t, { STATE_DIR: join(path, 'state') })
+    void sessions.begin()
+    await waitFor('the reason', () => sessions.problem()?.includes('another process uses the folder'))
     await old.close()
-    await waitFor('the folder', () => running.problem() === undefined)
-    await running.close()
+    await waitFor('the folder', () => sessions.problem() === undefined)
+    await sessions.close()
   })
 })

@@ -6,19 +6,16 @@ import { type Generation } from '../../../src/registry/generation.ts'
 import { type RequestContext } from '../../../src/service/sessions/session-service.ts'
 import { agentSessions } from '../../../src/service/sessions/agent-sessions.ts'
 import { type SessionKind } from '../../../src/service/sessions/session-kind.ts'
-import { waysTo } from '../../../src/service/sessions/open-sessions.ts'
 import { createPerformer, type Perform, type Performers } from '../../../src/service/sessions/performer.ts'
-import { RunningSessions } from '../../../src/service/sessions/running-sessions.ts'
 import { EFFECTS, type EffectRow } from '../../../src/session/effects.ts'
 import { type Engine, effectId, startOf } from '../../../src/session/engine.ts'
 import { eventsOf } from '../../../src/session/follow.ts'
 import { type Engines } from '../../../src/session/advance-session.ts'
-import { NO_POLICY_CONTEXT } from '../../../src/session/gate.ts'
 import { type Effect, type ToolEffect, type LogEntry } from '../../../src/session/model.ts'
-import { UNSEALED } from '../../../src/session/session-log.ts'
 import { type Session } from '../../../src/session/session.ts'
-import { memoryStore, SILENT } from '../../session/runners.ts'
+import { memoryStore } from '../../session/runners.ts'
 import { scriptEngine, scripted, SCRIPTED } from '../../session/script-engine.ts'
+import { sessionsOver } from './sessions-over.ts'
 
 const caller = (name: string, roles: ReadonlyArray<'run' | 'approve'>, more: Partial<Caller> = {}): Caller => ({ ...ANYONE, name, roles: new Set(roles), ...more })
 
@@ -31,11 +28,9 @@ const visit = (who: Caller): RequestContext => ({ caller: who, requestId: 'r1', 
 /** A service of these engines, what it has counted, and what its followers have been told. */
 function serving (t: TestContext, engines: Engines, performers: object, owner: Caller = ANN) {
   const counted: string[] = []
-  const store = memoryStore(t)
-  const running = new RunningSessions({
-    open: async () => ({ store, engines, seals: UNSEALED }),
-    isAnyOpen: async () => false,
-    mend: async () => {},
+  const sessions = sessionsOver(t, memoryStore(t), {
+    engines,
+    owner: 'ann',
     performer: createPerformer({
       performers: performers as Performers,
       tools: { isRepeatableTool: () => true },
@@ -43,13 +38,9 @@ function serving (t: TestContext, engines: Engines, performers: object, owner: C
       callerNamed: () => owner,
       observer: { beginEffect: (_session, { kind }) => ({ end: (outcome: string) => { counted.push(`${kind} ${outcome}`) } }) as never, wrote () {}, ended () {} }
     }),
-    circumstances: NO_POLICY_CONTEXT,
-    close: async () => {},
-    log: SILENT,
     onEnded ({ status, used }: Session) { counted.push(`${status} after ${used.steps}`) }
   })
-  t.after(() => running.close())
-  return { ...waysTo(running, () => ['ann']), counted }
+  return { sessions, counted }
 }
 
 describe('A kind of sessions that is a row from outside', () => {
@@ -61,17 +52,17 @@ describe('A kind of sessions that is a row from outside', () => {
   const callTool: Perform<ToolEffect> = async ({ effect }) => ({ kind: 'result', result: effect.tool })
 
   it('is started, listed, and counted', async t => {
-    const { door, sessions, counted } = serving(t, SCRIPTED, { tool: callTool })
-    const { session, isOpen, isOwn } = await door.start(scripts, visit(ANN), NOTHING, { script: 'find > end' })
+    const { sessions, counted } = serving(t, SCRIPTED, { tool: callTool })
+    const { session, isOpen, isOwn } = await sessions.start(scripts, visit(ANN), NOTHING, { script: 'find > end' })
     assert.deepEqual([session.status, isOpen, isOwn], ['completed', false, true])
     assert.deepEqual((await sessions.list(ANN, { limit: 10, definition: 'scripts/one' })).heads.map(({ id }) => id), [session.id])
     assert.deepEqual(counted, ['tool ok', 'completed after 1'])
   })
 
   it('is spoken to, and followed from there on', async t => {
-    const { door, sessions } = serving(t, SCRIPTED, { tool: callTool })
-    const { session: { id, seq } } = await door.start(scripts, visit(ANN), NOTHING, { script: '' })
-    const { after, stdout } = await door.say(scripts, visit(ANN), id, { text: 'find > end' })
+    const { sessions } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id, seq } } = await sessions.start(scripts, visit(ANN), NOTHING, { script: '' })
+    const { after, stdout } = await sessions.say(scripts, visit(ANN), id, { text: 'find > end' })
     assert.deepEqual([after, stdout], [seq, ['find > end']])
     const told: string[] = []
     for await (const each of await sessions.follow(() => ANN, id, after, new AbortController().signal)) if ('transition' in each) told.push(...eventsOf(each.transition).map(({ type }) => type))
@@ -79,31 +70,31 @@ describe('A kind of sessions that is a row from outside', () => {
   })
 
   it('has its approvals given by others, who do not own it', async t => {
-    const { door, approvals, counted } = serving(t, SCRIPTED, { tool: callTool })
-    const { session: { id, status } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase > end' })
+    const { sessions, counted } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id, status } } = await sessions.start(scripts, visit(ANN), NOTHING, { script: 'erase > end' })
     assert.equal(status, 'waiting_approval')
-    const [waiting] = (await approvals.list(BOB, { limit: 10 })).approvals
-    await assert.rejects(door.approve(scripts, visit(ANN), id, { digest: waiting?.digest }), { code: 'ROLE_MISSING' })
-    const approved = await door.approve(scripts, visit(BOB), id, { digest: waiting?.digest })
+    const [waiting] = (await sessions.approvals(BOB, { limit: 10 })).approvals
+    await assert.rejects(sessions.approve(scripts, visit(ANN), id, { digest: waiting?.digest }), { code: 'ROLE_MISSING' })
+    const approved = await sessions.approve(scripts, visit(BOB), id, { digest: waiting?.digest })
     assert.deepEqual([approved.session.status, approved.isOwn, counted], ['completed', false, ['tool ok', 'completed after 1']])
-    await assert.rejects(door.say(scripts, visit(BOB), id, { text: 'x' }), { code: 'SESSION_NOT_FOUND' })
+    await assert.rejects(sessions.say(scripts, visit(BOB), id, { text: 'x' }), { code: 'SESSION_NOT_FOUND' })
   })
 
   it('is refused by its owner, or is told something else where nothing waits', async t => {
-    const { door } = serving(t, SCRIPTED, { tool: callTool })
-    const { session: { id } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
-    assert.equal((await door.refuse(scripts, visit(ANN), id)).session.status, 'waiting_input')
-    await assert.rejects(door.refuse(scripts, visit(ANN), id), { code: 'SESSION_BUSY', statusCode: 409 })
-    assert.equal((await door.refuse(scripts, visit(ANN), id, { text: 'end' })).session.status, 'completed')
+    const { sessions } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id } } = await sessions.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
+    assert.equal((await sessions.refuse(scripts, visit(ANN), id)).session.status, 'waiting_input')
+    await assert.rejects(sessions.refuse(scripts, visit(ANN), id), { code: 'SESSION_BUSY', statusCode: 409 })
+    assert.equal((await sessions.refuse(scripts, visit(ANN), id, { text: 'end' })).session.status, 'completed')
   })
 
   it('is not found where another kind is meant', async t => {
-    const { door, counted } = serving(t, SCRIPTED, { tool: callTool })
-    const { session: { id } } = await door.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
+    const { sessions, counted } = serving(t, SCRIPTED, { tool: callTool })
+    const { session: { id } } = await sessions.start(scripts, visit(ANN), NOTHING, { script: 'erase' })
     const agents = agentSessions({ DEFAULT_LANGUAGE: 'en' })
-    const others: ReadonlyArray<Promise<unknown>> = [door.get(agents, ANN, id), door.say(agents, visit(ANN), id, { text: 'x' }), door.approve(agents, visit(BOB), id, { digest: 'x' }), door.refuse(agents, visit(ANN), id), door.cancel(agents, ANN, id)]
+    const others: ReadonlyArray<Promise<unknown>> = [sessions.get(agents, ANN, id), sessions.say(agents, visit(ANN), id, { text: 'x' }), sessions.approve(agents, visit(BOB), id, { digest: 'x' }), sessions.refuse(agents, visit(ANN), id), sessions.cancel(agents, ANN, id)]
     for (const other of others) await assert.rejects(other, { code: 'SESSION_NOT_FOUND' })
-    assert.deepEqual([(await door.get('any', ANN, id)).status, counted], ['waiting_approval', []])
+    assert.deepEqual([(await sessions.get('any', ANN, id)).status, counted], ['waiting_approval', []])
   })
 })
 
@@ -142,27 +133,28 @@ describe('A kind of effects that is a row from outside', () => {
   }
 
   it('is begun, performed, and counted, and its audit says what it was about', async t => {
-    const { door, sessions, counted } = reciting(t)
-    const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
+    const { sessions, counted } = reciting(t)
+    const { session } = await sessions.start(poems, visit(ANN), NOTHING, { words: 'day' })
     assert.deepEqual([session.status, session.engine.view.stateName], ['completed', 'recited day'])
-    const begun = (await sessions.transitions(ANN, session.id)).flatMap((transition: LogEntry) => transition.begun)
+    const begun: Array<LogEntry['begun'][number]> = []
+    for await (const entry of await sessions.audit(ANN, session.id, 0)) begun.push(...entry.begun)
     assert.deepEqual(begun, [{ id: '1.0', kind: 'poem', digest: 'poem of day', subject: { room: 'hall' } }])
     assert.deepEqual(counted, ['poem ok', 'completed after 1'])
   })
 
   it('is shown to whoever may approve it, and done then', async t => {
-    const { door, approvals, counted } = reciting(t)
-    const { session: { id } } = await door.start(poems, visit(ANN), NOTHING, { words: 'night' })
-    const [waiting] = (await approvals.list(BOB, { limit: 10 })).approvals
+    const { sessions, counted } = reciting(t)
+    const { session: { id } } = await sessions.start(poems, visit(ANN), NOTHING, { words: 'night' })
+    const [waiting] = (await sessions.approvals(BOB, { limit: 10 })).approvals
     assert.deepEqual([waiting?.rule, waiting?.content], ['nobody is disturbed at night', { kind: 'poem', words: 'night', room: 'hall' }])
     assert.deepEqual(counted, [])
-    const { session } = await door.approve(poems, visit(BOB), id, { digest: waiting?.digest })
+    const { session } = await sessions.approve(poems, visit(BOB), id, { digest: waiting?.digest })
     assert.deepEqual([session.engine.view.stateName, counted], ['recited night', ['poem ok', 'completed after 1']])
   })
 
   it('reaches no place that the owner\'s token does not name', async t => {
-    const { door, counted } = reciting(t, caller('ann', ['run'], { targets: new NamePatterns(['kitchen']) }))
-    const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
+    const { sessions, counted } = reciting(t, caller('ann', ['run'], { targets: new NamePatterns(['kitchen']) }))
+    const { session } = await sessions.start(poems, visit(ANN), NOTHING, { words: 'day' })
     assert.deepEqual([session.engine.view.stateName, counted], ['OWNER_MAY_NOT', ['completed after 1']])
   })
 
@@ -170,8 +162,8 @@ describe('A kind of effects that is a row from outside', () => {
     const table = EFFECTS as unknown as Record<string, unknown>
     table['poem'] = row
     t.after(() => { delete table['poem'] })
-    const { door, counted } = serving(t, new Map([[engine.name, startOf(engine)]]), { poem: async () => await Promise.reject(new Error('a fault')) })
-    const { session } = await door.start(poems, visit(ANN), NOTHING, { words: 'day' })
+    const { sessions, counted } = serving(t, new Map([[engine.name, startOf(engine)]]), { poem: async () => await Promise.reject(new Error('a fault')) })
+    const { session } = await sessions.start(poems, visit(ANN), NOTHING, { words: 'day' })
     assert.deepEqual([session.engine.view.stateName, counted], ['INTERNAL', ['poem INTERNAL', 'completed after 1']])
   })
 })

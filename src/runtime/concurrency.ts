@@ -60,6 +60,21 @@ export class SharedLock {
   }
 }
 
+/** Work of the same key runs one after the other, in the order in which it asked. */
+export class KeyedMutex {
+  readonly #last = new Map<string, Promise<unknown>>()
+
+  async run<T> (id: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
+    this.#last.set(id, turn)
+    try {
+      return await turn
+    } finally {
+      if (this.#last.get(id) === turn) this.#last.delete(id)
+    }
+  }
+}
+
 /** Calling it again does nothing. */
 export type ReleaseSlot = () => void
 

@@ -3,26 +3,13 @@ import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import pRetry from 'p-retry'
 import { parseOwnJson, stringifyJson } from '../base/json.ts'
+import { KeyedMutex } from '../runtime/concurrency.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { createSlices, inTurn } from '../runtime/event-loop.ts'
 import { type Advanced, type Engines, foldLogEntry } from './advance-session.ts'
 import { ENDED, type LogPosition, type LogEntry } from './model.ts'
 import { type Append, type StoredLogEntry, type SessionStore, SessionStoreError } from './store/session-store.ts'
 import { headOf, type Session } from './session.ts'
-
-export class KeyedMutex {
-  readonly #last = new Map<string, Promise<unknown>>()
-
-  async run<T> (id: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#last.get(id) ?? Promise.resolve()).then(work, work)
-    this.#last.set(id, turn)
-    try {
-      return await turn
-    } finally {
-      if (this.#last.get(id) === turn) this.#last.delete(id)
-    }
-  }
-}
 
 /** The log has an entry that this service did not write, or wrote to another log or position. */
 export class LogUntrusted extends Error {
@@ -255,11 +242,6 @@ export class SessionLog {
       'somebody else has written to the log of a session; nothing of it is done any more'
     )
     await this.stopBroken(id, { code: 'LOG_UNTRUSTED', message })
-  }
-
-  /** @throws SessionStoreError */
-  async driverOf (id: string): Promise<string | undefined> {
-    return (await this.#options.store.head(id))?.driver
   }
 
   /** @throws SessionStoreError */

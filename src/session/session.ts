@@ -1,7 +1,8 @@
+import { approvalOutdated, commitDisabled, requestInvalid, sessionBusy, sessionEnded, sessionFull } from '../base/errors.ts'
 import { type JsonObject } from '../base/json.ts'
 import { type RunningEngine } from './engine.ts'
 import { childId, openChildrenIn, waitsForRoom } from './child.ts'
-import { type Effect, type Head, type LogPosition, type Spent, type Start, type Status } from './model.ts'
+import { type Action, type Effect, ENDED, type Fact, type Head, type LogPosition, type Spent, type Start, type Status } from './model.ts'
 
 /** Computed from its log, and immutable. */
 export interface Session extends LogPosition {
@@ -94,6 +95,35 @@ export function owedNow (session: Session): OpenEffect[] {
 
 export function acceptsInput (session: Session): boolean {
   return [...session.open.values()].some(({ effect, phase }) => effect.kind === 'wait' && phase === 'begun')
+}
+
+/** Log entries of a session; with so many it accepts no further input. */
+const MAX_LOG_ENTRIES = 10_000
+
+export interface SessionInput {
+  /** A request that is sent twice counts once. */
+  readonly id: string
+  readonly by: string
+  readonly text: string
+  readonly action?: Action | undefined
+}
+
+/** `undefined` for a repeated input. @throws SESSION_ENDED, SESSION_BUSY, SESSION_FULL, REQUEST_INVALID, APPROVAL_OUTDATED, COMMIT_DISABLED */
+export function inputFact (session: Session, { id: input, by, text, action }: SessionInput): Fact | undefined {
+  const { id, status, engine } = session
+  if (session.lastInput === input) return undefined
+  if (ENDED.has(status)) throw sessionEnded(id, status)
+  const { kind, message } = engine.refuses(text, action) ?? {}
+  switch (kind) {
+    case 'busy': throw sessionBusy(id, status, message)
+    case 'invalid': throw requestInvalid(message ?? '', { part: 'body' })
+    case 'outdated': throw approvalOutdated(id, undefined)
+    case 'disabled': throw commitDisabled(id, message ?? '')
+  }
+  if (!acceptsInput(session)) throw sessionBusy(id, status)
+  if (session.seq >= MAX_LOG_ENTRIES) throw sessionFull(id, `${MAX_LOG_ENTRIES} transitions`)
+  if (session.bytes >= MAX_LOG_BYTES) throw sessionFull(id, `a log of ${MAX_LOG_BYTES} bytes`)
+  return { kind: 'input', id: input, by, text, action }
 }
 
 export function driverOf (session: Session): string | undefined {

@@ -12,10 +12,10 @@ import { Terminals } from '../../exec/terminal/terminals.ts'
 import type { Workspaces } from '../../files/workspaces.ts'
 import type { Generation } from '../../registry/generation.ts'
 import { type PolicyContext, judgeCommit } from '../../session/gate.ts'
-import type { ApplyEffect, ExecEffect, Start } from '../../session/model.ts'
+import { type ApplyEffect, ENDED, type ExecEffect, type Start } from '../../session/model.ts'
 import { SessionRunner } from '../../session/runner.ts'
 import type { Seals } from '../../session/session-log.ts'
-import type { OpenEffect } from '../../session/session.ts'
+import { isWaiting, type OpenEffect } from '../../session/session.ts'
 import { openSessionStore } from '../../session/store/open-session-store.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
@@ -121,12 +121,13 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
         onWritten (session, transition) {
           if (logsLines) writeLines(session, transition)
           observer?.wrote(transition)
+          const isTraced = config.PAPAYU_TRACE === 1 && (ENDED.has(session.status) || isWaiting(session))
+          return isTraced ? traces.write(session) : undefined
         },
         onEnded (session) {
           log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
           observer?.ended(session)
-        },
-        onSettled: config.PAPAYU_TRACE === 1 ? session => traces.write(session) : undefined
+        }
       })
       runner.open()
       return { store, engines, seals, runner }

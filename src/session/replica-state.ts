@@ -1,0 +1,149 @@
+import { LRUCache } from 'lru-cache'
+import type { JsonObject } from '../base/json.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import type { Disk } from './model.ts'
+import type { SessionStore, UnknownSession } from './store/session-store.ts'
+
+/** Effects of which this process remembers that it performed them. */
+const REMEMBERED = 10_000
+
+export class RunningEffects {
+  readonly #controllers = new Map<string, Map<string, AbortController>>()
+  // With `max`, the cache would reserve the memory for all entries at once.
+  readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
+
+  get sessions (): string[] {
+    return [...this.#controllers.keys()]
+  }
+
+  has (session: string, effect: string): boolean {
+    return this.#controllers.get(session)?.has(effect) === true
+  }
+
+  hasAny (session: string): boolean {
+    return this.#controllers.has(session)
+  }
+
+  /** The log does not always tell: the store may have lost the last entries. */
+  wasPerformed (session: string, effect: string): boolean {
+    return this.#performed.has(`${session}:${effect}`)
+  }
+
+  async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const controller = new AbortController()
+    this.#performed.set(`${session}:${effect}`, true)
+    const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
+    this.#controllers.set(session, running.set(effect, controller))
+    await work(controller.signal)
+    // The same effect may have begun again, with another controller.
+    if (running.get(effect) === controller) running.delete(effect)
+    if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
+  }
+
+  /** @param isUnwanted @default all */
+  abort (session: string, isUnwanted: (effect: string) => boolean = () => true): void {
+    for (const [effect, controller] of this.#controllers.get(session) ?? []) if (isUnwanted(effect)) controller.abort()
+  }
+}
+
+/** So this process hears of entries of other replicas, such as a stop or an approval, for sessions that it drives. */
+export class Watches {
+  readonly #store: SessionStore
+  readonly #onNews: (id: string, seq: number) => void
+  readonly #onLive: (live: JsonObject) => void
+  readonly #open = new Map<string, Promise<() => void>>()
+  readonly #kept = new Set<string>()
+
+  /** @param onNews gets the number of a new entry, or `Infinity` when there are perhaps new ones */
+  constructor (store: SessionStore, onNews: (id: string, seq: number) => void, onLive: (live: JsonObject) => void) {
+    this.#store = store
+    this.#onNews = onNews
+    this.#onLive = onLive
+  }
+
+  keep (id: string): void {
+    this.#kept.add(id)
+    this.open(id)
+  }
+
+  release (id: string): void {
+    this.#kept.delete(id)
+    this.close(id)
+  }
+
+  open (id: string): void {
+    if (this.#open.has(id)) return
+    const look = (): void => { this.#onNews(id, Infinity) }
+    const listener = { onAppend: (seq: number) => { this.#onNews(id, seq) }, onLive: this.#onLive, onGap: look }
+    const watch = this.#store.watch(id, listener).catch(() => () => {})
+    this.#open.set(id, watch)
+    // Entries from before the watch did not reach the listener, so `onNews` is called once in any case.
+    void watch.then(look)
+  }
+
+  close (id: string): void {
+    if (this.#kept.has(id)) return
+    const watch = this.#open.get(id)
+    this.#open.delete(id)
+    void watch?.then(stop => { stop() })
+  }
+
+  async closeAll (): Promise<void> {
+    for (const watch of this.#open.values()) (await watch)()
+  }
+}
+
+/** The sessions that wait for another process, as far as this one has seen them. */
+export class WaitsForOthers {
+  readonly #log: Log
+  readonly #lease: number
+  /** By session; `at` is the last look, in ms of `performance.now()`. */
+  readonly #disks = new Map<string, { readonly name: string, readonly at: number }>()
+  /** Sessions that no replica has taken in time, with the engine that this replica does not have. */
+  #engines: ReadonlyMap<string, string> = new Map()
+
+  constructor (log: Log, lease: number) {
+    this.#log = log
+    this.#lease = lease
+  }
+
+  forDisk (session: string, { id, name }: Disk): void {
+    if (!this.#disks.has(session)) this.#log.warn({ session, disk: id, name }, 'a session waits for a process that has its disk')
+    this.#disks.set(session, { name, at: performance.now() })
+  }
+
+  /** One due for longer than two leases is taken by no other replica either: that is logged once. */
+  forEngines (sessions: readonly UnknownSession[]): void {
+    const late = sessions.filter(({ overdue }) => overdue > 2 * this.#lease)
+    for (const { id, engine } of late) {
+      if (!this.#engines.has(id)) this.#log.warn({ session: id, engine }, 'a session waits for a process that has its engine')
+    }
+    this.#engines = new Map(late.map(({ id, engine }) => [id, engine]))
+  }
+
+  delete (session: string): void {
+    this.#disks.delete(session)
+  }
+
+  /** How many sessions wait for each disk, by its name. */
+  disks (): ReadonlyMap<string, number> {
+    for (const [id, { at }] of this.#disks) if (performance.now() - at > 3 * this.#lease) this.#disks.delete(id)
+    return countOf(Array.from(this.#disks.values(), ({ name }) => name))
+  }
+
+  engines (): ReadonlyMap<string, number> {
+    return countOf([...this.#engines.values()])
+  }
+
+  describe (): readonly string[] {
+    const waits = (count: number, what: string): string => `${count} ${count === 1 ? 'session waits' : 'sessions wait'} for a process that has the ${what}`
+    const disks = Array.from(this.disks(), ([name, count]) => waits(count, `disk "${name}"`))
+    return [...disks, ...Array.from(this.engines(), ([engine, count]) => waits(count, `engine ${engine}`))]
+  }
+}
+
+function countOf (names: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return counts
+}

@@ -75,6 +75,15 @@ export class KeyedMutex {
   }
 }
 
+/** Compare-and-set: `attempt` reads, and writes what follows; `undefined` says that another writer was faster, and so does the result after `most`. */
+export async function retryChange<T> (most: number, attempt: () => Promise<T | undefined>): Promise<T | undefined> {
+  for (let count = 0; count < most; count++) {
+    const done = await attempt()
+    if (done !== undefined) return done
+  }
+  return undefined
+}
+
 /** Calling it again does nothing. */
 export type ReleaseSlot = () => void
 

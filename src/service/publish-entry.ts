@@ -8,6 +8,7 @@ import { type CheckContext, contentTag, type Kind, type NewEntry } from '../regi
 import { promptKind } from '../registry/kinds/prompt-kind.ts'
 import { findToolProblems } from '../registry/unknown-names.ts'
 import type { Registry } from '../registry/registry.ts'
+import { retryChange } from '../runtime/concurrency.ts'
 import {
   type Expected, kindPrefix, MAX_VALUE_BYTES, pathToKey, type RemoveOutcome, type Store, type StoredValue, toPath, type WriteOutcome
 } from '../store/store.ts'
@@ -75,15 +76,16 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
     make: (expected: Expected | undefined) => Promise<T>
   ): Promise<T> {
     let stored: StoredValue = { kind: 'missing' }
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const changed = await retryChange(MAX_ATTEMPTS, async () => {
       if (!isUnconditional(precondition)) {
         [stored = { kind: 'missing' }] = await asked(store.read([key]))
         if (!holds(precondition, kind, stored)) throw changedSince(kind, key, stored)
       }
       const outcome = await asked(make(isUnconditional(precondition) ? undefined : expectation(stored)))
-      if (checkOutcome(outcome, key, store.variant)) return outcome
-    }
-    throw changedSince(kind, key, stored)
+      return checkOutcome(outcome, key, store.variant) ? outcome : undefined
+    })
+    if (changed === undefined) throw changedSince(kind, key, stored)
+    return changed
   }
 
   return {

@@ -5,6 +5,7 @@ import { RejectedEntry } from '../registry/diagnostic.ts'
 import { promptKind } from '../registry/kinds/prompt-kind.ts'
 import { labelledVersions, MAX_KEPT, type ReleaseRecord, type VersionNote } from '../registry/kinds/release-record.ts'
 import { versionKey, versionText } from '../registry/kinds/release-kind.ts'
+import { retryChange } from '../runtime/concurrency.ts'
 import { MAX_VALUE_BYTES, type Store, type StoredValue } from '../store/store.ts'
 import { asked, changedSince, checkOutcome, expectation, holds, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
 
@@ -70,35 +71,37 @@ export class VersionPublisher {
   async publish ({ id, key, text, caller, precondition, about }: VersionPublication): Promise<PublishedVersion> {
     const { store, records } = this.#options
     let stored: StoredValue = { kind: 'missing' }
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const published = await retryChange(MAX_ATTEMPTS, async () => {
       const read = await records.read(id);
       [stored = { kind: 'missing' }] = await asked(store.read([key]))
       if (!holds(precondition, promptKind, stored)) throw changedSince(promptKind, key, stored)
       const before = versionWith(read.record, asVersion(stored)?.tag)
       const recorded = await this.#record(id, read, [stored, { kind: 'text', text }], caller, about)
-      if (recorded === 'conflict') continue
+      if (recorded === 'conflict') return undefined
       const outcome = await asked(store.write(key, text, expectation(stored)))
-      if (!checkOutcome(outcome, key, store.variant)) continue
+      if (!checkOutcome(outcome, key, store.variant)) return undefined
       await this.#clean(id, recorded?.removed ?? [])
       return { outcome: outcome as PublishedVersion['outcome'], version: recorded?.version, before, keys: [key, read.key] }
-    }
-    throw changedSince(promptKind, key, stored)
+    })
+    if (published === undefined) throw changedSince(promptKind, key, stored)
+    return published
   }
 
   /** `isRecording` records the content first, unless a version has it. @throws PROMPT_LABELLED and what `publish` throws */
   async withdraw ({ id, key, caller, precondition }: Omit<VersionPublication, 'text'>, isRecording: boolean): Promise<boolean> {
     const { store, records } = this.#options
     let stored: StoredValue = { kind: 'missing' }
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const isRemoved = await retryChange(MAX_ATTEMPTS, async () => {
       const read = await records.read(id)
       if (read.record.labels.size > 0) throw promptLabelled(id, [...read.record.labels.keys()]);
       [stored = { kind: 'missing' }] = await asked(store.read([key]))
       if (!holds(precondition, promptKind, stored)) throw changedSince(promptKind, key, stored)
-      if (isRecording && await this.#record(id, read, [stored], caller) === 'conflict') continue
+      if (isRecording && await this.#record(id, read, [stored], caller) === 'conflict') return undefined
       const outcome = await asked(store.remove(key, expectation(stored)))
-      if (checkOutcome(outcome, key, store.variant)) return outcome === 'removed'
-    }
-    throw changedSince(promptKind, key, stored)
+      return checkOutcome(outcome, key, store.variant) ? outcome === 'removed' : undefined
+    })
+    if (isRemoved === undefined) throw changedSince(promptKind, key, stored)
+    return isRemoved
   }
 
   /** A failure is ignored, since a text that stays does no harm. */

@@ -13,6 +13,7 @@ import {
 } from '../registry/kinds/release-record.ts'
 import { entryOfVersion, versionKey } from '../registry/kinds/release-kind.ts'
 import { type Registry } from '../registry/registry.ts'
+import { retryChange } from '../runtime/concurrency.ts'
 import { kindPrefix, pathToKey, type Store, toPath } from '../store/store.ts'
 import { missingPrompt } from './find-entries.ts'
 import { asked, type Audit, holdsFor, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
@@ -188,7 +189,7 @@ export class Releases {
   /** Writes only if nobody else has written the record meanwhile; else it tries again. */
   async #change (id: string, precondition: Precondition, make: (read: ReadRecord) => Promise<ReleaseRecord>): Promise<Pick<ReleaseHistory, 'record' | 'tag'>> {
     const { records, registry } = this.#options
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const changed = await retryChange(MAX_ATTEMPTS, async () => {
       const read = await records.read(id)
       if (!holdsFor(precondition, read.tag, read.tag !== undefined)) {
         throw entryChanged(read.key, read.tag, read.tag === undefined ? 'nothing is stored there' : undefined)
@@ -196,10 +197,11 @@ export class Releases {
       const record = await make(read)
       if (record === read.record) return { record, tag: read.tag }
       const tag = await records.write(read, record)
-      if (tag === undefined) continue
+      if (tag === undefined) return undefined
       await registry.follow([read.key])
       return { record, tag }
-    }
+    })
+    if (changed !== undefined) return changed
     const { key, tag } = await records.read(id)
     throw entryChanged(key, tag, undefined)
   }

@@ -3,7 +3,7 @@ import { getHeapStatistics } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import pRetry from 'p-retry'
 import { parseOwnJson, stringifyJson } from '../base/json.ts'
-import { KeyedMutex } from '../runtime/concurrency.ts'
+import { KeyedMutex, retryChange } from '../runtime/concurrency.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { createSlices, inTurn } from '../runtime/event-loop.ts'
 import { type Advanced, type Engines, foldLogEntry } from './advance-session.ts'
@@ -315,7 +315,8 @@ export class SessionLog {
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: LogPosition | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
     // After tampering the head does not name the last entry: the refused append tells it for the next attempt.
-    for (let attempt = 0; after !== undefined && attempt < END_ATTEMPTS; attempt++) {
+    await retryChange(END_ATTEMPTS, async () => {
+      if (after === undefined) return true
       const [seq, at, token]: [number, number, string] = [after.seq + 1, Date.now(), randomUUID()]
       const transition: LogEntry = {
         seq,
@@ -336,7 +337,9 @@ export class SessionLog {
         head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined },
         due: 'never'
       })
-      after = typeof outcome === 'string' || given !== undefined ? undefined : outcome.top
-    }
+      if (typeof outcome === 'string' || given !== undefined) return true
+      after = outcome.top
+      return undefined
+    })
   }
 }

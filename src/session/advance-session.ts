@@ -1,6 +1,5 @@
 import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
 import { approvalAsked, approvalDecided, approvalDigest } from './approvals.ts'
-import { addSpent, childId, reservationFor } from './child.ts'
 import { digestOf, rowOf } from './effects.ts'
 import type { EngineStart, RunningEngine } from './engine.ts'
 import type { Gate } from './gate.ts'
@@ -8,7 +7,7 @@ import {
   type Begun, type ChildEffect, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
   type ToolEffect, type LogEntry, type Usage
 } from './model.ts'
-import { type ApprovalRecord, type OpenEffect, openIn, type Session, statusOf, type SpentBudget } from './session.ts'
+import { addSpent, type ApprovalRecord, childId, type OpenEffect, openIn, reservationFor, type Session, type SpentBudget, statusOf } from './session.ts'
 
 type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 

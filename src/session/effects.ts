@@ -1,5 +1,6 @@
 import { contentHash, type Json, type JsonObject } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
+import { COMMITS_ARE_ASKED, judgeCommand, type Judgement, type OperatorRules, stricter } from './command-rules.ts'
 import type { Effect, Spent, Usage, WaitEffect } from './model.ts'
 import type { Session } from './session.ts'
 
@@ -13,8 +14,10 @@ export interface EffectRow<E extends Effect = Effect> {
   subject (effect: E): JsonObject | undefined
   /** The target or workspace that the effect reaches. Access tokens can be limited to some names. */
   place (effect: E): string | undefined
-  /** The rule, in words, because of which the effect needs an approval whatever the operator configured. */
-  asks? (effect: E): string | undefined
+  /** `rules` are those of now; the rules at the session's start count too, and the stricter wins. @default allowed */
+  judge? (effect: E, session: Session, rules: OperatorRules): Judgement
+  /** Such an effect is never aborted, so that it writes files as a whole or not at all. */
+  readonly isWhole?: boolean
   /** Whether an interrupted effect may be repeated without harm. */
   isRepeatable (effect: E, registry: ToolKnowledge): boolean
 }
@@ -31,6 +34,27 @@ const nowhere = (): undefined => undefined
 const always = (): boolean => true
 const inTerminal = (terminal: string | undefined): JsonObject => terminal === undefined ? {} : { terminal }
 
+export const ALLOW: Judgement = { answer: 'allow' }
+
+function ask (rule: string): Judgement {
+  return { answer: 'ask', rule }
+}
+
+/** This many equal calls since the user's last input need an approval: it stops a model that repeats itself. */
+const REPEATED_CALLS = 3
+
+/** @param what such as `the same command` */
+function judgeAgain (effect: Effect, { doubtful, used: { calls } }: Session, what: string): Judgement {
+  const digest = digestOf(effect)
+  // A repeat of an interrupted call may do the same thing twice.
+  if (doubtful.has(digest)) return ask('the same call was interrupted before, and may have been done')
+  return (calls.get(digest) ?? 0) + 1 >= REPEATED_CALLS ? ask(`${what} for the third time since the user spoke`) : ALLOW
+}
+
+function unlessPlanning ({ engine }: Session, reason: string): Judgement | undefined {
+  return engine.view.mayWrite === true ? undefined : { answer: 'deny', by: 'policy', reason }
+}
+
 export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect, { readonly kind: K }>> } = {
   llm: {
     // Without the messages: else the whole dialogue would be hashed at every step.
@@ -45,6 +69,10 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     shown: ({ tool, arguments: given, timeout }) => ({ tool, arguments: given, timeoutMs: timeout }),
     subject: ({ tool }) => ({ tool }),
     place: nowhere,
+    judge (effect, session) {
+      const { tool } = effect
+      return session.start.ask.includes(tool) ? ask(`calls of ${tool} are approved one by one`) : judgeAgain(effect, session, `the same call of ${tool}`)
+    },
     isRepeatable: ({ tool }, registry) => registry.isRepeatableTool(tool)
   },
   exec: {
@@ -54,6 +82,12 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     },
     subject: ({ target, command }) => ({ target, command: beginningOf(command, MAX_COMMAND) }),
     place: ({ target }) => target,
+    judge (effect, session, { commands }) {
+      const now = commands(effect)
+      const began = judgeCommand(effect, session.start.commands)
+      const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
+      return verdict.answer === 'allow' ? judgeAgain(effect, session, 'the same command') : verdict
+    },
     // An interrupted command may have changed anything.
     isRepeatable: () => false
   },
@@ -70,6 +104,7 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     shown: nothing,
     subject: ({ workspace, check }) => ({ workspace, check }),
     place: ({ workspace }) => workspace,
+    judge: (_effect, session) => unlessPlanning(session, 'nothing is written while a plan is made') ?? ALLOW,
     isRepeatable: always
   },
   read: {
@@ -84,7 +119,10 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     shown: ({ workspace, change, timeout }) => ({ workspace, change, timeoutMs: timeout }),
     subject: ({ workspace, deletes }) => ({ workspace, deletes }),
     place: ({ workspace }) => workspace,
-    asks: ({ deletes }) => deletes ? 'deletions are approved one by one' : undefined,
+    judge ({ deletes }, session) {
+      return unlessPlanning(session, 'nothing is written while a plan is made') ?? (deletes ? ask('deletions are approved one by one') : ALLOW)
+    },
+    isWhole: true,
     // The workspace's journal tells whether the change was done.
     isRepeatable: always
   },
@@ -93,6 +131,10 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     shown: ({ workspace, paths, message, timeout }) => ({ workspace, paths, message, timeoutMs: timeout }),
     subject: ({ workspace, paths }) => ({ workspace, paths: paths.length }),
     place: ({ workspace }) => workspace,
+    judge (effect, session, { commits }) {
+      return unlessPlanning(session, 'nothing is committed while a plan is made') ?? commits(effect) ?? ask(COMMITS_ARE_ASKED)
+    },
+    isWhole: true,
     // A commit made before is recognised by its trailer, which names this effect.
     isRepeatable: always
   },
@@ -109,6 +151,7 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     subject: ({ definition }) => ({ definition }),
     // With `manual` the user runs the commands, so no target is reached.
     place: ({ place }) => place === 'manual' ? undefined : place,
+    judge: ({ definition }, { start }) => start.ask.includes(definition) ? ask(`calls of ${definition} are approved one by one`) : ALLOW,
     // A repeat finds the same child, since its id follows from the effect's id.
     isRepeatable: always
   },
@@ -123,11 +166,6 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
 
 export function rowOf (effect: Effect): EffectRow {
   return EFFECTS[effect.kind]
-}
-
-/** Such an effect is never aborted, so that it writes files as a whole or not at all. */
-export function isWhole ({ kind }: Effect): boolean {
-  return kind === 'apply' || kind === 'commit'
 }
 
 export function digestOf (effect: Effect): string {

@@ -8,12 +8,11 @@ import {
   type AnswerFact, type Approval, approvalId, approvalOf, approvalsIn, decisionOn, describeApproval, isSameAnswer, type PastApproval, type PersonsAnswer,
   type RecordedDecision
 } from './approvals.ts'
-import { childId, openChildrenIn } from './child.ts'
-import { type ActiveEffect, isWhole, type Outcome, type Performer } from './effects.ts'
+import { type ActiveEffect, type Outcome, type Performer, rowOf } from './effects.ts'
 import { createGate, NO_POLICY_CONTEXT, owingGate, type PolicyContext } from './gate.ts'
 import { type Effect, ENDED, type Fact, type LogEntry, type Start, type StopCause } from './model.ts'
 import { RunningEffects, WaitsForOthers, Watches } from './replica-state.ts'
-import { driverOf, inputFact, isWaiting, type OpenEffect, openIn, owedNow, type Session, type SessionInput } from './session.ts'
+import { childId, driverOf, inputFact, isWaiting, openChildrenIn, type OpenEffect, openIn, owedNow, type Session, type SessionInput } from './session.ts'
 import { LogLost, type Seals, SessionLog, UNSEALED } from './session-log.ts'
 import { type Append, retryUntilClosed, type SessionStore, SessionStoreError } from './store/session-store.ts'
 
@@ -503,7 +502,7 @@ function wouldAdd (session: Session, decide: Decide): boolean {
 /** @throws SESSION_BUSY while the session writes files or commits */
 function stopFact (session: Session, by: StopCause, reason: string): Fact | undefined {
   if (ENDED.has(session.status)) return undefined
-  const isWriting = openIn(session, 'begun').some(({ effect }) => isWhole(effect))
+  const isWriting = openIn(session, 'begun').some(({ effect }) => rowOf(effect).isWhole === true)
   if (isWriting) throw sessionBusy(session.id, session.status, 'it is writing files; try again when it has')
   return { kind: 'stopped', by, reason }
 }

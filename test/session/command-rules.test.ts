@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { judgeCommand, judgeCommit } from '../../src/session/gate.ts'
+import { judgeCommand, judgeCommit } from '../../src/session/command-rules.ts'
 import { type CommandPolicy } from '../../src/session/model.ts'
 import { cpuTimeOf } from '../helpers/cpu-time.ts'
 import { property } from '../helpers/property.ts'

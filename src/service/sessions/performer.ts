@@ -5,7 +5,7 @@ import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import type { Generation } from '../../registry/generation.ts'
 import type { Activity } from '../../runtime/telemetry.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
-import { type ActiveEffect, isWhole, type Outcome, type Performer, rowOf, type ToolKnowledge } from '../../session/effects.ts'
+import { type ActiveEffect, type Outcome, type Performer, rowOf, type ToolKnowledge } from '../../session/effects.ts'
 import type { ToolEffect, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 import { toPath } from '../../store/store.ts'
@@ -87,7 +87,7 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
     const refusalNow = (): EffectFailure | undefined => refusalOf(callerNamed(session.start.owner), session, effect)
     const refusal = refusalNow()
     if (refusal !== undefined) return refusal
-    if (isWhole(effect)) return await observed(performing)
+    if (rowOf(effect).isWhole === true) return await observed(performing)
     const ending = new AbortController()
     const leave = rights.watch(refusalNow, failure => { ending.abort(new RightsLost(failure)) })
     try {

@@ -1,10 +1,9 @@
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import { describeApproval } from '../../session/approvals.ts'
-import { childId, openChildrenIn } from '../../session/child.ts'
 import { type ChildEffect, ENDED, type Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import { readShown } from '../../session/session-log.ts'
-import type { Session } from '../../session/session.ts'
+import { childId, openChildrenIn, type Session } from '../../session/session.ts'
 import type { ListQuery, SessionStore } from '../../session/store/session-store.ts'
 
 export interface Below {

@@ -106,7 +106,7 @@ describe('A kind of effects that is a row from outside', () => {
     shown: ({ words, room }) => ({ words, room }),
     subject: ({ room }) => ({ room }),
     place: ({ room }) => room,
-    asks: ({ words }) => words === 'night' ? 'nobody is disturbed at night' : undefined,
+    judge: ({ words }) => words === 'night' ? { answer: 'ask', rule: 'nobody is disturbed at night' } : { answer: 'allow' },
     isRepeatable: () => false
   }
   const recite: Perform<PoemEffect & ToolEffect> = async ({ effect: { words } }) => ({ kind: 'result', result: `recited ${words}` })

@@ -26,7 +26,7 @@ import { createRecordings, type Recordings } from './service/recordings.ts'
 import { Releases } from './service/releases.ts'
 import { callWith, createPromptRenderer, observeRenders, recallWith, type RenderPrompt } from './service/render-prompt.ts'
 import { type SessionKinds, sessionKindsOf } from './service/sessions/kind-table.ts'
-import { ForeignSkills, Offers } from './service/sessions/offers.ts'
+import { Offers } from './service/sessions/offers.ts'
 import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
 import type { SessionObserver } from './service/sessions/performer.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
@@ -181,12 +181,12 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   }
 
   const loadWorkspaces = workspacesOf(offered, config)
-  const foreignSkills = new ForeignSkills(executors)
+  const offers = new Offers(offered, executors)
   const sessionKinds = sessionKindsOf({
     config,
     operator: offered,
     readPrompts: readSkillPrompts,
-    foreignSkills,
+    offers,
     // Looked up late: `sessionServices.terminals` is made from this object, further below.
     terminals: { targetOf: async (caller, id) => await sessionServices.terminals.targetOf(caller, id) },
     model: modelOfSkills(config),
@@ -242,7 +242,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     runCase: createCaseRunner({ renderPrompt: render, chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt: render }), choosePrompt, environs }),
     ...sessionServices,
     sessionKinds,
-    offers: new Offers(offered, foreignSkills),
+    offers,
     planPreviews: new PlanPreviews(sessionServices.sessions, loadWorkspaces),
     memories: new Memories(offered, loadWorkspaces),
     toolStates: tools.states,

@@ -73,6 +73,11 @@ export class KeyedMutex {
       if (this.#last.get(id) === turn) this.#last.delete(id)
     }
   }
+
+  /** Waits for the work that has begun or stands in a queue now. */
+  async idle (): Promise<void> {
+    await Promise.allSettled(this.#last.values())
+  }
 }
 
 /** Compare-and-set: `attempt` reads, and writes what follows; `undefined` says that another writer was faster, and so does the result after `most`. */

@@ -67,16 +67,12 @@ interface Reach {
 /** Nothing that the caller may not see, nor an unusable tool, is offered; also follows other definitions. @throws DEFINITIONS_TOO_MANY */
 function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAGE: language }: Pick<Config, 'DEFAULT_LANGUAGE'>): Reach {
   const found = new Map<string, ChildDefinition>()
-  const waiting = [agent]
-  for (let next = waiting.shift(); next !== undefined && found.size < COUNTED; next = waiting.shift()) {
-    for (const key of namedBy(next)) {
-      if (found.has(key)) continue
-      const definition = find(generation, key)
-      if (definition === undefined) continue
-      found.set(key, definition)
-      if (definition.kind === 'agents') waiting.push(definition.agent)
-    }
-  }
+  reached(namedBy(agent), key => {
+    const definition = found.size < COUNTED ? find(generation, key) : undefined
+    if (definition === undefined) return undefined
+    found.set(key, definition)
+    return definition.kind === 'agents' ? namedBy(definition.agent) : []
+  })
   const offer = (setting: AgentSetting): readonly OfferedFunction[] => [
     ...declareTools(generation, setting.tools),
     ...(setting.children ?? []).flatMap(child => offeredChild(child, found.get(`${child.kind}/${child.id}`)) ?? []),
@@ -93,38 +89,40 @@ function reachOf (generation: Generation, agent: AgentSetting, { DEFAULT_LANGUAG
 
 /** `key`, as `agents/helper`, is in the result only if a cycle leads back to it. */
 export function withinReach (definitions: ResolvedDefinitions, key: string): ResolvedDefinitions {
-  const reached = new Set<string>()
-  const waiting = [key]
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const definition = ownField(definitions, next)
-    if (definition?.kind !== 'agents') continue
-    for (const named of namedBy(definition.agent)) {
-      if (reached.has(named) || !Object.hasOwn(definitions, named)) continue
-      reached.add(named)
-      waiting.push(named)
-    }
+  const next = (name: string): readonly string[] | undefined => {
+    const definition = ownField(definitions, name)
+    return definition?.kind === 'agents' ? namedBy(definition.agent) : definition && []
   }
-  return Object.fromEntries(Object.entries(definitions).filter(([name]) => reached.has(name)))
+  const keys = reached(next(key) ?? [], next)
+  return Object.fromEntries(Object.entries(definitions).filter(([name]) => keys.has(name)))
 }
 
 export function askOf (agent: AgentSetting, definitions: ResolvedDefinitions): readonly string[] {
   const asked = new Set<string>()
-  const seen = new Set<string>()
-  const waiting = [agent]
-  for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-    const { ask, tools, children = [], handoffs = [] } = next
+  const handoffsOf = ({ ask, tools, children = [], handoffs = [] }: AgentSetting): readonly string[] => {
     // `ask` names functions as the model calls them, but effects have the ids of tools and definitions.
     for (const { name, tool } of tools) if (ask.includes(name)) asked.add(tool)
     for (const { name, kind, id } of children) if (ask.includes(name)) asked.add(`${kind}/${id}`)
-    for (const id of handoffs) {
-      const key = `agents/${id}`
-      const other = ownField(definitions, key)
-      if (other?.kind !== 'agents' || seen.has(key)) continue
-      seen.add(key)
-      waiting.push(other.agent)
-    }
+    return handoffs.map(id => `agents/${id}`)
   }
+  reached(handoffsOf(agent), key => {
+    const other = ownField(definitions, key)
+    return other?.kind === 'agents' ? handoffsOf(other.agent) : undefined
+  })
   return [...asked]
+}
+
+/** Breadth first; `next` gives `undefined` for what is not there. */
+function reached (first: readonly string[], next: (key: string) => readonly string[] | undefined): ReadonlySet<string> {
+  const keys = new Set<string>()
+  const waiting = [...first]
+  for (const key of waiting) {
+    const more = keys.has(key) ? undefined : next(key)
+    if (more === undefined) continue
+    keys.add(key)
+    waiting.push(...more)
+  }
+  return keys
 }
 
 type ChildDefinition = (

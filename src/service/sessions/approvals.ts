@@ -3,7 +3,7 @@ import { mayRunDefinition } from '../../access/rights.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import {
-  type Approval, approvalId, type RecordedDecision, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer
+  type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer
 } from '../../session/approvals.ts'
 import { type Effect, ENDED, type Head } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
@@ -21,25 +21,6 @@ export interface NamedAnswer extends ApprovalAnswer {
   readonly isStrict?: boolean | undefined
 }
 
-interface Answered extends WaitingSession {
-  readonly decided: RecordedDecision
-}
-
-interface WaitingSession {
-  readonly session: Session
-  readonly held: readonly Approval[]
-}
-
-interface ApprovalPage {
-  readonly approvals: readonly Approval[]
-  readonly next: string | undefined
-}
-
-interface FoundApproval {
-  readonly approval: Approval
-  readonly decided: RecordedDecision | undefined
-}
-
 export interface ApprovalQuery {
   readonly limit: number
   readonly after?: string | undefined
@@ -53,7 +34,7 @@ export async function listApprovals (
   owners: readonly string[],
   caller: Caller,
   { session: only, root, ...page }: ApprovalQuery
-): Promise<ApprovalPage> {
+) {
   const { heads, next } = root !== undefined
     ? { heads: await askingBelow(store, root), next: undefined }
     : only === undefined
@@ -65,7 +46,7 @@ export async function listApprovals (
 }
 
 /** @throws APPROVAL_NOT_FOUND */
-export async function findApproval (runner: SessionRunner, caller: Caller, approval: string): Promise<FoundApproval> {
+export async function findApproval (runner: SessionRunner, caller: Caller, approval: string) {
   const { session, effect } = await askedIn(runner, caller, approval)
   const waiting = runner.approvals(session).find(each => each.effect === effect.id)
   if (waiting !== undefined) return { approval: waiting, decided: undefined }
@@ -75,7 +56,7 @@ export async function findApproval (runner: SessionRunner, caller: Caller, appro
 }
 
 /** Repeated, it counts once. @throws ROLE_MISSING, REQUEST_INVALID, APPROVAL_NOT_FOUND, APPROVAL_DECIDED, APPROVAL_OUTDATED, SESSION_ENDED */
-export async function decideApproval (runner: SessionRunner, caller: Caller, approval: string, answer: ApprovalAnswer): Promise<Answered> {
+export async function decideApproval (runner: SessionRunner, caller: Caller, approval: string, answer: ApprovalAnswer) {
   const { session, effect } = await askedIn(runner, caller, approval)
   const { decision, digest, reason, command } = answer
   if (decision === 'approve') {
@@ -94,7 +75,7 @@ export async function decideApproval (runner: SessionRunner, caller: Caller, app
  * @throws ROLE_MISSING, REQUEST_INVALID, SESSION_NOT_FOUND, SESSION_BUSY when nothing waits, SESSION_ENDED; APPROVAL_DECIDED,
  * APPROVAL_OUTDATED
  */
-export async function answerApproval (runner: SessionRunner, caller: Caller, id: string, given: NamedAnswer, wanted: RequestedKind): Promise<Answered> {
+export async function answerApproval (runner: SessionRunner, caller: Caller, id: string, given: NamedAnswer, wanted: RequestedKind) {
   const { approvalId: named, isStrict = false, digest } = given
   const { session, held } = await waitingFor(runner, caller, id)
   if (!isRequestedKind(session, wanted)) throw sessionNotFound(id)
@@ -126,7 +107,7 @@ async function askedIn (runner: SessionRunner, caller: Caller, approval: string)
 }
 
 /** @throws SESSION_NOT_FOUND */
-export async function waitingFor (runner: SessionRunner, caller: Caller, id: string): Promise<WaitingSession> {
+export async function waitingFor (runner: SessionRunner, caller: Caller, id: string) {
   const session = isSessionId(id) ? await runner.load(id) : undefined
   if (session === undefined || !mayDecide(caller, session)) throw sessionNotFound(id)
   return { session, held: heldFor(runner, session, effect => mayDecide(caller, session, effect)) }

@@ -10,14 +10,17 @@ import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
 import { type SkillDefinition, skillKind } from '../../registry/kinds/skill-kind.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 
-/** What a caller can choose for a session: targets, workspaces, and skills that are files on targets. */
+/**
+ * What a caller can choose for a session: targets, workspaces, and skills that are files on targets. Such skills are read anew for each call,
+ * and their bodies are never templates: who writes a project's files must not read the service's variables.
+ */
 export class Offers {
   readonly #operator: OperatorFile
-  readonly #foreignSkills: Pick<ForeignSkills, 'find' | 'list'>
+  readonly #executors: Pick<Executors, 'ofTarget'>
 
-  constructor (operator: OperatorFile, foreignSkills: Pick<ForeignSkills, 'find' | 'list'>) {
+  constructor (operator: OperatorFile, executors: Pick<Executors, 'ofTarget'>) {
     this.#operator = operator
-    this.#foreignSkills = foreignSkills
+    this.#executors = executors
   }
 
   targets (caller: Caller): readonly Target[] {
@@ -32,7 +35,7 @@ export class Offers {
   async skills (caller: Caller, name?: string): Promise<ForeignSkillList> {
     const offered = operatorFor(this.#operator, caller)
     const target = placeOfSkills(offered, name)
-    if (target !== undefined) return await this.#foreignSkills.list(target, caller)
+    if (target !== undefined) return await this.list(target, caller)
     if (name === undefined) return { skills: [], problems: [] }
     throw unknownTarget(offered, name)
   }
@@ -41,7 +44,31 @@ export class Offers {
   async skill (caller: Caller, target: string | undefined, source: SkillSource | undefined, wanted: string): Promise<SkillDefinition | undefined> {
     const place = placeOfSkills(operatorFor(this.#operator, caller), target)
     const from = source ?? (isForeignPath(wanted) ? sourceOfPath(wanted) : undefined)
-    return place === undefined || from === undefined ? undefined : await this.#foreignSkills.find(place, from, wanted, caller)
+    return place === undefined || from === undefined ? undefined : await this.find(place, from, wanted, caller)
+  }
+
+  /** The first of equal names counts; `undefined` also for one the caller may not run. @throws DEFINITION_NOT_FOUND with the reason */
+  async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
+    const executor = hasSkills(target) ? await this.#executors.ofTarget(target.name) : undefined
+    const signal = timeLimit(undefined, TIMEOUT)
+    for (const place of placesOf(source, wanted)) {
+      const text = executor !== undefined && isFor(caller, place) ? await readListed(executor, place, signal).catch(() => undefined) : undefined
+      if (text !== undefined) return usable(place, text)
+    }
+    return undefined
+  }
+
+  async list (target: Target, caller: Caller): Promise<ForeignSkillList> {
+    if (!hasSkills(target)) return { skills: [], problems: [] }
+    try {
+      const executor = await this.#executors.ofTarget(target.name)
+      return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
+    } catch (error) {
+      if (!(error instanceof ExecutorError)) throw error
+      // The error names the machine, which only callers with the role `approve` may know.
+      const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
+      return { skills: [], problems: [{ target: target.name, reason }] }
+    }
   }
 }
 
@@ -83,39 +110,6 @@ interface ForeignProblem {
 export interface ForeignSkillList {
   readonly skills: readonly ForeignSkill[]
   readonly problems: readonly ForeignProblem[]
-}
-
-/** Read anew for each call; bodies are never templates: who writes a project's files must not read the service's variables. */
-export class ForeignSkills {
-  readonly #executors: Pick<Executors, 'ofTarget'>
-
-  constructor (executors: Pick<Executors, 'ofTarget'>) {
-    this.#executors = executors
-  }
-
-  /** The first of equal names counts; `undefined` also for one the caller may not run. @throws DEFINITION_NOT_FOUND with the reason */
-  async find (target: Target, source: SkillSource, wanted: string, caller: Caller): Promise<SkillDefinition | undefined> {
-    const executor = hasSkills(target) ? await this.#executors.ofTarget(target.name) : undefined
-    const signal = timeLimit(undefined, TIMEOUT)
-    for (const place of placesOf(source, wanted)) {
-      const text = executor !== undefined && isFor(caller, place) ? await readListed(executor, place, signal).catch(() => undefined) : undefined
-      if (text !== undefined) return usable(place, text)
-    }
-    return undefined
-  }
-
-  async list (target: Target, caller: Caller): Promise<ForeignSkillList> {
-    if (!hasSkills(target)) return { skills: [], problems: [] }
-    try {
-      const executor = await this.#executors.ofTarget(target.name)
-      return executor === undefined ? { skills: [], problems: [] } : await listWith(executor, target, caller)
-    } catch (error) {
-      if (!(error instanceof ExecutorError)) throw error
-      // The error names the machine, which only callers with the role `approve` may know.
-      const reason = caller.roles.has('approve') ? error.message : `target "${target.name}" cannot be reached`
-      return { skills: [], problems: [{ target: target.name, reason }] }
-    }
-  }
 }
 
 export function hasSkills (target: Target): boolean {

@@ -5,7 +5,7 @@ import { PLAN } from '../../engine/plan/plan-state.ts'
 import { SKILL } from '../../engine/skill/skill-state.ts'
 import type { Outcome } from '../../session/effects.ts'
 import { isOf, resultOf, startedAs } from '../../session/engine.ts'
-import { type FeedItem, followSession } from '../../session/follow.ts'
+import { followSession } from '../../session/follow.ts'
 import { type ChildEffect, ENDED, type Start, type Status } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import { childId, type Session } from '../../session/session.ts'
@@ -13,79 +13,52 @@ import { retryUntilClosed, type SessionStore } from '../../session/store/session
 import { clipped, type Perform, type Performing } from './performer.ts'
 import { tellOfChild } from './session-tree.ts'
 
-interface ChildSessions {
-  readonly store: SessionStore
-  readonly runner: SessionRunner
-}
-
 interface ChildrenOptions {
   /** @throws ServiceError with the reason why the child cannot start */
   readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
   /** Opens the store of sessions if it is not open yet. */
-  readonly use: <T>(work: (opened: ChildSessions) => Promise<T>) => Promise<T>
+  readonly use: <T>(work: (opened: { readonly store: SessionStore, readonly runner: SessionRunner }) => Promise<T>) => Promise<T>
 }
 
 /** A child's id comes from its parent's and the effect's: a process that performs it again waits for the child that is there. */
 export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
   // Tried again while the store cannot be reached: an outage must not make the child fail.
-  return async performing => await use(async ({ store, runner }) => await retryUntilClosed(performing.signal, async () => {
-    const { session, effect, signal } = performing
+  return async performing => await use(async opened => await retryUntilClosed(performing.signal, async () => {
+    const { session, effect, signal, publish } = performing
+    const { store, runner } = opened
     const id = childId(session.id, effect.id)
-    const known = await runner.load(id)
-    const start = known === undefined ? await tryToStart(startOf, performing, id) : undefined
-    if (start !== undefined && 'kind' in start) return start
-    const begun = known ?? await runner.start(id, start as Start)
-    const watch = new ChildWatch({ store, runner }, performing, begun)
-    await watch.tell()
-    for await (const each of followSession(store, id, begun.seq, signal)) await watch.take(each)
-    const child = await runner.load(id)
-    if (child === undefined || !ENDED.has(child.status)) return { kind: 'failure', code: 'CHILD_LEFT', message: 'nobody waits for it here any more' }
-    return outcomeOfChild(child)
-  }))
-}
-
-async function tryToStart (startOf: ChildrenOptions['startOf'], performing: Performing<ChildEffect>, id: string): Promise<Start | Outcome> {
-  try {
-    return await startOf(performing, id)
-  } catch (error) {
-    if (error instanceof ServiceError) return { kind: 'failure', code: error.code, message: error.message }
-    throw error
-  }
-}
-
-class ChildWatch {
-  readonly #opened: ChildSessions
-  readonly #performing: Performing<ChildEffect>
-  #child: Session
-  #told = ''
-
-  constructor (opened: ChildSessions, performing: Performing<ChildEffect>, child: Session) {
-    this.#opened = opened
-    this.#performing = performing
-    this.#child = child
-  }
-
-  async take (each: FeedItem): Promise<void> {
-    if ('live' in each) {
-      // Passed on, so that it reaches the followers of all sessions above.
-      if (each.live['type'] === 'child') this.#performing.publish(each.live)
-      return
+    let child = await runner.load(id)
+    if (child === undefined) {
+      const start = await startOf(performing, id).catch((error: unknown) => {
+        if (error instanceof ServiceError) return error
+        throw error
+      })
+      if (start instanceof ServiceError) return { kind: 'failure', code: start.code, message: start.message }
+      child = await runner.start(id, start)
     }
-    if (!each.transition.notices.some(({ type }) => type === 'state' || type === 'approval')) return
-    this.#child = await this.#opened.runner.load(this.#child.id) ?? this.#child
-    await this.tell()
-  }
-
-  /** The first state is told only if the child waits for a person. */
-  async tell (): Promise<void> {
-    const { effect, publish } = this.#performing
-    if (ENDED.has(this.#child.status)) return
-    const words = await tellOfChild(this.#opened, this.#child, effect)
-    const told = stringifyJson(words)
-    const isNews = this.#told === '' ? words['ask'] !== undefined : told !== this.#told
-    this.#told = told
-    if (isNews) publish(words)
-  }
+    let told = ''
+    const tell = async (now: Session): Promise<void> => {
+      if (ENDED.has(now.status)) return
+      const words = await tellOfChild(opened, now, effect)
+      // The first state is told only if the child waits for a person.
+      const isNews = told === '' ? words['ask'] !== undefined : told !== stringifyJson(words)
+      told = stringifyJson(words)
+      if (isNews) publish(words)
+    }
+    await tell(child)
+    for await (const each of followSession(store, id, child.seq, signal)) {
+      if ('live' in each) {
+        // Passed on, so that it reaches the followers of all sessions above.
+        if (each.live['type'] === 'child') publish(each.live)
+      } else if (each.transition.notices.some(({ type }) => type === 'state' || type === 'approval')) {
+        child = await runner.load(id) ?? child
+        await tell(child)
+      }
+    }
+    const last = await runner.load(id)
+    if (last === undefined || !ENDED.has(last.status)) return { kind: 'failure', code: 'CHILD_LEFT', message: 'nobody waits for it here any more' }
+    return outcomeOfChild(last)
+  }))
 }
 
 /** With the steps and tokens that the child has used. */
@@ -144,14 +117,12 @@ function describeChildError (error: { readonly code: string, readonly message: s
   return error === null ? '' : `${error.code}: ${error.message}`
 }
 
-interface OrphanServices {
-  readonly store: Pick<SessionStore, 'head'>
-  readonly runner: Pick<SessionRunner, 'stop'>
-}
-
 /** A crash in the middle of a cancel can leave orphans, so this is checked before each action of a child. */
-export async function stopOrphan (services: OrphanServices, { id, start: { parent } }: Session, signal: AbortSignal): Promise<boolean> {
-  const { store, runner } = services
+export async function stopOrphan (
+  { store, runner }: { readonly store: SessionStore, readonly runner: SessionRunner },
+  { id, start: { parent } }: Session,
+  signal: AbortSignal
+): Promise<boolean> {
   const heads = await retryUntilClosed(signal, () => Promise.all((parent?.line ?? []).map(({ session }) => store.head(session))))
   if (heads.every(head => head !== undefined && !ENDED.has(head.status))) return false
   try {

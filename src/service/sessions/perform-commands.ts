@@ -9,7 +9,7 @@ import { type AboutEffect, approvalDigest } from '../../session/approvals.ts'
 import type { Outcome } from '../../session/effects.ts'
 import type { CheckEffect, ExecEffect, ShellEffect, Start } from '../../session/model.ts'
 import type { WorkspaceLocks } from './perform-files.ts'
-import { type Perform, type Performing, RightsLost } from './performer.ts'
+import { failureOf, type Perform, type Performing, RightsLost } from './performer.ts'
 
 /** Each command has been checked before against the operator's rules. */
 export function runCommandsOn (executors: Executors, { targets }: OperatorFile, lockOf: WorkspaceLocks): Perform<ExecEffect> {
@@ -48,8 +48,7 @@ async function runWith (executor: Executor, command: string, { effect, signal, p
     const { outcome, ...ran } = await executor.run(command, { cwd, timeout, signal, keep: KEPT, onOutput: (stream, text) => { live.append(stream, text) } })
     return outcome === 'lost' ? { kind: 'unknown' } : { kind: 'result', result: { outcome, ...ran, command } }
   } catch (error) {
-    if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
-    throw error
+    return failureOf(error)
   } finally {
     live.end()
   }
@@ -118,8 +117,7 @@ export function runCommandsIn (terminals: Pick<Terminals, 'get'>, about: AboutEf
       })
       return outcome === 'lost' ? { kind: 'unknown' } : { kind: 'result', result: { outcome, ...ran, stderr: '', command } }
     } catch (error) {
-      if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
-      throw error
+      return failureOf(error)
     } finally {
       live.end()
     }
@@ -171,8 +169,7 @@ export async function keepOpen (
     if (await isConfirmed === false) return { kind: 'unknown', reason: 'nobody has confirmed the end of all that ran in it' }
     return lost()?.failure ?? outcomeOf(reason, exitCode)
   } catch (error) {
-    if (error instanceof ExecutorError) return { kind: 'failure', code: error.code, message: error.message }
-    throw error
+    return failureOf(error)
   }
 }
 

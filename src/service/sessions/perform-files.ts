@@ -1,15 +1,14 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { OperatorFile } from '../../config/operator.ts'
-import { ExecutorError, type Ran } from '../../exec/executor.ts'
+import type { Ran } from '../../exec/executor.ts'
 import type { Executors } from '../../exec/executors.ts'
 import type { LocalExecutor } from '../../exec/local-executor.ts'
-import { FileRefusal } from '../../files/workspace-files.ts'
 import type { Workspaces } from '../../files/workspaces.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 import { SharedLock } from '../../runtime/concurrency.ts'
 import type { Outcome } from '../../session/effects.ts'
 import type { ApplyEffect, CommitEffect, ReadEffect, RememberEffect } from '../../session/model.ts'
-import type { Perform } from './performer.ts'
+import { failureOf, type Perform } from './performer.ts'
 
 /** In UTF-16 units. */
 const MAX_PRINTED = 2000
@@ -29,9 +28,8 @@ export function commitIn (executors: Executors, { workspaces }: OperatorFile, lo
     try {
       return await lockOf(workspace).alone(ending, () => commit(repository(executor, ending, timeout), effect, `${session.id}/${effect.id}`))
     } catch (error) {
-      if (error instanceof ExecutorError) return failed(error.code, error.message)
       if (ending.aborted && error === ending.reason) return failed('WORKSPACE_BUSY', 'a command is running in the workspace')
-      throw error
+      return failureOf(error)
     }
   }
 }
@@ -148,7 +146,8 @@ export function changeFilesIn (load: LoadWorkspaces, lockOf: WorkspaceLocks): Pe
     try {
       return await lockOf(workspace).alone(ending, () => workspaces.apply(workspace, { session, effect, change, together, signal: ending }))
     } catch (error) {
-      return refusalOf(ending.aborted && error === ending.reason ? new FileRefusal('WORKSPACE_BUSY', 'a command is running in the workspace') : error)
+      if (ending.aborted && error === ending.reason) return failed('WORKSPACE_BUSY', 'a command is running in the workspace')
+      return failureOf(error)
     }
   }
 }
@@ -159,7 +158,7 @@ export function rememberIn (load: LoadWorkspaces): Perform<RememberEffect> {
     try {
       return { kind: 'result', result: await workspaces.remember(workspace, patch, { owner, signal: timeLimit(signal, timeout) }) }
     } catch (error) {
-      return refusalOf(error)
+      return failureOf(error)
     }
   }
 }
@@ -172,7 +171,7 @@ export function readFilesOf (executors: Executors, load: LoadWorkspaces): Perfor
     try {
       return { kind: 'result', result: { blocks: await workspaces.read(from.workspace, requests, { session, owner: start.owner, signal: limit }) } }
     } catch (error) {
-      return refusalOf(error)
+      return failureOf(error)
     }
   }
 }
@@ -187,10 +186,4 @@ async function readTarget (executors: Executors, target: string, requests: reado
     if (text !== undefined) files.push({ path: path as string, text })
   }
   return { kind: 'result', result: { files } }
-}
-
-/** @throws any other error unchanged */
-function refusalOf (error: unknown): Outcome {
-  if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
-  throw error
 }

@@ -23,13 +23,29 @@ const PROGRESS = 1000
 
 export function askModelWith (models: CountedModels): Perform<ModelEffect> {
   return async performing => {
-    const { effect: { fields, timeout, maxAnswer = Infinity, returns }, signal } = performing
-    const limit = timeLimit(signal, performing.effect.live === true ? MAX_STREAM_TIME : timeout)
-    const parts = performing.effect.live === true ? limitParts(limit, timeout) : undefined
+    const { session: { id, start }, effect, caller, signal, activity } = performing
+    const { fields, messages, timeout, maxAnswer = Infinity, returns } = effect
+    const isLive = effect.live === true
+    const whole = isLive ? MAX_STREAM_TIME : timeout
+    const limit = timeLimit(signal, whole)
+    const parts = isLive ? limitParts(limit, timeout) : undefined
     const asked = parts?.signal ?? limit
-    const endProgress = parts === undefined ? tellProgress(performing) : undefined
+    const endProgress = isLive ? undefined : tellProgress(performing)
+    const request: JsonObject = { ...fields, messages: strictMessages(messages) }
+    const call: CountedCall = {
+      caller,
+      prompt: start.definition,
+      signal: asked,
+      requestId: id,
+      deadline: performance.now() + whole,
+      activity,
+      // An API that does not know the response format is asked again without it: the answer is checked here anyway.
+      optionalFormat: returns !== undefined
+    }
     try {
-      const { answers, reply, usage } = await ask(models, performing, { signal: asked, onProgress: () => parts?.progressed() })
+      const { answers, reply, usage } = parts === undefined
+        ? await askWhole(models, request, call)
+        : await askLive(models, request, call, new LiveAnswer(performing), () => { parts.progressed() })
       const value = replyOf(answers, reply)
       if (maxAnswer < Infinity && Buffer.byteLength(stringifyJson(value)) > maxAnswer) {
         return { kind: 'failure', code: 'ANSWER_TOO_LONG', message: `the model's answer is longer than ${maxAnswer} bytes` }
@@ -50,24 +66,6 @@ function tellProgress ({ effect: { id }, publish }: Performing<ModelEffect>): ()
   const begun = performance.now()
   const timer = setInterval(() => { publish({ type: 'llm.progress', effect: id, elapsedMs: Math.round(performance.now() - begun) }) }, PROGRESS)
   return () => { clearInterval(timer) }
-}
-
-interface AskOptions extends Pick<CountedCall, 'signal'> {
-  readonly onProgress: () => void
-}
-
-async function ask (models: CountedModels, performing: Performing<ModelEffect>, { signal, onProgress }: AskOptions): Promise<WholeAnswer> {
-  const { session: { id, start, open }, effect, caller, activity, publish } = performing
-  const { messages, fields, timeout, returns } = effect
-  const request: JsonObject = { ...fields, messages: strictMessages(messages) }
-  const isLive = effect.live === true
-  const deadline = performance.now() + (isLive ? MAX_STREAM_TIME : timeout)
-  // An API that does not know the response format is asked again without it: the answer is checked here anyway.
-  const format = returns === undefined ? {} : { optionalFormat: true }
-  const call = { caller, prompt: start.definition, signal, requestId: id, deadline, activity, ...format }
-  if (!isLive) return await askWhole({ models, request, call })
-  const live = new LiveAnswer(effect.id, publish, open.get(effect.id)?.isAgain === true)
-  return await askLive({ models, request, call, live, onProgress })
 }
 
 function failureOf (error: unknown, hasTools: boolean): Outcome {
@@ -98,23 +96,14 @@ interface WholeAnswer {
   readonly usage: TokenUsage
 }
 
-interface LiveAsking {
-  readonly models: CountedModels
-  readonly request: JsonObject
-  readonly call: CountedCall
-  readonly live: LiveAnswer
-  readonly onProgress: () => void
-}
-
 /** Asks again for a stream that breaks off. @throws as `CountedModels.ask`; UpstreamError when every attempt broke off */
-async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
-  const { call, live } = asking
+async function askLive (models: CountedModels, request: JsonObject, call: CountedCall, live: LiveAnswer, onProgress: () => void): Promise<WholeAnswer> {
   for (let attempt = 0; ; attempt++) {
     live.begin()
     try {
-      return await attemptLive(asking)
+      return await attemptLive(models, request, call, live, onProgress)
     } catch (error) {
-      if (refusesStreams(error)) return await askWhole(asking)
+      if (refusesStreams(error)) return await askWhole(models, request, call)
       const wait = WAITS[attempt]
       if (!(error instanceof BrokenOff) || wait === undefined || call.signal.aborted) throw error
       await sleep(wait)
@@ -122,7 +111,7 @@ async function askLive (asking: LiveAsking): Promise<WholeAnswer> {
   }
 }
 
-async function askWhole ({ models, request, call }: Pick<LiveAsking, 'models' | 'request' | 'call'>): Promise<WholeAnswer> {
+async function askWhole (models: CountedModels, request: JsonObject, call: CountedCall): Promise<WholeAnswer> {
   const { value, usage } = await models.ask({ kind: 'chat', request, call })
   const reader = new AnswerReader(request)
   reader.add(value)
@@ -131,7 +120,7 @@ async function askWhole ({ models, request, call }: Pick<LiveAsking, 'models' | 
 
 class BrokenOff extends UpstreamError {}
 
-async function attemptLive ({ models, request, call, live, onProgress }: LiveAsking): Promise<WholeAnswer> {
+async function attemptLive (models: CountedModels, request: JsonObject, call: CountedCall, live: LiveAnswer, onProgress: () => void): Promise<WholeAnswer> {
   const asked = { ...request, stream: true, stream_options: { include_usage: true } }
   const stream = await models.ask({ kind: 'frames', request: asked, call })
   const reader = new AnswerReader(request)
@@ -140,8 +129,7 @@ async function attemptLive ({ models, request, call, live, onProgress }: LiveAsk
     onProgress()
     if (frame.kind === 'error') throw new BrokenOff(frame.error.message, { retryable: true, cause: frame.error })
     if (frame.kind === 'done') isWhole = true
-    if (frame.kind !== 'chunk') continue
-    live.append(reader.add(frame.chunk).text)
+    if (frame.kind === 'chunk') live.append(reader.add(frame.chunk).text)
   }
   if (!isWhole) throw new BrokenOff('the answer broke off', { retryable: true })
   live.end()
@@ -181,11 +169,11 @@ class LiveAnswer {
   #toldAt = -Infinity
   #timer: NodeJS.Timeout | undefined
 
-  /** `isAgain`: the model was asked before a crash, so that followers perhaps have pieces of an earlier answer. */
-  constructor (effect: string, publish: (live: JsonObject) => void, isAgain: boolean) {
-    this.#effect = effect
+  constructor ({ session: { open }, effect: { id }, publish }: Performing<ModelEffect>) {
+    this.#effect = id
     this.#publish = publish
-    this.#hasTold = isAgain
+    // Asked before a crash: followers perhaps have pieces of an earlier answer.
+    this.#hasTold = open.get(id)?.isAgain === true
     this.begin()
   }
 

@@ -2,6 +2,8 @@ import type { Caller } from '../../access/caller.ts'
 import { visibleGeneration } from '../../access/generation-view.ts'
 import type { RightsWatch } from '../../access/rights.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { ExecutorError } from '../../exec/executor.ts'
+import { FileRefusal } from '../../files/workspace-files.ts'
 import type { Generation } from '../../registry/generation.ts'
 import type { Activity } from '../../runtime/telemetry.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
@@ -124,6 +126,12 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
     },
     isRepeatable: effect => rowOf(effect).isRepeatable(effect, tools)
   }
+}
+
+/** Of what the operator's machines and workspaces refuse. @throws any other error unchanged */
+export function failureOf (error: unknown): EffectFailure {
+  if (error instanceof ExecutorError || error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
+  throw error
 }
 
 /** In UTF-16 units of its JSON. */

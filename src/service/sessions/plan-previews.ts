@@ -17,18 +17,6 @@ import { isRequestedKind } from './session-kind.ts'
 /** In bytes. */
 const MAX_TEXT = 1024 * 1024
 
-interface PreviewText {
-  readonly path: string
-  readonly side: 'before' | 'after'
-  /** Of the whole file; null where there is no file on that side. */
-  readonly sha256: string | null
-  readonly bytes: number
-  /** Left out for a binary file and for a content that is not kept any more. */
-  readonly text?: string
-  readonly isCut?: true
-  readonly isOutdated?: true
-}
-
 const PLANS = { engines: [PLAN] }
 
 /** For a person who looks at the change before agreeing to it. */
@@ -55,8 +43,11 @@ export class PlanPreviews {
     return await workspaces.page(workspaceOf(session), { session: session.id, change, touched, after, limit })
   }
 
-  /** Only the first MiB. @throws REQUEST_INVALID for a path that the change does not touch */
-  async text (session: Session, path: string, side: 'before' | 'after'): Promise<PreviewText> {
+  /**
+   * The text is only the first MiB, and left out for a binary file and for a content that is not kept any more; `sha256` is that of the whole file,
+   * and null where there is no file on that side. @throws REQUEST_INVALID for a path that the change does not touch
+   */
+  async text (session: Session, path: string, side: 'before' | 'after') {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
     if (file === undefined) {

@@ -13,7 +13,7 @@ import { startWith } from '../../session/engine.ts'
 import { type Start } from '../../session/model.ts'
 import { findDefinition, seekDefinition } from '../find-entries.ts'
 import type { RenderSkill, SkillPrompts } from '../skill-prompts.ts'
-import { type ForeignSkills, isForeignPath, placeOfSkills, type SkillSource, sourceOfPath } from './offers.ts'
+import { isForeignPath, type Offers, placeOfSkills, type SkillSource, sourceOfPath } from './offers.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'
 
 /** In ms: half an hour without an answer. */
@@ -50,7 +50,7 @@ interface TerminalTargets {
 export interface SkillKindOptions {
   readonly operator: OperatorFile
   readonly readPrompts: () => Promise<SkillPrompts>
-  readonly foreignSkills: Pick<ForeignSkills, 'find'>
+  readonly offers: Pick<Offers, 'find'>
   readonly terminals: TerminalTargets
   readonly model: string
   readonly renderSkill: RenderSkill
@@ -58,7 +58,7 @@ export interface SkillKindOptions {
 }
 
 /** Start also throws TARGET_NOT_FOUND, TARGETS_NOT_OFFERED, TERMINAL_NOT_FOUND, TERMINAL_GONE, and a template's errors of a render. */
-export function skillSessions ({ operator, readPrompts, foreignSkills, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
+export function skillSessions ({ operator, readPrompts, offers, terminals, model, renderSkill, config }: SkillKindOptions): SessionKind<SkillRequest> {
   async function start (request: SkillRequest, { caller, generation, requestId, recorded }: Starter): Promise<Omit<Start, 'owner'>> {
     const { params, prompt, execution: wish, maxSteps: most, autoContinue } = request
     const { wanted, terminal } = await placeWanted(request, caller)
@@ -120,7 +120,7 @@ export function skillSessions ({ operator, readPrompts, foreignSkills, terminals
     const registered = isForeign ? undefined : seekDefinition(generation, skillKind, named)
     if (registered !== undefined) return { skill: registered }
     const from = isForeign ? source ?? sourceOfPath(path) : source
-    const foreign = place === undefined || from === undefined ? undefined : await foreignSkills.find(place, from, isForeign ? path : id, caller)
+    const foreign = place === undefined || from === undefined ? undefined : await offers.find(place, from, isForeign ? path : id, caller)
     return place === undefined || foreign === undefined ? { skill: findDefinition(generation, skillKind, named) } : { skill: foreign, on: place.name }
   }
 

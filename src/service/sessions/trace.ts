@@ -23,25 +23,6 @@ export function maskJson (value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [maskSecrets(name), maskJson(each)]))
 }
 
-/**
- * The trace of a plan: a record of what happened while the plan was made and carried out. The operator can store traces, so a trace contains
- * neither contents of files nor words of the user, except in `raw_content`.
- */
-export interface PlanTrace {
-  readonly trace_id: string
-  readonly session: string
-  readonly workspace: string
-  readonly started_at: string
-  readonly updated_at: string
-  readonly config_snapshot: JsonObject
-  readonly context_stats: Json
-  readonly cache_stats: Json
-  readonly events: readonly JsonObject[]
-  readonly result: JsonObject
-  /** With secrets replaced; left out unless the operator asks for them. */
-  readonly raw_content?: readonly string[]
-}
-
 /** A longer session's trace has only the first events. */
 const MAX_EVENTS = 1000
 
@@ -60,7 +41,11 @@ export function isPlan ({ engine }: { readonly engine: string }): boolean {
   return isOf(engine, PLAN)
 }
 
-export function traceOf (session: Session, transitions: readonly LogEntry[], keepsRaw: boolean): PlanTrace {
+/**
+ * The trace of a plan: a record of what happened while the plan was made and carried out. The operator can store traces, so a trace contains
+ * neither contents of files nor words of the user, except in `raw_content`: there only if the operator asks for it, and with secrets replaced.
+ */
+export function traceOf (session: Session, transitions: readonly LogEntry[], keepsRaw: boolean) {
   const { id, start, createdAt, updatedAt } = session
   const { setting } = startedAs(start, PLAN)
   const result = resultOf(session, PLAN)

@@ -8,7 +8,7 @@ import { resultOf, startedAs } from '../../session/engine.ts'
 import type { LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 import type { SessionService } from './session-service.ts'
-import { answersOf, isPlan, maskJson, sessionOfTrace, answerText, type PlanTrace, traceIdOf, traceOf } from './trace.ts'
+import { answersOf, isPlan, maskJson, sessionOfTrace, answerText, traceIdOf, traceOf } from './trace.ts'
 
 interface TracesOptions {
   readonly sessions: SessionService
@@ -35,7 +35,7 @@ export class Traces {
   }
 
   /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
-  async get (caller: Caller, id: string): Promise<PlanTrace> {
+  async get (caller: Caller, id: string): Promise<ReturnType<typeof traceOf>> {
     return traceOf(...await this.#read(caller, id), this.#options.keepsRaw)
   }
 

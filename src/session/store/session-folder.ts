@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseOwnJson } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import { makePrivateFolder, PRIVATE_FOLDER, syncFolder } from '../../base/durable-files.ts'
+import { KeyedMutex } from '../../runtime/concurrency.ts'
 import { LockWait, ProcessLock } from '../../runtime/process-lock.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { isAbsent } from '../../store/directory-paths.ts'
@@ -179,8 +180,7 @@ export class SessionFolder {
   readonly #lock: ProcessLock
   readonly #index = new SessionIndex<IndexedSession>()
   readonly #ended: EndedSessions
-  /** The next write to the same file waits for this one. */
-  readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #turns = new KeyedMutex()
   readonly #damaged = new Map<string, string>()
 
   private constructor (options: SessionFolderOptions, lock: ProcessLock) {
@@ -232,18 +232,7 @@ export class SessionFolder {
 
   /** Writes to one file run one after the other. @throws ForeignChange */
   async append (append: Append): Promise<Appended> {
-    const { id } = append
-    const before = this.#turns.get(id)
-    const turn = (async () => {
-      await before?.catch(() => {})
-      return await this.#append(append)
-    })()
-    this.#turns.set(id, turn)
-    try {
-      return await turn
-    } finally {
-      if (this.#turns.get(id) === turn) this.#turns.delete(id)
-    }
+    return await this.#turns.run(append.id, () => this.#append(append))
   }
 
   async #append (append: Append): Promise<Appended> {
@@ -335,7 +324,7 @@ export class SessionFolder {
   }
 
   async close (): Promise<void> {
-    await Promise.allSettled([...this.#turns.values(), this.#ended.idle()])
+    await Promise.allSettled([this.#turns.idle(), this.#ended.idle()])
     await this.#lock.release().catch(() => {})
   }
 

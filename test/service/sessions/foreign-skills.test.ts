@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { ANYONE, type Caller, NamePatterns } from '../../../src/access/caller.ts'
 import { type LocalTarget, NOTHING_OFFERED, type Workspace } from '../../../src/config/operator.ts'
 import { Executors } from '../../../src/exec/executors.ts'
-import { ForeignSkills, placeOfSkills, type SkillSource } from '../../../src/service/sessions/offers.ts'
+import { Offers, placeOfSkills, type SkillSource } from '../../../src/service/sessions/offers.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const skill = (name: string): string => `---\nname: ${name}\ndescription: d\ntemplate: true\n---\nDo {{it}}.`
@@ -25,7 +25,7 @@ async function project (t: TestContext, files: Files, hasSkills = true) {
   const target: LocalTarget = { type: 'local', name: 'here', workspace, sandbox: 'off', hasNetwork: false, mayRunUnasked: false, environment: [] }
   const executors = new Executors({ operator: { ...NOTHING_OFFERED, workspaces: new Map([['shop', workspace]]), targets: new Map([['here', target]]) }, environment: {}, secrets: [], mayRunAsRoot: true, log: { debug () {}, info () {}, warn () {}, error () {} } })
   t.after(() => executors.close())
-  const skills = new ForeignSkills(executors)
+  const skills = new Offers(NOTHING_OFFERED, executors)
   return {
     path: workspace.path,
     target,

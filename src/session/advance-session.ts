@@ -4,8 +4,8 @@ import { digestOf, rowOf } from './effects.ts'
 import type { EngineStart, RunningEngine } from './engine.ts'
 import type { Gate } from './gate.ts'
 import {
-  type Begun, type ChildEffect, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
-  type ToolEffect, type LogEntry, type Usage
+  type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
+  type LogEntry, type Usage
 } from './model.ts'
 import { addSpent, type ApprovalRecord, childId, type OpenEffect, openIn, reservationFor, type Session, type SpentBudget, statusOf } from './session.ts'
 
@@ -14,27 +14,10 @@ type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result
 /** UTF-16 units; longer JSON is cut. */
 const MAX_ARGUMENTS = 16_000
 
-function toolCalled (effect: Effect, isAgain: boolean): Notice[] {
-  return effect.kind === 'tool' ? [notice(effect, 'called', isAgain ? { isAgain } : {})] : []
-}
-
-/** @param at in ms since 1970 */
-function toolEnded ({ effect, since }: OpenEffect, fact: End, at: number): Notice[] {
-  return effect.kind === 'tool' ? [notice(effect, 'ended', { ...outcomeOf(fact), ...durationOf(since, at) })] : []
-}
-
-function toolGivenUp ({ effect, since }: OpenEffect, at: number): Notice[] {
-  return effect.kind === 'tool'
-    ? [notice(effect, 'ended', {
-        outcome: 'unknown',
-        message: 'It was given up. Nobody knows whether it was done',
-        ...durationOf(since, at)
-      })]
-    : []
-}
-
-function notice ({ id, name, tool, arguments: given }: ToolEffect, phase: 'called' | 'ended', more: JsonObject): Notice {
-  return { type: 'tool', data: { effect: id, ...(name === undefined ? {} : { name }), tool, arguments: cutArguments(given), phase, ...more } }
+function toolNotice (effect: Effect, phase: 'called' | 'ended', more: JsonObject): Notice[] {
+  if (effect.kind !== 'tool') return []
+  const { id, name, tool, arguments: given } = effect
+  return [{ type: 'tool', data: { effect: id, ...(name === undefined ? {} : { name }), tool, arguments: cutArguments(given), phase, ...more } }]
 }
 
 function outcomeOf (fact: End): JsonObject {
@@ -46,26 +29,17 @@ function outcomeOf (fact: End): JsonObject {
   }
 }
 
-/** In ms. Never negative, even when two replicas' clocks differ. */
-function durationOf (since: number | undefined, at: number): JsonObject {
-  return since === undefined ? {} : { durationMs: Math.max(0, at - since) }
-}
+const GIVEN_UP: JsonObject = { outcome: 'unknown', message: 'It was given up. Nobody knows whether it was done' }
 
 function cutArguments (given: JsonObject): Json {
   const text = stringifyJson(given)
   return text.length <= MAX_ARGUMENTS ? given : `${text.slice(0, MAX_ARGUMENTS)}…[truncated]`
 }
 
-function childBegun (session: string, effect: Effect): Notice[] {
-  return effect.kind === 'child' ? [childNotice(session, effect, { status: 'running' })] : []
-}
-
-function childEnded (session: string, { effect }: OpenEffect, fact: End): Notice[] {
-  return effect.kind === 'child' ? [childNotice(session, effect, endStatus(fact))] : []
-}
-
-function childNotice (session: string, { id, name, definition }: ChildEffect, more: JsonObject): Notice {
-  return { type: 'child', data: { effect: id, session: childId(session, id), name, definition, ...more } }
+function childNotice (session: string, effect: Effect, more: JsonObject): Notice[] {
+  if (effect.kind !== 'child') return []
+  const { id, name, definition } = effect
+  return [{ type: 'child', data: { effect: id, session: childId(session, id), name, definition, ...more } }]
 }
 
 const STATUSES: ReadonlyMap<string, string> = new Map([['CHILD_EXPIRED', 'expired'], ['CHILD_CANCELLED', 'cancelled']])
@@ -219,7 +193,7 @@ class LogEntryBuilder {
 
   #stop ({ by, reason }: Extract<Fact, { kind: 'stopped' }>): void {
     this.#stopped = STOPPED[by]
-    for (const open of openIn(this.#before, 'begun')) this.#notices.push(...toolGivenUp(open, this.#stamp.at))
+    for (const open of openIn(this.#before, 'begun')) this.#notices.push(...this.#toolEnded(open, GIVEN_UP))
     this.#open.clear()
     if (by !== 'cancel') this.#notices.push({ type: 'error', data: { code: by, message: reason } })
   }
@@ -254,7 +228,8 @@ class LogEntryBuilder {
         ...(aside === undefined ? {} : { reserved: aside })
       })
       if (kind === 'wait') return
-      this.#notices.push(...toolCalled(effect, by !== undefined), ...childBegun(this.#before.id, effect))
+      this.#notices.push(...toolNotice(effect, 'called', by === undefined ? {} : { isAgain: true }))
+      this.#notices.push(...childNotice(this.#before.id, effect, { status: 'running' }))
       const calls = (kind === 'tool' || kind === 'exec') && by === undefined
         ? new Map(this.#used.calls).set(digest, (this.#used.calls.get(digest) ?? 0) + 1)
         : this.#used.calls
@@ -300,8 +275,14 @@ class LogEntryBuilder {
     if (open === undefined) return
     this.#open.delete(id)
     if ('spent' in fact) this.#used = addSpent(this.#used, fact.spent)
-    this.#notices.push(...toolEnded(open, fact, this.#stamp.at), ...childEnded(this.#before.id, open, fact))
+    this.#notices.push(...this.#toolEnded(open, outcomeOf(fact)), ...childNotice(this.#before.id, open.effect, endStatus(fact)))
     this.#handToEngine(fact)
+  }
+
+  #toolEnded ({ effect, since }: OpenEffect, outcome: JsonObject): Notice[] {
+    // Never negative, even when two replicas' clocks differ.
+    const duration: JsonObject = since === undefined ? {} : { durationMs: Math.max(0, this.#stamp.at - since) }
+    return toolNotice(effect, 'ended', { ...outcome, ...duration })
   }
 
   #handToEngine (fact: Fact): void {

@@ -189,8 +189,11 @@ export class SessionService {
     return session
   }
 
-  /** The newest first, without child sessions unless `parent` or `root` is given. @throws REQUEST_INVALID for an unknown cursor */
-  async list (caller: Caller, query: Omit<ListQuery, 'owner'>): Promise<SessionPage> {
+  /**
+   * The newest first, without child sessions unless `parent` or `root` is given; `reason` is why this process can neither open a session nor go on
+   * with it. @throws REQUEST_INVALID for an unknown cursor
+   */
+  async list (caller: Caller, query: Omit<ListQuery, 'owner'>) {
     return await this.use(async ({ store, engines }) => {
       const { parent, root = parent } = query
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
@@ -199,7 +202,7 @@ export class SessionService {
       try {
         const { heads, next } = await store.list({ ...query, root: top, owner: caller.roles.has('admin') ? undefined : caller.name })
         const told = await withBelow(store, heads)
-        return { heads: told.map(head => engines.has(head.engine) ? head : { ...head, reason: `no engine ${head.engine} is here` }), next }
+        return { heads: told.map(head => ({ ...head, reason: engines.has(head.engine) ? undefined : `no engine ${head.engine} is here` })), next }
       } catch (error) {
         throw error instanceof RangeError ? requestInvalid(`querystring: after: ${error.message}`, { part: 'querystring' }) : error
       }
@@ -375,12 +378,6 @@ export class SessionService {
     const children = openChildrenIn(session).length === 0 ? [] : await this.use(({ store }) => openBelow(store, session))
     return { session, stdout, isOpen: session.status === 'running', children }
   }
-}
-
-interface SessionPage {
-  /** `reason`: why this process can neither open a session nor go on with it. */
-  readonly heads: ReadonlyArray<Head & Below & { readonly reason?: string }>
-  readonly next: string | undefined
 }
 
 const MAX_OPEN = 1000

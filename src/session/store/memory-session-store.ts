@@ -2,15 +2,8 @@ import { ENDED } from '../model.ts'
 import { checkAppend, type StoredLogEntry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
 import { cursorOf, indexed, parseCursor, SessionIndex } from './session-index.ts'
 
-interface MemorySessionStoreOptions {
-  /** How long an ended session is kept, in ms. */
-  readonly keep: number
-  /** In ms since 1970. @default Date.now */
-  readonly now?: () => number
-}
-
-/** For tests and for trying things out: sessions are lost with the process. */
-export function createMemorySessionStore ({ keep, now = Date.now }: MemorySessionStoreOptions): SessionStore {
+/** For tests and for trying things out: sessions are lost with the process. An ended one is kept for `keep` ms; `now` is in ms since 1970. */
+export function createMemorySessionStore ({ keep, now = Date.now }: { readonly keep: number, readonly now?: () => number }): SessionStore {
   const logs = new Map<string, { readonly entry: StoredLogEntry, readonly token: string }[]>()
   const index = new SessionIndex()
   /** In ms since 1970, the earliest first. */

@@ -7,16 +7,10 @@ export type SessionPlace =
   /** @see parseRedisUrl */
   | { readonly kind: 'redis', readonly url: string, readonly sentinelPassword?: string, readonly keyPrefix?: string }
 
-interface SessionStoreOptions {
-  /** In ms. @default 7 days */
-  readonly keep?: number
-  readonly log: Log
-}
-
 const SEVEN_DAYS = 7 * 24 * 60 * 60_000
 
-/** Touches no file and no connection before its first use. @throws SessionStoreError for a bad Redis URL */
-export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: SessionStoreOptions): Promise<SessionStore> {
+/** Touches no file and no connection before its first use. An ended session is kept for `keep` ms. @throws SessionStoreError for a bad Redis URL */
+export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: { readonly keep?: number, readonly log: Log }): Promise<SessionStore> {
   // Each kind needs other packages, so only the configured one is loaded.
   switch (place.kind) {
     case 'memory': {

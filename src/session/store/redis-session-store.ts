@@ -67,29 +67,6 @@ async function permitted<T> (answer: Promise<T>): Promise<T | undefined> {
 /** 16 shards, by the first digit of the id. All keys of a shard are on one node of a cluster. */
 const SHARDS = [...'0123456789abcdef']
 
-interface ShardKeys {
-  /** Lua scripts build the keys of single sessions from it. */
-  readonly prefix: string
-  /** Sorted by when any replica can take the session over. */
-  readonly due: string
-  /** Without child sessions, sorted by beginning. */
-  readonly all: string
-  /** Sorted by when Redis deletes the session. */
-  readonly ended: string
-  /** Without child sessions, sorted by beginning. */
-  of (owner: string): string
-  /** Not ended, without child sessions. */
-  open (owner: string): string
-  /** All descendants of a root session. */
-  below (root: string): string
-  /** Child sessions that have not ended. */
-  openBelow (owner: string): string
-  log (id: string): string
-  head (id: string): string
-  /** Carries live messages, and the number of each new entry. */
-  channel (id: string): string
-}
-
 function shardOf (id: Head['id']): string {
   return id.charAt(0)
 }
@@ -99,31 +76,38 @@ function belowName (root: string): string {
 }
 
 /** Such as `shenma:sessions:{7}:due`: the hash tag keeps a shard's keys on one node. */
-function shardKeys (keyPrefix: string, shard: string): ShardKeys {
+function shardKeys (keyPrefix: string, shard: string) {
   const prefix = `${keyPrefix}sessions:{${shard}}:`
   return {
+    /** Lua scripts build the keys of single sessions from it. */
     prefix,
+    /** Sorted by when any replica can take the session over. */
     due: `${prefix}due`,
+    /** Without child sessions, sorted by beginning; so is `of`. */
     all: `${prefix}all`,
+    /** Sorted by when Redis deletes the session. */
     ended: `${prefix}ended`,
-    of: owner => `${prefix}of:${owner}`,
-    open: owner => `${prefix}open:${owner}`,
-    // Cannot be an owner's key: no name of an access token has a `>`.
-    below: root => `${prefix}of:${belowName(root)}`,
-    openBelow: owner => `${prefix}open:>${owner}`,
-    log: id => `${prefix}${id}:log`,
-    head: id => `${prefix}${id}:head`,
-    channel: id => `${prefix}${id}`
+    of: (owner: string) => `${prefix}of:${owner}`,
+    /** Not ended, without child sessions. */
+    open: (owner: string) => `${prefix}open:${owner}`,
+    /** All descendants of a root session. Cannot be an owner's key: no name of an access token has a `>`. */
+    below: (root: string) => `${prefix}of:${belowName(root)}`,
+    /** Child sessions that have not ended. */
+    openBelow: (owner: string) => `${prefix}open:>${owner}`,
+    log: (id: string) => `${prefix}${id}:log`,
+    head: (id: string) => `${prefix}${id}:head`,
+    /** Carries live messages, and the number of each new entry. */
+    channel: (id: string) => `${prefix}${id}`
   }
 }
+
+type ShardKeys = ReturnType<typeof shardKeys>
 
 /** Sessions read for one page, even if too few match to fill it. */
 const LOOKED_AT = 2000
 
 /** No head when Redis has deleted the session. */
-interface ShardSession extends ListPosition {
-  readonly head: Head | undefined
-}
+type ShardSession = ListPosition & { readonly head: Head | undefined }
 
 async function mergePage (shards: ReadonlyArray<AsyncIterator<ShardSession>>, query: ListQuery): Promise<HeadPage> {
   const next = async (shard: AsyncIterator<ShardSession>) => {

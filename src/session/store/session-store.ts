@@ -125,7 +125,7 @@ export class SessionListeners {
   /** @returns removes the listener; a second call does nothing */
   add (id: string, listener: SessionListener): () => void {
     // A listener added twice hears everything twice, and each removal removes one.
-    const own = bound(listener)
+    const own = { ...listener }
     const all = this.#listeners.get(id) ?? new Set()
     this.#listeners.set(id, all.add(own))
     return () => {
@@ -156,14 +156,6 @@ export class SessionListeners {
 
   clear (): void {
     this.#listeners.clear()
-  }
-}
-
-function bound (listener: SessionListener): SessionListener {
-  return {
-    onAppend: seq => listener.onAppend(seq),
-    onLive: live => listener.onLive(live),
-    onGap: () => listener.onGap()
   }
 }
 

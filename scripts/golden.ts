@@ -1,7 +1,7 @@
 // npm run golden: makes the golden traces of docs/golden_traces anew, by really running their scenarios. A schema that has
 // changed needs a new version first: traces of one version are all of one schema.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { checkGolden, protocolOfNow } from '../src/service/sessions/check-golden.ts'
+import { checkGolden, protocolOfNow } from './check-golden.ts'
 import { SCENARIOS } from './golden-scenarios.ts'
 import { SCENARIOS_2 } from './golden-scenarios-2.ts'
 import { runScenario } from './run-scenario.ts'

@@ -5,7 +5,7 @@ import { SCENARIOS } from '../../scripts/golden-scenarios.ts'
 import { SCENARIOS_2 } from '../../scripts/golden-scenarios-2.ts'
 import { runScenario } from '../../scripts/run-scenario.ts'
 import { type Json } from '../../src/base/json.ts'
-import { checkGolden, protocolOfNow } from '../../src/service/sessions/check-golden.ts'
+import { checkGolden, protocolOfNow } from '../../scripts/check-golden.ts'
 import { type Golden } from '../../src/service/sessions/traces.ts'
 
 const FOLDER = 'docs/golden_traces'

@@ -19,7 +19,6 @@ import type { Session } from '../../session/session.ts'
 import { toPath } from '../../store/store.ts'
 import { findDefinition } from '../find-entries.ts'
 import { disksOf } from './session-storage.ts'
-import { traceIdOf } from './trace.ts'
 import { type AgentRequest, agentSessions, askOf, type FoundProfile, seekProfile, startDialogue, withinReach } from './agent-sessions.ts'
 import type { SessionKind } from './session-kind.ts'
 import { type SkillKindOptions, type SkillRequest, skillSessions } from './skill-sessions.ts'
@@ -152,6 +151,11 @@ function refuseUnknownCheck (fix: string | undefined, { name, checks }: Workspac
   if (fix === undefined || checks.has(fix)) return
   const offered = [...checks.keys()].join(', ') || 'none'
   throw requestInvalid(`body: fix: "${fix}" is no check of the workspace "${name}", which has ${offered}`, { part: 'body' })
+}
+
+/** The id of the session, written as a UUID. */
+export function traceIdOf (session: string): string {
+  return session.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
 interface RequestedSetting {

@@ -17,7 +17,6 @@ import { type ApplyEffect, ENDED, type ExecEffect, type Start } from '../../sess
 import { SessionRunner } from '../../session/runner.ts'
 import type { Seals } from '../../session/session-log.ts'
 import { isWaiting, type OpenEffect } from '../../session/session.ts'
-import { openSessionStore } from '../../session/store/open-session-store.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
@@ -28,10 +27,9 @@ import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perfo
 import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from './perform-files.ts'
 import { askModelWith } from './perform-model.ts'
 import { callToolsOf, createPerformer, isRepeatableTool, type SessionObserver } from './performer.ts'
-import { disksOf, hasOpenChanges, hasOpenSessions, placeOf } from './session-storage.ts'
+import { disksOf, hasOpenChanges, hasOpenSessions, openSessionStore, placeOf } from './session-storage.ts'
 import { TerminalService } from './terminal-service.ts'
-import { logLinesTo } from './trace.ts'
-import { Traces } from './traces.ts'
+import { logLinesTo, Traces } from './traces.ts'
 
 interface OpenSessionsOptions {
   readonly config: Config

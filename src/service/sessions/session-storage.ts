@@ -7,10 +7,11 @@ import { PRIVATE_FILE, PRIVATE_FOLDER } from '../../base/durable-files.ts'
 import { type Config, ConfigError } from '../../config/config.ts'
 import type { OperatorFile } from '../../config/operator.ts'
 import { readSessionSecrets } from '../../config/service-files.ts'
+import type { Log } from '../../runtime/telemetry.ts'
 import type { HeldDisks } from '../../session/runner.ts'
 import type { Disk } from '../../session/model.ts'
 import { createSeals, type Seals } from '../../session/session-log.ts'
-import type { SessionPlace } from '../../session/store/open-session-store.ts'
+import type { SessionStore } from '../../session/store/session-store.ts'
 
 /** Other programs in the same Redis must not approve a command by writing into a log. @throws ConfigError if Redis lacks a secret */
 export function sessionSealsOf (config: Config, { targets, workspaces }: Pick<OperatorFile, 'targets' | 'workspaces'>): Seals {
@@ -66,12 +67,40 @@ class Disks implements HeldDisks {
   }
 }
 
+export type SessionPlace =
+  | { readonly kind: 'memory' }
+  | { readonly kind: 'directory', readonly path: string }
+  /** @see parseRedisUrl */
+  | { readonly kind: 'redis', readonly url: string, readonly sentinelPassword?: string, readonly keyPrefix?: string }
+
 export function placeOf (config: Config): SessionPlace {
   const { SESSION_STORE: place, STATE_DIR: state, REDIS_URL: redis, REDIS_SENTINEL_PASSWORD: sentinelPassword, KEY_PREFIX: keyPrefix } = config
   const chosen = place === '' ? redis === '' ? join(state, 'sessions') : redis : place
   if (chosen === 'memory') return { kind: 'memory' }
   if (/^rediss?(?:\+\w+)?:/.test(chosen)) return { kind: 'redis', url: chosen, sentinelPassword, keyPrefix }
   return { kind: 'directory', path: chosen }
+}
+
+const SEVEN_DAYS = 7 * 24 * 60 * 60_000
+
+/** Touches no file and no connection before its first use. An ended session is kept for `keep` ms. @throws SessionStoreError for a bad Redis URL */
+export async function openSessionStore (place: SessionPlace, { keep = SEVEN_DAYS, log }: { readonly keep?: number, readonly log: Log }): Promise<SessionStore> {
+  // Each kind needs other packages, so only the configured one is loaded.
+  switch (place.kind) {
+    case 'memory': {
+      const { createMemorySessionStore } = await import('../../session/store/memory-session-store.ts')
+      log.warn({}, 'sessions are kept in memory only, and are lost with this process')
+      return createMemorySessionStore({ keep })
+    }
+    case 'directory': {
+      const { createDirectorySessionStore } = await import('../../session/store/directory-session-store.ts')
+      return createDirectorySessionStore({ path: place.path, keep, log })
+    }
+    case 'redis': {
+      const { createRedisSessionStore } = await import('../../session/store/redis-session-store.ts')
+      return createRedisSessionStore({ ...place, keep, log })
+    }
+  }
 }
 
 /** Reads only names of files, so that a service without sessions loads no code for them. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { goldenOf } from '../../../src/service/sessions/traces.ts'
-import { maskJson, maskSecrets, sessionOfTrace, traceIdOf, traceOf } from '../../../src/service/sessions/trace.ts'
+import { traceIdOf } from '../../../src/service/sessions/kind-table.ts'
+import { goldenOf, maskJson, maskSecrets, sessionOfTrace, traceOf } from '../../../src/service/sessions/traces.ts'
 import { PlanSession } from '../../engine/plan/plan-session.ts'
 
 const masks: ReadonlyArray<readonly [string, string]> = [

@@ -1,11 +1,11 @@
-import { describeViolations } from '../../base/errors.ts'
-import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
-import { hashOfPublishedSchema, readPublishedSchema } from '../../schema/published.ts'
-import { judgeReply } from '../../engine/plan/judge-reply.ts'
-import { DEFAULT_LIMITS } from '../../engine/plan/plan-setting.ts'
-import { DEFAULT_WHITELIST } from '../../files/path-rules.ts'
-import { compilePublishedSchema } from '../../schema/compile.ts'
-import { type Golden } from './traces.ts'
+import { describeViolations } from '../src/base/errors.ts'
+import { type Json, type JsonObject, stringifyJson } from '../src/base/json.ts'
+import { hashOfPublishedSchema, readPublishedSchema } from '../src/schema/published.ts'
+import { judgeReply } from '../src/engine/plan/judge-reply.ts'
+import { DEFAULT_LIMITS } from '../src/engine/plan/plan-setting.ts'
+import { DEFAULT_WHITELIST } from '../src/files/path-rules.ts'
+import { compilePublishedSchema } from '../src/schema/compile.ts'
+import { type Golden } from '../src/service/sessions/traces.ts'
 
 const SCHEMAS: Readonly<Record<number, 'plan-response' | 'plan-response-2'>> = { 1: 'plan-response', 2: 'plan-response-2' }
 

@@ -1,7 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { JsonPath } from '../../base/json-places.ts'
-import { type Json, type JsonObject, segmentsOf } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
+import { isJsonObject, type Json, type JsonObject, listOf, objectOf, ownField, segmentsOf } from '../../base/json.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
 import { isNearly } from '../../base/near-matches.ts'
 import { describeFault, describeMembers, pathIn } from '../../schema/explain.ts'
@@ -18,8 +17,9 @@ interface MemberSchema {
 }
 
 interface EntrySchema {
-  /** @throws RejectedEntry with every violation */
-  check (value: Json): void
+  violations (value: Json): Diagnostic[]
+  /** @param misspelt the most frequent cause of a failure, told with it. @throws RejectedEntry with every violation */
+  check (value: Json, misspelt?: () => readonly Diagnostic[]): void
   readonly fields: Fields
 }
 
@@ -27,7 +27,15 @@ interface EntrySchema {
 export function entrySchema (name: string, part?: string): EntrySchema {
   const schema = readPublishedSchema<MemberSchema>(name)
   const meant = part === undefined ? schema : schema.$defs?.[part]
-  return { check: checker(name), fields: fieldsOf(meant, schema.$defs) }
+  const fields = fieldsOf(meant, schema.$defs)
+  return {
+    violations: value => violationsOf(name, value),
+    check (value, misspelt = () => lintFields(value, fields)) {
+      const violations = violationsOf(name, value)
+      if (violations.length > 0) throw new RejectedEntry([...violations, ...misspelt()])
+    },
+    fields
+  }
 }
 
 function fieldsOf (schema: MemberSchema | undefined, definitions: MemberSchema['$defs'] = {}): Fields {
@@ -39,17 +47,14 @@ function fieldsOf (schema: MemberSchema | undefined, definitions: MemberSchema['
   return { shape, names: properties.map(([name]) => name), below: new Map(below.filter(([, { names }]) => names.length > 0)) }
 }
 
-function checker (name: string) {
-  return (value: Json): void => {
-    if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries`)
-    const validate = validators[name as keyof typeof validators]()
-    if (validate(value) === true) return
-    // The errors inside say what is wrong; the one of the `if` itself adds nothing.
-    const violations = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error))
-    const hint = `validate it against jsonschema/${name}.json`
-    const told = violations.slice(0, 20)
-    throw new RejectedEntry(told.map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), hint, field: fieldOf(error) })))
-  }
+function violationsOf (name: string, value: Json): Diagnostic[] {
+  if (!Object.hasOwn(validators, name)) throw new Error(`no checker of ${name} entries`)
+  const validate = validators[name as keyof typeof validators]()
+  if (validate(value) === true) return []
+  // The errors inside say what is wrong; the one of the `if` itself adds nothing.
+  const told = (validate.errors ?? []).filter(error => error.keyword !== 'if' && !isInsideOneOf(error)).slice(0, 20)
+  const hint = `validate it against jsonschema/${name}.json`
+  return told.map(error => ({ severity: 'error', code: 'SCHEMA', message: describe(error), hint, field: fieldOf(error) }))
 }
 
 function isInsideOneOf (error: ErrorObject): boolean {
@@ -77,7 +82,8 @@ export interface Fields {
 }
 
 /** Warns only near a known field that is absent: other unknown members are perhaps meant for other programs. */
-export function lintFields (value: JsonObject, { names: known, below }: Fields, path: JsonPath = []): Diagnostic[] {
+export function lintFields (value: Json, { names: known, below }: Fields, path: JsonPath = []): Diagnostic[] {
+  if (!isJsonObject(value)) return []
   const absent = known.filter(field => !Object.hasOwn(value, field))
   const unknown = Object.keys(value).slice(0, MAX_COMPARED).filter(name => !known.includes(name))
   const own = unknown.flatMap((name): Diagnostic[] => {
@@ -92,29 +98,15 @@ export function lintFields (value: JsonObject, { names: known, below }: Fields, 
           field: [...path, name]
         }]
   })
-  const nested = [...below].flatMap(([name, fields]) => objectsIn(value, name, fields).flatMap(([at, object]) => lintFields(object, fields, [...path, ...at])))
+  const nested = [...below].flatMap(([name, fields]) => partsOf(value, name, fields).flatMap(([at, part]) => lintFields(part, fields, [...path, ...at])))
   return [...own, ...nested]
 }
 
-/** A failure also lists misspelt fields, its most frequent cause. @throws RejectedEntry */
-export function checkWithFields (check: () => void, misspelt: () => readonly Diagnostic[]): void {
-  try {
-    check()
-  } catch (error) {
-    throw error instanceof RejectedEntry ? new RejectedEntry([...error.diagnostics, ...misspelt()]) : error
-  }
-}
-
-function objectsIn (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: JsonPath, object: JsonObject]> {
-  if (!Object.hasOwn(value, name)) return []
-  const member = value[name] as Json
-  if (shape === 'object') return isObject(member) ? [[[name], member as JsonObject]] : []
-  return itemsOf(member, shape).flatMap(([at, item]) => isObject(item) ? [[[name, at], item as JsonObject]] : [])
-}
-
-function itemsOf (member: Json, shape: 'list' | 'map'): Array<readonly [at: string | number, item: Json]> {
-  if (shape === 'map') return isObject(member) ? Object.entries(member as JsonObject).slice(0, MAX_COMPARED) : []
-  return Array.isArray(member) ? member.slice(0, MAX_COMPARED).map((item: Json, index) => [index, item]) : []
+function partsOf (value: JsonObject, name: string, { shape }: Fields): Array<readonly [at: JsonPath, part: Json]> {
+  const member = ownField(value, name)
+  if (shape === 'object') return [[[name], member ?? null]]
+  const items: Array<[string | number, Json]> = shape === 'map' ? Object.entries(objectOf(member)) : [...listOf(member).entries()]
+  return items.slice(0, MAX_COMPARED).map(([at, item]) => [[name, at], item])
 }
 
 function describePath (path: JsonPath): string {

@@ -1,13 +1,12 @@
 import type { JsonPath } from '../../base/json-places.ts'
-import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
+import { contentHash, isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import { toPath } from '../../store/store.ts'
 import { handlebarsLanguage } from '../../template/handlebars/handlebars-language.ts'
-import { isObject } from '../../template/value.ts'
 import { modelNames } from '../../tool/definition.ts'
 import { parseParameters } from '../../tool/parameters.ts'
 import { SchemaError } from '../../schema/compile.ts'
 import { asMistake, type Diagnostic, reject, RejectedEntry } from '../diagnostic.ts'
-import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
+import { entrySchema } from '../entries/entry-schemas.ts'
 import { defineKind, type Definition, type ToolUse } from './entry-kind.ts'
 import type { AgentChild, AgentClassify, AgentHistory, AgentParameter, AgentSetting, AgentTool, ChildParameter } from './agent-setting.ts'
 
@@ -124,7 +123,7 @@ type GivenAgent = Partial<Omit<AgentSetting, 'classify' | 'history' | 'timeouts'
 
 /** @throws RejectedEntry when it breaks `jsonschema/agent.json`, or a text of it is no template */
 export function parseAgent (value: Json): AgentSetting {
-  checkWithFields(() => { AGENT_SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, AGENT_SCHEMA.fields) : [])
+  AGENT_SCHEMA.check(value)
   const written = value as GivenAgent
   const misread = (written.tools ?? []).flatMap(mistakesOf)
   if (misread.length > 0) throw new RejectedEntry(misread.map(error))
@@ -287,5 +286,5 @@ function uselessFields (source: JsonObject, { mode }: AgentSetting): Diagnostic[
 function has (source: JsonObject, [name = '', ...rest]: JsonPath): boolean {
   if (!Object.hasOwn(source, name)) return false
   const member = source[name] ?? null
-  return rest.length === 0 || (isObject(member) && has(member as JsonObject, rest))
+  return rest.length === 0 || (isJsonObject(member) && has(member, rest))
 }

@@ -3,9 +3,8 @@ import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
 import { ENGINE_NAME, ENGINE_VERSION } from '../../base/version.ts'
 import type { Slices } from '../../runtime/event-loop.ts'
 import { keyToPath, toPath } from '../../store/store.ts'
-import { isObject } from '../../template/value.ts'
 import { type Diagnostic, ofContributed, ofPart, RejectedEntry } from '../diagnostic.ts'
-import { checkWithFields, entrySchema, type Fields, lintFields } from '../entries/entry-schemas.ts'
+import { entrySchema, type Fields, lintFields } from '../entries/entry-schemas.ts'
 import type { EntryParser } from '../entries/entry-table.ts'
 import type { TemplateCache } from '../entries/template-cache.ts'
 import { decodeJson, type Definition, type DefinitionKind, type EntryKind } from './entry-kind.ts'
@@ -34,7 +33,7 @@ export interface ExtensionDefinition {
 
 /** @throws RejectedEntry when it breaks `jsonschema/extension.json` */
 function parseExtensionDefinition (value: Json): ExtensionDefinition {
-  checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintWhole(value as JsonObject) : [])
+  SCHEMA.check(value, () => lintWhole(value))
   const source = value as JsonObject
   const contributes = source['contributes'] as JsonObject
   const type = (source['extensionType'] ?? 'prompt') as string
@@ -70,7 +69,7 @@ function lintExtensionDefinition (definition: ExtensionDefinition): Diagnostic[]
 }
 
 /** A usable extension's prompts are checked one by one instead. */
-function lintWhole (source: JsonObject): Diagnostic[] {
+function lintWhole (source: Json): Diagnostic[] {
   return lintFields(source, { ...SCHEMA.fields, below: withPrompts(SCHEMA.fields.below) })
 }
 

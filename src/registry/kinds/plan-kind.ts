@@ -1,6 +1,5 @@
 import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
-import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
+import { entrySchema } from '../entries/entry-schemas.ts'
 import { defineKind, type Definition } from './entry-kind.ts'
 
 const SCHEMA = entrySchema('plan')
@@ -66,7 +65,7 @@ export const planKind = defineKind<PlanDefinition>({
 
 /** @throws RejectedEntry when it breaks `jsonschema/plan.json` */
 function parseProfile (value: Json): PlanProfile {
-  checkWithFields(() => { SCHEMA.check(value) }, () => isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : [])
+  SCHEMA.check(value)
   return profileFrom(value as GivenProfile)
 }
 

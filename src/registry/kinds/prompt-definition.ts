@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject, ownField } from '../../base/j
 import { beginningOf } from '../../base/text.ts'
 import type { Syntax } from '../../template/language.ts'
 import { type Diagnostic, ofPart, reject, RejectedEntry } from '../diagnostic.ts'
-import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
+import { entrySchema, lintFields } from '../entries/entry-schemas.ts'
 import { asPromptObject } from './entry-kind.ts'
 
 /** `member`: the path of the text in the part, such as `image_url.url`. */
@@ -142,7 +142,7 @@ export interface PromptDefinition {
 /** @throws RejectedEntry when it is no object, list or text, or breaks `jsonschema/prompt.json` */
 export function parsePromptDefinition (value: Json): PromptDefinition {
   const source = asPromptObject(value)
-  checkWithFields(() => { PROMPT_SCHEMA.check(source) }, () => lintFields(source, PROMPT_SCHEMA.fields))
+  PROMPT_SCHEMA.check(source)
   const text = source['userPrompt'] ?? source['prompt']
   const messages = toStoredMessages(typeof text === 'string' ? [{ role: 'user', content: text }] : source['messages'] as readonly JsonObject[])
   return {

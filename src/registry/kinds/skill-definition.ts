@@ -1,6 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, ownField, parseJson, stringifyJson, textOf } from '../../base/json.ts'
 import { yamlToJson } from '../../store/decode-value.ts'
-import { isObject } from '../../template/value.ts'
 import type { Diagnostic } from '../diagnostic.ts'
 
 /** Plain data with all defaults filled in, because a session keeps a copy of it in its log. */
@@ -104,8 +103,8 @@ export function readSkillText (text: string): SkillText {
     return without({ ...unusable(`the front matter ${read.kind === 'bad' ? read.reason : 'is empty'}`), ...place })
   }
   const fields: Json = parseJson(read.text)
-  if (!isObject(fields)) return without(unusable('the front matter is no map of fields'))
-  return { source: { ...fields as JsonObject, body }, head: whole }
+  if (!isJsonObject(fields)) return without(unusable('the front matter is no map of fields'))
+  return { source: { ...fields, body }, head: whole }
 }
 
 /** `head` as it is stored; empty for a skill stored as JSON. */

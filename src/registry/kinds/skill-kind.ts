@@ -1,8 +1,7 @@
 import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
-import { type Diagnostic, reject, RejectedEntry } from '../diagnostic.ts'
+import { asWarnings, reject, RejectedEntry } from '../diagnostic.ts'
 import { decodeTemplate, defineKind, type Definition } from './entry-kind.ts'
-import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
+import { entrySchema, lintFields } from '../entries/entry-schemas.ts'
 import { readSkillOptions, readSkillText, type SkillOptions } from './skill-definition.ts'
 
 const SCHEMA = entrySchema('skill')
@@ -52,9 +51,8 @@ function defineSkill (id: string, value: Json, origin: Definition['origin']): Sk
 }
 
 function strict (value: Json) {
-  const misspelt = isObject(value) ? lintFields(value as JsonObject, SCHEMA.fields) : []
-  checkWithFields(() => { SCHEMA.check(value) }, () => misspelt)
-  return { source: value as JsonObject, head: '', diagnostics: misspelt }
+  SCHEMA.check(value)
+  return { source: value as JsonObject, head: '', diagnostics: lintFields(value, SCHEMA.fields) }
 }
 
 function lenient (text: string) {
@@ -64,15 +62,5 @@ function lenient (text: string) {
   if (typeof description !== 'string' || description.trim() === '') {
     throw reject('SCHEMA', 'needs "description", a text', 'say what it does, and when to use it')
   }
-  return { source, head, diagnostics: [...violations(source), ...lintFields(source, SCHEMA.fields)] }
-}
-
-function violations (source: JsonObject): Diagnostic[] {
-  try {
-    SCHEMA.check(source)
-    return []
-  } catch (error) {
-    if (!(error instanceof RejectedEntry)) throw error
-    return error.diagnostics.map(diagnostic => ({ ...diagnostic, severity: 'warning' }))
-  }
+  return { source, head, diagnostics: [...asWarnings(SCHEMA.violations(source)), ...lintFields(source, SCHEMA.fields)] }
 }

@@ -1,8 +1,7 @@
 import { type Json, type JsonObject, listOf } from '../../base/json.ts'
-import { isObject } from '../../template/value.ts'
 import { compileSchemaLater, SchemaError } from '../../schema/compile.ts'
 import { type Diagnostic, RejectedEntry } from '../diagnostic.ts'
-import { checkWithFields, entrySchema, lintFields } from '../entries/entry-schemas.ts'
+import { entrySchema, lintFields } from '../entries/entry-schemas.ts'
 import { checkPromptId } from '../link/references.ts'
 import { decodeJson, type Kind } from './entry-kind.ts'
 import { TESTS } from './release-kind.ts'
@@ -42,7 +41,7 @@ interface GivenCase extends Partial<Pick<TestCase, 'description' | 'run' | 'tool
 
 /** @throws RejectedEntry when they break `jsonschema/tests.json`, or the schema of an `is-json` cannot be used */
 export function parseTests (value: Json): readonly TestCase[] {
-  checkWithFields(() => { SCHEMA.check(value) }, () => misspelt(value))
+  SCHEMA.check(value, () => misspelt(value))
   const given = value as readonly GivenCase[]
   const wrong = given.flatMap(unusableSchemas)
   if (wrong.length > 0) throw new RejectedEntry(wrong)
@@ -59,8 +58,7 @@ function readAssertion ({ type, ...rest }: { readonly type: string, readonly val
 }
 
 function misspelt (value: Json): Diagnostic[] {
-  const cases = listOf(value)
-  return cases.flatMap((each, index) => isObject(each) ? lintFields(each as JsonObject, SCHEMA.fields, [index]) : [])
+  return listOf(value).flatMap((each, index) => lintFields(each, SCHEMA.fields, [index]))
 }
 
 function unusableSchemas ({ assert = [] }: GivenCase, index: number): Diagnostic[] {

@@ -1,7 +1,6 @@
 import { createSlices } from '../../runtime/event-loop.ts'
 import { keyToFunction, keyToPath } from '../../store/store.ts'
 import { RESERVED_FUNCTIONS } from '../../template/functions.ts'
-import { isObject } from '../../template/value.ts'
 import type { ToolDefinition } from '../../tool/definition.ts'
 import type { ToolReader } from '../../tool/tool-reader.ts'
 import { type Diagnostic, reject, RejectedEntry } from '../diagnostic.ts'
@@ -36,7 +35,7 @@ function toolParser (prefix: string, reader: ToolReader): EntryParser<ToolEntry>
       if (!/^[\p{L}_]/u.test(name)) throw reject('FUNCTION_INVALID', `its function name ${name} does not begin with a letter`, 'give it another key')
       const { value } = decodeJson(text)
       const { definition, diagnostics } = reader.read(name, id, value)
-      const misspelt = isObject(value) ? lintFields(value, fields) : []
+      const misspelt = lintFields(value, fields)
       if (definition === undefined) throw new RejectedEntry([...diagnostics, ...misspelt])
       return { id, definition, diagnostics: () => [...diagnostics, ...reader.adviseOnAddress(definition), ...misspelt], hash: definition.revision }
     },

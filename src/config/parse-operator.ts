@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
-import { type CheckedYaml, parseCheckedYaml } from '../schema/checked-yaml.ts'
+import { parseCheckedYaml } from '../schema/checked-yaml.ts'
 import { configSchema } from './config-schema.ts'
 import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget, type Target, type Workspace } from './operator.ts'
 
@@ -8,10 +8,6 @@ import { type LocalTarget, type OperatorFile, type OperatorRule, type SshTarget,
 const MAX_BYTES = 1024 * 1024
 
 const HALF_STAR = /[^ \t]\*[ \t]*$/
-
-class OperatorError extends Error {
-  override readonly name = 'OperatorError'
-}
 
 interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
@@ -53,24 +49,24 @@ interface SshEntry extends TerminalEntry, Pick<SshTarget, 'type' | 'host' | 'use
   readonly auto?: boolean
 }
 
-type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => OperatorError
+type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => Error
 
-/** @throws OperatorError that names the file and the line */
+/** @throws Error that names the file and the line */
 export function readOperator (path: string): OperatorFile {
   try {
     const { size } = statSync(path)
-    if (size > MAX_BYTES) throw new OperatorError(`expected at most ${MAX_BYTES} bytes, got ${size}`)
+    if (size > MAX_BYTES) throw new Error(`expected at most ${MAX_BYTES} bytes, got ${size}`)
     return parseOperator(readFileSync(path, 'utf8'), dirname(resolve(path)))
   } catch (error) {
-    throw new OperatorError(`${path}: ${(error as Error).message}`)
+    throw new Error(`${path}: ${(error as Error).message}`)
   }
 }
 
-/** YAML or JSON; relative paths start from `base`, and named folders and keys must exist. @throws OperatorError that names the line */
+/** YAML or JSON; relative paths start from `base`, and named folders and keys must exist. @throws Error that names the line */
 export function parseOperator (text: string, base: string): OperatorFile {
-  const checked = checkedDocument(text)
+  const checked = parseCheckedYaml(text, 'operator', 'operator')
   const refuse: Refuse = (path, expected, got) =>
-    new OperatorError(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
+    new Error(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
   const document = checked.value as unknown as OperatorDocument | null
   const workspaces = new Map(Object.entries(document?.workspaces ?? {}).map(([name, entry]) => [name, workspaceOf(name, entry, base, refuse)]))
   const targets = new Map(Object.entries(document?.targets ?? {}).map(([name, entry]) => [name, targetOf(name, entry, { base, workspaces, refuse })]))
@@ -84,14 +80,6 @@ export function parseOperator (text: string, base: string): OperatorFile {
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
   return { workspaces, targets, rules }
-}
-
-function checkedDocument (text: string): CheckedYaml {
-  try {
-    return parseCheckedYaml(text, 'operator', 'operator')
-  } catch (error) {
-    throw new OperatorError((error as Error).message)
-  }
 }
 
 function workspaceOf (

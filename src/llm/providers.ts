@@ -35,15 +35,11 @@ export interface ProviderConfig {
   readonly limits: { readonly concurrency: number, readonly queue: number }
 }
 
-class ProvidersError extends Error {
-  override readonly name = 'ProvidersError'
-}
-
-/** Parses the list of model APIs from JSON or YAML; their keys come from `environment`. @throws ProvidersError */
+/** Parses the list of model APIs from JSON or YAML; their keys come from `environment`. @throws Error */
 export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {
   const document = parseDocument(text)
   const violations = compileSchema(ProvidersDocument as unknown as Json).validate(document as Json, 'document')
-  if (violations.length > 0) throw new ProvidersError(describeViolations(violations))
+  if (violations.length > 0) throw new Error(describeViolations(violations))
   const providers = (document as Static<typeof ProvidersDocument>).providers.map(entry => checkEntry(entry, environment))
   checkTogether(providers)
   return providers as [ProviderConfig, ...ProviderConfig[]]
@@ -53,13 +49,13 @@ function parseDocument (text: string): unknown {
   try {
     return parseYaml(text)
   } catch (error) {
-    throw new ProvidersError(`is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`)
+    throw new Error(`is neither JSON nor YAML: ${(error as Error).message.split('\n', 1)[0]}`)
   }
 }
 
 function checkEntry (entry: Static<typeof ProvidersDocument>['providers'][number], environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
   const { name, baseUrl, apiKeyEnv, models = [], aliases = {}, headers = {}, limits } = entry
-  const refuse = (reason: string) => new ProvidersError(`provider "${name}": ${reason}`)
+  const refuse = (reason: string) => new Error(`provider "${name}": ${reason}`)
   if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))
   for (const [header, value] of Object.entries(headers)) {
     attempt(() => {
@@ -79,12 +75,12 @@ function checkEntry (entry: Static<typeof ProvidersDocument>['providers'][number
 
 function checkTogether (providers: readonly ProviderConfig[]): void {
   const twice = providers.find(({ name }, index) => providers.findIndex(other => other.name === name) < index)
-  if (twice !== undefined) throw new ProvidersError(`two providers are called "${twice.name}"`)
+  if (twice !== undefined) throw new Error(`two providers are called "${twice.name}"`)
   const [, second] = providers.filter(({ models }) => models.length === 0)
-  if (second !== undefined) throw new ProvidersError(`provider "${second.name}": models: only one provider may leave them out`)
+  if (second !== undefined) throw new Error(`provider "${second.name}": models: only one provider may leave them out`)
 }
 
-function attempt (check: () => void, refuse: (reason: string) => ProvidersError): void {
+function attempt (check: () => void, refuse: (reason: string) => Error): void {
   try {
     check()
   } catch (error) {

@@ -6,36 +6,29 @@ import { type ReplyRule } from './builtin-model.ts'
 /** In bytes. */
 const MAX_BYTES = 1024 * 1024
 
-class ScriptError extends Error {
-  override readonly name = 'ScriptError'
-}
-
-/** Reads a YAML or JSON file, or all of a folder by name: at most 1 MiB and 1000 rules each. @throws ScriptError, or what the file system throws */
+/** Reads a YAML or JSON file, or all of a folder by name: at most 1 MiB and 1000 rules each. @throws Error with the path */
 export function readScript (path: string): ReplyRule[] {
   if (!statSync(path).isDirectory()) return readRules(path)
   const entries = readdirSync(path, { withFileTypes: true }).filter(({ name }) => /^[^.].*\.(?:ya?ml|json)$/.test(name))
   // A folder of somebody else's is read only as far as it reaches.
   const link = entries.find(entry => !entry.isFile())
-  if (link !== undefined) throw new ScriptError(`${join(path, link.name)}: expected a file, got a link or a folder`)
-  if (entries.length === 0) throw new ScriptError(`${path}: expected files of replies (.yaml, .yml or .json), got none`)
+  if (link !== undefined) throw new Error(`${join(path, link.name)}: expected a file, got a link or a folder`)
+  if (entries.length === 0) throw new Error(`${path}: expected files of replies (.yaml, .yml or .json), got none`)
   return entries.map(({ name }) => join(path, name)).toSorted().flatMap(readRules)
 }
 
 function readRules (path: string): ReplyRule[] {
   const { size } = statSync(path)
-  if (size > MAX_BYTES) throw new ScriptError(`${path}: expected at most ${MAX_BYTES} bytes, got ${size}`)
+  if (size > MAX_BYTES) throw new Error(`${path}: expected at most ${MAX_BYTES} bytes, got ${size}`)
+  const text = readFileSync(path, 'utf8')
   try {
-    return parseScript(readFileSync(path, 'utf8'))
+    return parseScript(text)
   } catch (error) {
-    throw error instanceof ScriptError ? new ScriptError(`${path}: ${error.message}`) : error
+    throw new Error(`${path}: ${(error as Error).message}`)
   }
 }
 
-/** @throws ScriptError that names lines */
+/** @throws Error that names lines */
 export function parseScript (text: string): ReplyRule[] {
-  try {
-    return parseCheckedYaml(text, 'replies', 'rules').value as unknown as ReplyRule[]
-  } catch (error) {
-    throw new ScriptError((error as Error).message)
-  }
+  return parseCheckedYaml(text, 'replies', 'rules').value as unknown as ReplyRule[]
 }

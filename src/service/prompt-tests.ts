@@ -162,8 +162,6 @@ interface AssertionVerdict {
 
 export type PlainAssertion = Assertion & { readonly kind: Exclude<Assertion['kind'], 'llm-rubric'> }
 
-class UnusableAssertion extends Error {}
-
 /** It never throws: an assertion that cannot be checked fails, negated or not. */
 export function checkOutput (assertion: PlainAssertion, output: TestedOutput): AssertionVerdict {
   try {
@@ -173,12 +171,12 @@ export function checkOutput (assertion: PlainAssertion, output: TestedOutput): A
       ? { pass: false, reason: `expected no ${describeExpected(assertion)}, got ${describeActual(assertion, output)}` }
       : { pass: true, reason: '' }
   } catch (error) {
-    if (error instanceof UnusableAssertion) return { pass: false, reason: error.message }
+    if (error instanceof SchemaError) return { pass: false, reason: error.message }
     throw error
   }
 }
 
-/** `undefined` if the output meets it. @throws UnusableAssertion */
+/** `undefined` if the output meets it. @throws SchemaError */
 function missIn (assertion: PlainAssertion, output: TestedOutput): string | undefined {
   const { kind, value = '', threshold = 0 } = assertion
   const { text } = output
@@ -208,14 +206,10 @@ function missInJson ({ value }: PlainAssertion, text: string): string | undefine
   return value === undefined ? undefined : violationsIn(value, read.json)
 }
 
-/** @throws UnusableAssertion when the schema is invalid */
+/** @throws SchemaError */
 function violationsIn (schema: Json, value: Json): string | undefined {
-  try {
-    const violations = compileSchema(schema).validate(value, 'output')
-    return violations.length === 0 ? undefined : describeViolations(violations)
-  } catch (error) {
-    throw error instanceof SchemaError ? new UnusableAssertion(error.message) : error
-  }
+  const violations = compileSchema(schema).validate(value, 'output')
+  return violations.length === 0 ? undefined : describeViolations(violations)
 }
 
 function readJson (text: string): { readonly json: Json } | { readonly problem: string } {

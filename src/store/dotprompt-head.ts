@@ -6,14 +6,10 @@ const SCALARS: ReadonlySet<string> = new Set(['any', 'boolean', 'integer', 'null
 
 const WILDCARD = '(*)'
 
-class PicoschemaError extends Error {
-  override readonly name = 'PicoschemaError'
-}
-
-/** The package dotprompt is a megabyte large: https://google.github.io/dotprompt/reference/picoschema/ @throws PicoschemaError */
+/** The package dotprompt is a megabyte large: https://google.github.io/dotprompt/reference/picoschema/ @throws Error */
 export function schemaFromPico (value: Json): JsonObject {
   if (typeof value === 'string') return scalar(value)
-  if (!isJsonObject(value)) throw new PicoschemaError('it is neither a map nor a type')
+  if (!isJsonObject(value)) throw new Error('it is neither a map nor a type')
   const { type, properties } = value
   if (typeof type === 'string' && (SCALARS.has(type) || type === 'object' || type === 'array')) return value
   return isJsonObject(properties) ? { ...value, type: 'object' } : objectOf(value)
@@ -24,13 +20,13 @@ function fromPico (value: Json): JsonObject {
     const { type, ...schema } = scalar(value)
     return type === 'any' ? schema : { type: type as string, ...schema }
   }
-  if (!isJsonObject(value)) throw new PicoschemaError(`expected a type or a map, got ${JSON.stringify(value).slice(0, 40)}`)
+  if (!isJsonObject(value)) throw new Error(`expected a type or a map, got ${JSON.stringify(value).slice(0, 40)}`)
   return objectOf(value)
 }
 
 function scalar (text: string): JsonObject {
   const { type, description } = described(text)
-  if (!SCALARS.has(type)) throw new PicoschemaError(`"${type.slice(0, 40)}" is no type`)
+  if (!SCALARS.has(type)) throw new Error(`"${type.slice(0, 40)}" is no type`)
   return { type, ...description }
 }
 
@@ -63,10 +59,10 @@ function ofKind (kind: string, value: Json, isOptional: boolean): JsonObject {
     case 'object': return { ...orNull(fromPico(value), isOptional), ...description }
     case 'enum': {
       const values = listOf(value)
-      if (values.length === 0) throw new PicoschemaError('an enum needs a list of values')
+      if (values.length === 0) throw new Error('an enum needs a list of values')
       return { enum: isOptional && !values.includes(null) ? [...values, null] : values, ...description }
     }
-    default: throw new PicoschemaError(`"${type.slice(0, 40)}" is no kind of a property: array, object or enum`)
+    default: throw new Error(`"${type.slice(0, 40)}" is no kind of a property: array, object or enum`)
   }
 }
 
@@ -158,8 +154,7 @@ function schemaOf (schema: Json, of: string, at: TextPlace): JsonObject {
   try {
     return schemaFromPico(schema)
   } catch (error) {
-    if (!(error instanceof PicoschemaError)) throw error
-    throw new DotpromptError(`has an ${of}.schema that is no Picoschema and no JSON Schema: ${error.message}`, at)
+    throw new DotpromptError(`has an ${of}.schema that is no Picoschema and no JSON Schema: ${(error as Error).message}`, at)
   }
 }
 

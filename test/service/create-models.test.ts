@@ -74,7 +74,7 @@ describe('createModels', () => {
     await folder.write('replies/a.json', '[{ "reply": "one" }]')
     assert.deepEqual(readScript(join(folder.path, 'replies')), [{ reply: 'one' }, { reply: 'two' }])
     await symlink(join(folder.path, 'replies/b.yaml'), join(folder.path, 'replies/c.yaml'))
-    assert.throws(() => readScript(join(folder.path, 'replies')), { name: 'ScriptError', message: /c\.yaml: expected a file, got a link or a folder$/ })
+    assert.throws(() => readScript(join(folder.path, 'replies')), { message: /c\.yaml: expected a file, got a link or a folder$/ })
   })
 
   it('gives providers of a file the replies of builtin:script', async t => {

@@ -1,3 +1,5 @@
+import type * as errors from './errors.ts'
+
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
 export type ErrorHeaders = Readonly<Record<string, string>>
@@ -19,7 +21,17 @@ export class ServiceError extends Error {
   }
 }
 
-type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code, readonly statusCode: number }
+const STATUSES = new Map<string, number>()
+
+type Errors = typeof errors
+
+export type ErrorCode = { [Name in keyof Errors]: Errors[Name] extends { readonly code: infer Code extends string } ? Code : never }[keyof Errors]
+
+export function statusOf (code: ErrorCode): number {
+  return STATUSES.get(code) as number
+}
+
+type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code }
 
 function define<const Code extends string, A extends readonly unknown[]> (
   code: Code,
@@ -29,7 +41,8 @@ function define<const Code extends string, A extends readonly unknown[]> (
   headers?: (...args: A) => ErrorHeaders
 ): Maker<Code, A> {
   const make = (...args: A): ServiceError => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
-  return Object.assign(make, { code, statusCode })
+  STATUSES.set(code, statusCode)
+  return Object.assign(make, { code })
 }
 
 interface TextSyntax { readonly syntax: 'go' | 'handlebars' }

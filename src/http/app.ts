@@ -2,7 +2,7 @@ import type {
   FastifyBaseLogger, FastifyInstance, FastifyRequest, FastifyTypeProvider, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault
 } from 'fastify'
 import type { Caller, Role } from '../access/caller.ts'
-import type { ErrorCode } from '../base/error-codes.ts'
+import type { ErrorCode } from '../base/errors.ts'
 import type { Static, TSchema } from '../schema/builder.ts'
 import type { Generation } from '../registry/generation.ts'
 import type { Activity } from '../runtime/telemetry.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../base/error-codes.ts'
+import type { ErrorCode } from '../base/errors.ts'
 import type { Json } from '../base/json.ts'
 import { type Static, type TSchema, Type } from '../schema/builder.ts'
 

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { ErrorCode } from '../../base/error-codes.ts'
-import { mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
+import { type ErrorCode, mediaTypeUnsupported, requestInvalid } from '../../base/errors.ts'
 import { contentHash, type Json } from '../../base/json.ts'
 import { type TSchema, Type } from '../../schema/builder.ts'
 import { definitionsOf } from '../../registry/offered.ts'

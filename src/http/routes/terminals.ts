@@ -1,4 +1,4 @@
-import { type ErrorCode } from '../../base/error-codes.ts'
+import { type ErrorCode } from '../../base/errors.ts'
 import { Type } from '../../schema/builder.ts'
 import { MAX_SIDE, USUAL_SIZE } from '../../exec/executor.ts'
 import { type Service } from '../../service.ts'

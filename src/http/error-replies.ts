@@ -6,11 +6,10 @@ import {
   bodyTooLarge, headersTooLarge, mediaTypeUnsupported, methodNotAllowed, requestInvalid, requestTimeout, responsesNotStored, routeNearby, routeNotFound,
   ServiceError, unexpected, urlTooLong
 } from '../base/errors.ts'
-import { type Json, type JsonObject, stringifyJson } from '../base/json.ts'
+import { isJsonObject, type JsonObject, stringifyJson } from '../base/json.ts'
 import { nodeHttp } from '../runtime/http-modules.ts'
 import { type TSchema, Type } from '../schema/builder.ts'
 import { openAiError, type UpstreamCode, UpstreamRefusal } from '../llm/upstream-error.ts'
-import { isObject } from '../template/value.ts'
 import { SOCKET_PATH } from './socket/accept-sockets.ts'
 
 type MethodsOf = (path: string) => readonly string[]
@@ -91,7 +90,7 @@ export function openAiBody ({ message, code, statusCode, details }: ServiceError
 }
 
 function asOpenAiError (body: JsonObject): JsonObject {
-  if (isObject((body['error'] ?? null) as Json)) return body
+  if (isJsonObject(body['error'])) return body
   return openAiError(stringifyJson(body).slice(0, MAX_TEXT), 'invalid_request_error', null)
 }
 

@@ -1,5 +1,4 @@
-import type { Json } from '../base/json.ts'
-import { isObject } from '../template/value.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
 import { DEFAULT_POLICY, type PolicyDefaults } from './guard.ts'
 import { ToolError } from './tool-error.ts'
 import { parseSecrets, type Secrets } from './definition.ts'
@@ -84,8 +83,8 @@ export function createBaseUrls ({ byModule, fallback, modules }: BaseUrlOptions)
 
 function publishedUrl (module: string, value: Json | undefined): URL | undefined {
   if (value === undefined) return undefined
-  const member = isObject(value) ? ['base_url', 'baseUrl', 'url'].find(name => Object.hasOwn(value, name)) : undefined
-  const text = isObject(value) ? value[member ?? ''] : value
+  const member = isJsonObject(value) ? ['base_url', 'baseUrl', 'url'].find(name => Object.hasOwn(value, name)) : undefined
+  const text = isJsonObject(value) ? value[member ?? ''] : value
   if (typeof text !== 'string') throw new ToolError('BASE_URL_MISSING', `the shared variable modules.${module} holds no URL`)
   try {
     return parseBaseUrl(text)

@@ -1,5 +1,5 @@
 import type { Violation } from '../base/errors.ts'
-import { type Json, type JsonObject, type MutableObject, ownField, setMember } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, type MutableObject, objectOf, ownField, setMember } from '../base/json.ts'
 import { isObject } from '../template/value.ts'
 import { type CompiledSchema, compileSchema, SchemaError } from '../schema/compile.ts'
 
@@ -13,17 +13,17 @@ export interface Parameters {
 /** Forms: a list `[{ name, type, default, description, required }]`, a JSON Schema, or a bare map of properties. @throws SchemaError */
 export function parseParameters (declared: Json, compile: typeof compileSchema = compileSchema): Parameters {
   if (Array.isArray(declared)) return fromList(declared, compile)
-  if (!isObject(declared)) throw new SchemaError('must be a list of parameters, a JSON Schema, or a map of properties')
-  return fromSchema(isSchema(declared) ? declared as JsonObject : fromMap(declared as JsonObject), compile)
+  if (!isJsonObject(declared)) throw new SchemaError('must be a list of parameters, a JSON Schema, or a map of properties')
+  return fromSchema(isSchema(declared) ? declared : fromMap(declared), compile)
 }
 
 function fromList (list: readonly Json[], compile: typeof compileSchema): Parameters {
   const seen = new Set<string>()
   const properties = list.map((item, index): [string, JsonObject] => {
-    if (!isObject(item) || typeof item['name'] !== 'string' || item['name'] === '') throw new SchemaError(`[${index}] needs a "name"`)
+    if (!isJsonObject(item) || typeof item['name'] !== 'string' || item['name'] === '') throw new SchemaError(`[${index}] needs a "name"`)
     if (seen.has(item['name'])) throw new SchemaError(`[${index}] repeats the name "${item['name']}"`)
     seen.add(item['name'])
-    return [item['name'], item as JsonObject]
+    return [item['name'], item]
   })
   const isRequired = ([, item]: [string, JsonObject]) => Object.hasOwn(item, 'required') ? item['required'] === true : !Object.hasOwn(item, 'default')
   return fromSchema(objectSchema(properties, isRequired), compile, properties.map(([name]) => name))
@@ -31,8 +31,8 @@ function fromList (list: readonly Json[], compile: typeof compileSchema): Parame
 
 function fromMap (map: JsonObject): JsonObject {
   const properties = Object.entries(map).map(([name, item]): [string, JsonObject] => {
-    if (!isObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
-    return [name, item as JsonObject]
+    if (!isJsonObject(item)) throw new SchemaError(`"${name}" must be a JSON Schema`)
+    return [name, item]
   })
   return objectSchema(properties, ([, item]) => item['required'] === true)
 }
@@ -53,7 +53,7 @@ function fromSchema (schema: JsonObject, compile: typeof compileSchema, names?: 
   const compiled = compile(schema)
   const properties = propertiesOf(schema)
   const defaults = Object.entries(properties).flatMap(([name, property]): [string, Json][] =>
-    isObject(property) && Object.hasOwn(property, 'default') ? [[name, property['default'] as Json]] : [])
+    isJsonObject(property) && Object.hasOwn(property, 'default') ? [[name, property['default'] as Json]] : [])
   return { names: names ?? Object.keys(properties), defaults: Object.fromEntries(defaults), schema, compiled }
 }
 
@@ -71,8 +71,7 @@ export function violationsOfDefaults ({ defaults, schema }: Parameters, root: st
 }
 
 function propertiesOf (schema: JsonObject): JsonObject {
-  const properties = ownField(schema, 'properties')
-  return properties !== undefined && isObject(properties) ? properties as JsonObject : {}
+  return objectOf(ownField(schema, 'properties'))
 }
 
 export function expectsStructure (parameters: Parameters | undefined): boolean {
@@ -86,8 +85,8 @@ function isSchema (declared: JsonObject): boolean {
   if (['$schema', '$ref', '$id', 'type'].some(keyword => typeof own(keyword) === 'string')) return true
   if (['type', 'required', 'enum', 'allOf', 'anyOf', 'oneOf'].some(keyword => Array.isArray(own(keyword)))) return true
   const properties = own('properties')
-  if (properties !== undefined && isObject(properties)) {
-    return Object.values(properties).every(member => typeof member === 'boolean' || isObject(member as Json))
+  if (isJsonObject(properties)) {
+    return Object.values(properties).every(member => typeof member === 'boolean' || isJsonObject(member))
   }
   return Object.keys(declared).length === 0
 }
@@ -135,6 +134,6 @@ function firstAdmitsObject ({ names, schema }: Parameters): boolean {
   const first = names[0]
   if (first === undefined) return false
   const property = propertiesOf(schema)[first] as Json
-  if (!isObject(property) || !Object.hasOwn(property, 'type')) return property !== false
+  if (!isJsonObject(property) || !Object.hasOwn(property, 'type')) return property !== false
   return property['type'] === 'object' || (Array.isArray(property['type']) && property['type'].includes('object'))
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto'
 import { describeViolations, type Violation } from '../base/errors.ts'
 import type { JsonPath } from '../base/json-places.ts'
-import { canonicalJson, type Json, type JsonObject, ownField } from '../base/json.ts'
+import { canonicalJson, isJsonObject, type Json, type JsonObject, ownField } from '../base/json.ts'
 import { readPublishedSchema } from '../schema/published.ts'
-import { isObject } from '../template/value.ts'
 import { parsePolicy, type ToolPolicy } from './guard.ts'
 import type { Operator } from './operator.ts'
 import { type Parameters, parseParameters } from './parameters.ts'
@@ -105,8 +104,8 @@ function parseByType (types: readonly ToolType[], common: CommonDefinition, oper
   const named = text(registration, 'type')
   const type = types.find(({ name }) => named === undefined ? Object.hasOwn(registration, name) : name === named) ?? types[0] as ToolType
   const nested = ownField(registration, type.name) ?? {}
-  if (!isObject(nested)) throw new Error(`"${type.name}" must be an object`)
-  return type.parse(common, { ...pick(registration, ['url', 'method']), ...nested as JsonObject }, operator)
+  if (!isJsonObject(nested)) throw new Error(`"${type.name}" must be an object`)
+  return type.parse(common, { ...pick(registration, ['url', 'method']), ...nested }, operator)
 }
 
 function advise (definition: ToolDefinition): ToolDiagnostic[] {

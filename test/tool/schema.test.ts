@@ -36,6 +36,7 @@ describe('a compiled schema', () => {
     [{ properties: { a: { const: { id: 1234567890123456789n } } } }, { a: { id: 1234567890123456789n } }],
     [{ $defs: { id: { enum: [1234567890123456789n] } }, propertyNames: { maxLength: 1 }, additionalProperties: { $ref: '#/$defs/id' } }, { a: 1234567890123456789n }],
     [{ $schema: DRAFT_07, enum: [1234567890123456789n, 1234567890123456788n] }, 1234567890123456788n],
+    [{ $schema: DRAFT_07, items: { enum: ['a', 'a'] } }, ['a']],
     [{ items: { multipleOf: 0.01 } }, [19.99, 0.07, 4.35, -4.35, 0, 1e6 + 0.01, 123456789012.34]],
     [{ items: { multipleOf: 1 } }, [1e21, 1, 12345678901234567890n]],
     [{ items: { multipleOf: 1e-8 } }, [12391239123, 0.00000003]],
@@ -131,6 +132,8 @@ describe('a compiled schema', () => {
 
 describe('a bad schema', () => {
   const bad: readonly [title: string, schema: Json, message: RegExp][] = [
+    ['names that are required twice', { required: ['a', 'a'] }, /^schema\.required must not have equal items$/],
+    ['names that are required twice, in draft-07', { $schema: DRAFT_07, required: ['a', 'a'] }, /^schema\.required must not have equal items$/],
     ['text', 'string', /an object or a boolean/],
     ['list', [], /an object or a boolean/],
     ['null', null, /an object or a boolean/],

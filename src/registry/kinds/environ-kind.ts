@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { environInvalid, storeUnavailable } from '../../base/errors.ts'
-import type { Json } from '../../base/json.ts'
+import { isJsonObject, type Json } from '../../base/json.ts'
 import { keyToPath, pathToKey, type Store, type StoredValue, StoreError } from '../../store/store.ts'
 import type { EnvironSource, EnvironValue } from '../../template/run.ts'
 import { RESERVED_NAMES } from '../../template/scope.ts'
-import { isObject } from '../../template/value.ts'
 import { type Diagnostic, describeDiagnostic, RejectedEntry, unreadable } from '../diagnostic.ts'
 import type { EntryProblem } from '../entries/entry-table.ts'
 import { decodeEnviron, type Kind } from './entry-kind.ts'
@@ -394,7 +393,7 @@ export class Environs implements EnvironSource {
 
   /** Variables below a name (`a.b`) hide its value (`a`) when that is no object. */
   #judge (name: string, value: Json): void {
-    if (isObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
+    if (isJsonObject(value) || !this.hasBelow(name)) this.#shadowed.delete(name)
     else if (this.#shadowed.size < MAX_PROBLEMS) this.#shadowed.add(name)
   }
 

@@ -1,8 +1,7 @@
 import type { TextName } from '../../base/errors.ts'
-import type { Json } from '../../base/json.ts'
+import { isJsonObject, type Json } from '../../base/json.ts'
 import type { Link, PathNeed, Reference } from '../../template/language.ts'
 import type { Position } from '../../template/tags.ts'
-import { isObject } from '../../template/value.ts'
 import type { Prompt } from '../generation.ts'
 import type { PromptParameters } from '../kinds/prompt-parameters.ts'
 import { isOptional, isPartial, toFunctionName } from '../link/references.ts'
@@ -100,7 +99,7 @@ function defaultOf (path: string, parameters: readonly PromptParameters[]): Pick
 }
 
 function memberOf (value: Json, name: string): Json | undefined {
-  const isContainer = Array.isArray(value) || isObject(value)
+  const isContainer = Array.isArray(value) || isJsonObject(value)
   return isContainer && Object.hasOwn(value as object, name) ? (value as Readonly<Record<string, Json>>)[name] : undefined
 }
 

@@ -2,11 +2,10 @@ import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { Client, ClientUnaryCall, Metadata, ServiceError } from '@grpc/grpc-js'
 import type { AnyNestedObject, Enum, Field, IConversionOptions, IEnum, IField, INamespace, IType, NamespaceBase, ReflectionObject, Type } from 'protobufjs'
-import { isDeeper, type Json, type JsonObject, MAX_JSON_DEPTH, ownField } from '../../base/json.ts'
+import { isDeeper, isJsonObject, type Json, type JsonObject, MAX_JSON_DEPTH, ownField } from '../../base/json.ts'
 import { beginningOf } from '../../base/text.ts'
 import { createParserProcess, type ParserProcess } from '../../runtime/parser-process.ts'
 import { createSlices, type Slices } from '../../runtime/event-loop.ts'
-import { isObject } from '../../template/value.ts'
 import { type Attempt, type Connector, createPreparation, identify, type Preparation, type AttemptReply } from '../preparation.ts'
 import { quoteOf, ToolError } from '../tool-error.ts'
 import { logUnprepared, singleSource, type ToolType } from '../tool-type.ts'
@@ -33,7 +32,7 @@ function fromJson (value: Json, type: Type | undefined, field?: Field): unknown 
   if (typeof value === 'bigint') return int64(value)
   if (Array.isArray(value)) return value.map(item => fromJson(item as Json, type, field))
   if (typeof value === 'string') checkEnumText(value, field)
-  if (!isObject(value)) return value
+  if (!isJsonObject(value)) return value
   const members = convertMembers(value as JsonObject, type, writeKey, fromJson)
   // protobufjs would find a `constructor` in every object, since it reads inherited members.
   return type === undefined ? members : Object.assign(Object.create(null) as object, members)

@@ -4,8 +4,9 @@ import { FileRefusal, sha256, type WorkspaceFiles } from '../workspace-files.ts'
 import { type ChangeOutcome, type EndedEntry, type JournalEntry, type ChangeFailure, Journal, LockLost, whileLocked } from './journal.ts'
 import { carryOut, ForeignChange, marksOf, removeTemporary, type Work } from './carry-out.ts'
 import { type Conflict, reversed, type ChangeStep } from './change-rules.ts'
-import { type RequestedChange, changedSince, parseChange, refuseOtherSteps, refuseUnshown, withContents } from './requested-change.ts'
-import { type FileAction, manifest, survey } from './steps.ts'
+import {
+  changedSince, type FileAction, manifest, parseChange, refuseOtherSteps, refuseUnshown, type RequestedChange, survey, withContents
+} from './requested-change.ts'
 import { turnOf } from './undo.ts'
 
 export interface ApplyOptions {
@@ -31,7 +32,7 @@ export async function applyChange ({ files, journal: folder, session, effect, ch
       return await whileLocked(folder, signal, async assertHeld => {
         await finishAll(journal, files, assertHeld)
         const ended = await journal.ended(id)
-        return ended !== undefined ? outcomeOf(ended) : await begin({ files, journal, session, id, change: parseChange(change), together, assertHeld })
+        return ended !== undefined ? outcomeOf(ended) : await begin({ files, journal, session }, id, parseChange(change), together, assertHeld)
       })
     } catch (error) {
       if (error instanceof FileRefusal) return { kind: 'failure', code: error.code, message: error.message }
@@ -46,19 +47,12 @@ export async function recoverChanges (files: WorkspaceFiles, journal: string, si
   await whileLocked(journal, signal, assertHeld => finishAll(new Journal(journal), files, assertHeld))
 }
 
-interface ApplyRequest {
-  readonly files: WorkspaceFiles
-  readonly journal: Journal
-  readonly session: string
-  readonly id: string
-  readonly change: RequestedChange
-  readonly together: readonly string[] | undefined
-  readonly assertHeld: () => void
-}
-
-async function begin ({ files, journal, session, id, change, together, assertHeld }: ApplyRequest): Promise<ChangeOutcome> {
+async function begin (
+  place: ChangePlace, id: string, change: RequestedChange, together: readonly string[] | undefined, assertHeld: () => void
+): Promise<ChangeOutcome> {
+  const { files, journal } = place
   const entry = { id, at: Date.now(), kind: change.kind, source: id, conflicts: [] }
-  const { of, steps, actions, conflicts } = await planned(change, { files, journal, session }, together)
+  const { of, steps, actions, conflicts } = await planned(change, place, together)
   if (change.kind === 'do') {
     const contents = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
     const begun = await snapshot(() => journal.begin({ ...entry, steps }, contentsOf(steps, contents, files)))

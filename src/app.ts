@@ -20,17 +20,19 @@ export interface AppOptions {
   readonly kindRoutes?: readonly KindRoute[]
   readonly toolTypes?: readonly ToolType[] | undefined
   readonly siblings?: Siblings | undefined
+  /** For one user's program that asks by `inject`: it shows sessions itself, and exports no traces. */
+  readonly isLocal?: boolean
 }
 
 /** Closing the returned app closes everything. @throws ConfigError, StoreError */
-export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES, toolTypes }: AppOptions = {}): Promise<App> {
+export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES, toolTypes, isLocal = false }: AppOptions = {}): Promise<App> {
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
   const metrics = new Metrics()
   processMetrics()
-  const tracer = await openTracer(process.env, log)
+  const tracer = isLocal ? undefined : await openTracer(process.env, log)
   const observer = createObserver(metrics, tracer)
-  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind).filter(({ reading }) => reading !== 'asked'), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, owners: access.mode === 'tokens' ? access : undefined })
+  const service = await openService(config, log, { store, kinds: [...kindRoutes.map(({ kind }) => kind).filter(({ reading }) => reading !== 'asked'), releaseKind], toolTypes, peers: siblings, onServed: metrics.served, onLabel: metrics.onLabel, sessionObserver: observer, logsSessions: !isLocal, owners: access.mode === 'tokens' ? access : undefined })
   const { registry } = service
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)

@@ -1,3 +1,6 @@
+/** The variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
 /** When V8 cuts a text out of a longer one, the longer one stays in memory as long as the short one: a megabyte for a word. */
 export function ownCopy (text: string): string {
   return ` ${text}`.slice(1)

@@ -76,16 +76,20 @@ interface ApiClientOptions {
   /** `''` for none. */
   readonly token: string
   readonly signal: AbortSignal
+  /** Asks the app in this process, in place of what listens at the address. */
+  readonly inject?: (request: ApiRequest) => Promise<ApiResponse>
 }
 
 type Headers = Readonly<Record<string, string>>
 
-interface ApiRequest {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly path: string
   readonly text?: string
   readonly headers?: Headers
 }
+
+export type ApiResponse = AsyncIterable<Buffer> & Pick<IncomingMessage, 'statusCode' | 'headers'>
 
 /** A later write that names this tag is refused if somebody has changed the entry meanwhile. */
 export interface TaggedReply {
@@ -94,7 +98,7 @@ export interface TaggedReply {
   readonly etag: string
 }
 
-/** On Node's own HTTP client: it loads in a tenth of undici's time, and waits as long as a model takes. Methods throw CliError. */
+/** Asks a service, wherever it runs; over HTTP by Node's own client, which loads in a tenth of undici's time. Methods throw CliError. */
 export class ApiClient {
   readonly #base: URL
   readonly #options: ApiClientOptions
@@ -162,7 +166,7 @@ export class ApiClient {
     if (response.headers['content-type']?.startsWith('text/event-stream') !== true) throw strangeReply(this.#base)
     const scanner = new EventScanner(MAX_EVENT_BYTES, event => event)
     try {
-      for await (const chunk of response as AsyncIterable<Buffer>) yield * scanner.feed(chunk)
+      for await (const chunk of response) yield * scanner.feed(chunk)
     } catch (error) {
       throw this.#unreachable(error as Error)
     }
@@ -185,11 +189,12 @@ export class ApiClient {
   }
 
   /** @returns with a body still to be read @throws CliError for a status other than 2xx */
-  async #open (request: ApiRequest): Promise<IncomingMessage> {
-    const response = await this.#send(request).catch((error: Error) => { throw this.#unreachable(error) })
+  async #open (request: ApiRequest): Promise<ApiResponse> {
+    const { inject } = this.#options
+    const response = await (inject === undefined ? this.#send(request) : inject(request)).catch((error: Error) => { throw this.#unreachable(error) })
     const { statusCode: status = 0, headers } = response
     if (status >= 200 && status <= 299) return response
-    throw apiError(status, await readText(response, this.#base), headers['x-request-id']?.toString())
+    throw apiError(status, await readText(response, this.#base), inject === undefined ? headers['x-request-id']?.toString() : undefined)
   }
 
   async #send ({ method, path, text, headers: more }: ApiRequest): Promise<IncomingMessage> {
@@ -237,7 +242,7 @@ function parseAddress (address: string): URL {
   return url
 }
 
-async function readJson (response: IncomingMessage, base: URL): Promise<Json> {
+async function readJson (response: ApiResponse, base: URL): Promise<Json> {
   const text = await readText(response, base)
   try {
     return parseJson(text)
@@ -246,11 +251,11 @@ async function readJson (response: IncomingMessage, base: URL): Promise<Json> {
   }
 }
 
-async function readText (response: IncomingMessage, base: URL): Promise<string> {
+async function readText (response: ApiResponse, base: URL): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of response) {
       bytes += chunk.length
       if (bytes > MAX_REPLY_BYTES) throw new CliError(EXIT.UNREACHABLE, `the reply of ${base.href} is larger than ${MAX_REPLY_BYTES} bytes`)
       chunks.push(chunk)

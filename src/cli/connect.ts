@@ -1,4 +1,5 @@
 import { execSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { chmod, mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -6,7 +7,10 @@ import { addAbortSignal } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
+import { ROLES } from '../access/caller.ts'
+import { type Extra, EXTRAS, hashToken, parseTokens } from '../access/token-table.ts'
 import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import type { Environment } from '../base/text.ts'
 import { yamlToJson } from '../store/decode-value.ts'
 import type { Cli } from './context.ts'
 import { CliError, EXIT, usageError } from './output.ts'
@@ -26,13 +30,13 @@ interface Profiles {
 const NONE: Profiles = { current: undefined, named: new Map() }
 
 /** `undefined` if no home folder is known. */
-function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: CliEnv): string | undefined {
+function profilesFile ({ XDG_CONFIG_HOME: folder, HOME: home, USERPROFILE: windows }: Environment): string | undefined {
   const above = folder || (home || windows ? join(home || windows || '', '.config') : '')
   return above === '' ? undefined : join(above, 'ai-prompt-shell', 'config.yaml')
 }
 
 /** @returns an empty list without a file @throws CliError if it is wrong, or other users of the machine may read it */
-function readProfiles (environment: CliEnv): Profiles {
+function readProfiles (environment: Environment): Profiles {
   const file = profilesFile(environment)
   if (file === undefined) return NONE
   const text = readPrivate(file)
@@ -46,7 +50,7 @@ function readProfiles (environment: CliEnv): Profiles {
   }
 }
 
-async function writeProfile (environment: CliEnv, name: string, profile: Profile): Promise<string> {
+async function writeProfile (environment: Environment, name: string, profile: Profile): Promise<string> {
   const file = profilesFile(environment)
   if (file === undefined) throw usageError('there is no home to keep a profile in: set HOME or XDG_CONFIG_HOME')
   const { named } = readProfiles(environment)
@@ -79,8 +83,6 @@ function profileIn ({ url, token, tokenCommand }: JsonObject): Profile {
   }
 }
 
-type CliEnv = Readonly<Record<string, string | undefined>>
-
 export const DEFAULT_URL = 'http://127.0.0.1:8080'
 
 /** In ms; some commands ask a person first. */
@@ -99,7 +101,7 @@ interface ServiceAddress {
 }
 
 /** Options, environment, profiles, then `.env`. A profile's token goes only to its address. @throws CliError for an unknown profile */
-export function addressOf ({ url, at: profile }: AddressOptions, environment: CliEnv): ServiceAddress {
+export function addressOf ({ url, at: profile }: AddressOptions, environment: Environment): ServiceAddress {
   if (url !== undefined && profile !== undefined) throw usageError('--url and --at both say where the service is: give one of them')
   const ofVariable = () => environment['APS_TOKEN'] ?? ''
   const said = url ?? (profile === undefined ? environment['APS_URL'] || undefined : undefined)
@@ -118,7 +120,7 @@ export function addressOf ({ url, at: profile }: AddressOptions, environment: Cl
 }
 
 /** Anybody may have written `.env`: the user's token goes to this machine only, to others only the token that `.env` has. */
-function addressHere (environment: CliEnv): ServiceAddress {
+function addressHere (environment: Environment): ServiceAddress {
   const { APS_URL: url, APS_TOKEN: token, PORT: port = '' } = parseEnv(readHere('.env'))
   if (url) return { url, token: () => token ?? '' }
   const isPort = /^\d{1,5}$/.test(port) && Number(port) > 0
@@ -134,7 +136,7 @@ function readHere (file: string): string {
 }
 
 /** The token of a profile; `''` for none. @throws CliError when the command that prints it fails */
-function tokenOf ({ token = '', tokenCommand }: Profile, environment: CliEnv): string {
+function tokenOf ({ token = '', tokenCommand }: Profile, environment: Environment): string {
   if (tokenCommand === undefined) return token
   try {
     return execSync(tokenCommand, { encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'inherit'], timeout: TOKEN_PATIENCE }).trim()
@@ -189,4 +191,44 @@ export function addStatusCommand (program: Command, cli: Cli): void {
         }
       }
     })
+}
+
+const LIMITS: Readonly<Record<Extra, string>> = {
+  prompts: '<pattern|pattern>',
+  environs: '<pattern|pattern>',
+  runs: '<pattern|pattern>',
+  targets: '<pattern|pattern>',
+  labels: '<label|label>',
+  serve: '<label>',
+  requests: '<count>',
+  tokens: '<count>'
+}
+
+/** The token is shown once and kept nowhere. */
+export function addTokenCommand (program: Command, cli: Cli): void {
+  const command = program.command('token').description('make a token, and the line of API_TOKENS by which a service knows it')
+    .argument('<role...>', `what its caller may do: ${ROLES.join(', ')}`)
+    .option('--name <name>', 'the name of its caller in logs and audits (the roles, where none is given)')
+  for (const limit of EXTRAS) command.option(`--${limit} ${LIMITS[limit]}`, `as ${limit}= in API_TOKENS`)
+  command.action(async (given: readonly string[], { name, ...limits }: Readonly<Record<string, string>>, used: Command) => {
+    const { output } = cli.open(used)
+    const roles = given.flatMap(each => each.split(/[+,]/))
+    const wrong = [name, ...Object.values(limits)].find(value => value !== undefined && /[\s,:]/.test(value))
+    if (wrong !== undefined) throw usageError(`"${wrong}" has a blank, a comma or a colon; several names have "|" between them`)
+    const token = `aps_${randomBytes(32).toString('base64url')}`
+    const extras = EXTRAS.flatMap(limit => limits[limit] === undefined ? [] : [`${limit}=${limits[limit]}`])
+    const line = [name ?? roles.join('-'), roles.join('+'), hashToken(token), ...extras].join(':')
+    checkLine(line)
+    if (output.wantsJson) return await output.json({ token, line })
+    await output.text(`Token, for the caller:\n  ${token}\nLine, for API_TOKENS:\n  ${line}`)
+  })
+}
+
+/** In the service's words. */
+function checkLine (line: string): void {
+  try {
+    parseTokens(line, { requests: undefined, tokens: undefined })
+  } catch (error) {
+    throw usageError((error as Error).message.replace(/^entry 1(?: \("[^"]*"\))?: /, ''))
+  }
 }

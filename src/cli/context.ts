@@ -3,62 +3,10 @@ import { createInterface } from 'node:readline/promises'
 import { addAbortSignal, type Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import type { Command } from 'commander'
-import { isJsonObject, type Json, type JsonObject, ownField, parseJson } from '../base/json.ts'
-import { revealHidden } from '../base/text.ts'
+import { isJsonObject, type Json, type JsonObject, parseJson } from '../base/json.ts'
+import type { Environment } from '../base/text.ts'
 import type { ApiClient } from './api-client.ts'
 import { type Output, usageError } from './output.ts'
-
-export type CommandChoice =
-  | { readonly kind: 'run', readonly command: string }
-  | { readonly kind: 'skip' | 'cancel' | 'paste' }
-
-const KEYS: Readonly<Record<string, 'run' | 'edit' | 'skip' | 'cancel' | 'paste'>> = {
-  y: 'run',
-  yes: 'run',
-  да: 'run',
-  e: 'edit',
-  edit: 'edit',
-  s: 'skip',
-  skip: 'skip',
-  n: 'skip',
-  no: 'skip',
-  нет: 'skip',
-  'skill:skip': 'skip',
-  c: 'cancel',
-  cancel: 'cancel',
-  'skill:cancel': 'cancel',
-  p: 'paste',
-  paste: 'paste'
-}
-
-const WORDS = { run: 'y (run)', edit: 'e (edit)', skip: 's (skip)', cancel: 'c (cancel)', paste: 'p (paste what it printed elsewhere)' } as const
-
-/** Asks again until the answer is one of the offers. @returns `undefined` when the input has ended */
-export async function chooseCommand (
-  command: string,
-  question: string,
-  offers: readonly (keyof typeof WORDS)[],
-  { lines, output }: { readonly lines: Lines, readonly output: Output }
-): Promise<CommandChoice | undefined> {
-  for (;;) {
-    await output.words(`${question} ${offers.map(offer => WORDS[offer]).join(', ')}`)
-    const line = await lines.next()
-    if (line === undefined) return undefined
-    const word = line.trim().toLowerCase()
-    const kind = ownField(KEYS, word)
-    if (kind === undefined || !offers.includes(kind)) continue
-    if (kind === 'run') return { kind, command }
-    if (kind !== 'edit') return { kind }
-    const edited = await lines.next('$ ', draftOf(command))
-    if (edited === undefined) return undefined
-    if (edited.trim() !== '') return { kind: 'run', command: edited.trim() }
-  }
-}
-
-/** Empty for a command with control characters (the editor takes them for keys) or invisible ones (the user would not see them). */
-function draftOf (command: string): string {
-  return revealHidden(command) === command && !/[\n\t]/.test(command) ? command : ''
-}
 
 export interface Lines {
   /** @param draft a text to edit at a terminal @returns `undefined` when the input has ended */
@@ -106,7 +54,7 @@ export async function askYesOrNo (lines: Lines, output: Output, prompt?: string)
 
 export interface Cli {
   readonly stdin: Readable
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   /** Ctrl-C; it ends all calls of the ApiClient. */
   readonly signal: AbortSignal
   /** For an address that is not from the options, as of a service just started. @throws CliError */

@@ -1,9 +1,11 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { pluralOf } from '../base/text.ts'
-import { type Cli, type GivenParameters, readParameters, withParameters } from './context.ts'
+import { type Cli, withParameters } from './context.ts'
 import type { CliKind } from './entries.ts'
-import type { Output } from './output.ts'
+import type { LintFormat } from './lint.ts'
+import type { DevOptions } from './serve.ts'
 import type { SyncOptions } from './sync.ts'
+import type { TestOptions } from './test.ts'
 
 export function addApplyCommand (group: Command, kind: CliKind, cli: Cli): void {
   group.command('apply').description(`publish the ${pluralOf(kind.noun)} of a file or a folder`)
@@ -45,8 +47,6 @@ function withSyncOptions (command: Command): Command {
     .option('-y, --yes', 'ask nobody')
 }
 
-interface DevOptions extends GivenParameters { readonly prompt?: string }
-
 export function addDevCommand (program: Command, cli: Cli): void {
   const dev = program.command('dev')
     .description('serve a folder, and render a prompt again whenever something is saved; the key c opens the console')
@@ -54,18 +54,8 @@ export function addDevCommand (program: Command, cli: Cli): void {
   withParameters(dev)
     .option('--prompt <id>', 'the prompt')
     .action(async (folder: string, options: DevOptions, command: Command) => {
-      const { output } = cli.open(command)
-      const { renderChanges, wholeFileName } = await import('./dev.ts')
-      const args = wholeFileName(options.args)
-      const url = await serveHere(folder, output)
-      if (url === undefined) return
-      if (cli.environment['CONSOLE'] !== 'off') {
-        const { listenToKeys } = await import('./dev-keys.ts')
-        await listenToKeys(cli.stdin, `${url}/console/prompts${options.prompt === undefined ? '' : `/${encodeURIComponent(options.prompt)}`}`, output)
-      }
-      const { prompt, param } = options
-      const variables = () => readParameters({ param, args }, cli.stdin, cli.signal)
-      await renderChanges(url, prompt === undefined ? undefined : { prompt, variables }, output, cli)
+      const { develop } = await import('./serve.ts')
+      await develop(folder, options, cli.open(command).output, cli)
     })
 }
 
@@ -73,15 +63,36 @@ export function addServeCommand (program: Command, cli: Cli): void {
   program.command('serve').description('serve a folder of prompts; a file .env in it configures the service')
     .argument('[folder]', 'the folder', '.')
     .action(async (folder: string, _options: object, command: Command) => {
+      const { serveHere } = await import('./serve.ts')
       await serveHere(folder, cli.open(command).output)
     })
 }
 
-/** In a child process if Node needs other flags for its memory. @returns `undefined` if it did not become ready */
-async function serveHere (folder: string, output: Output): Promise<string | undefined> {
-  const { memoryFlags } = await import('../workers/memory-flags.ts')
-  const flags = memoryFlags()
-  if (flags.length > 0) return await (await import('./serve-in-child.ts')).serveInChild(flags)
-  const { serveFolder } = await import('./serve-folder.ts')
-  return await serveFolder(folder, output)
+const TRUST = ['--trust', 'take all of the folder\'s .env, also what runs commands or says where keys are sent'] as const
+
+export function addLintCommand (program: Command, cli: Cli): void {
+  program.command('lint').description('check the files of a folder as the service does; ends with 1 for an error').argument('[folder]', 'the folder', '.')
+    .option('--server', 'with what is registered at a service, in place of the folder alone')
+    .option(...TRUST)
+    .addOption(new Option('--format <format>', 'github: annotations of a workflow').choices(['text', 'json', 'github']).default('text'))
+    .action(async (folder: string, { server, trust, format }: Omit<TestOptions, 'format'> & { readonly format: LintFormat }, command: Command) => {
+      const opened = cli.open(command)
+      const { lintFolder } = await import('./lint.ts')
+      await lintFolder(folder, server === true ? opened.api : undefined, trust === true, format, opened.output, cli)
+    })
+}
+
+export function addTestCommand (program: Command, cli: Cli): void {
+  program.command('test').description('run the tests of prompts; ends with 1 when one fails')
+    .argument('[what...]', 'a folder, whose tests are run on its prompts; or ids of prompts, such as review.short@9, whose tests a service has (default: ".")')
+    .option('--server', 'test the prompts of a service: with the tests of a folder, or without one all that it has')
+    .option('--label <label>', 'the version that a label means')
+    .option(...TRUST)
+    .addOption(new Option('--format <format>', 'junit: XML for build servers; github: annotations of a workflow')
+      .choices(['text', 'json', 'junit', 'github'])
+      .default('text'))
+    .action(async (what: readonly string[], options: TestOptions, command: Command) => {
+      const { testPrompts } = await import('./test.ts')
+      await testPrompts(what, options, cli.open(command), cli)
+    })
 }

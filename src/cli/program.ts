@@ -1,33 +1,27 @@
 import { type Readable } from 'node:stream'
 import { Command, CommanderError } from 'commander'
-import { revealHidden } from '../base/text.ts'
+import { type Environment, revealHidden } from '../base/text.ts'
 import { ENGINE_VERSION } from '../base/version.ts'
-import { addAgentCommand } from './agent.ts'
 import { ApiClient } from './api-client.ts'
 import { type Cli } from './context.ts'
 import { CliError, EXIT, Output, type OutputStream } from './output.ts'
-import { addLoginCommand, addressOf, type AddressOptions, addStatusCommand, DEFAULT_URL } from './connect.ts'
+import { addLoginCommand, addressOf, type AddressOptions, addStatusCommand, addTokenCommand, DEFAULT_URL } from './connect.ts'
 import { addApprovalCommands, addSessionCommands } from './session.ts'
 import { addCallCommand, addEntryGroups, addNeedsCommand, addUsedByCommand } from './entry-commands.ts'
 import { addPromptCommands } from './prompt.ts'
-import { addApplyCommand, addDevCommand, addServeCommand, addSyncCommands } from './folder-commands.ts'
-import { addLintCommand } from './lint.ts'
+import { addApplyCommand, addDevCommand, addLintCommand, addServeCommand, addSyncCommands, addTestCommand } from './folder-commands.ts'
 import { addReleaseCommands } from './release.ts'
-import { addTestCommand } from './test.ts'
 import { addCompletionCommands } from './completion.ts'
-import { addExportCommands } from './export.ts'
-import { addImportCommands } from './import.ts'
+import { addExportCommands, addImportCommands } from './other-tools.ts'
 import { addInitCommand } from './init.ts'
-import { addPlanCommand } from './plan.ts'
-import { addSkillCommands } from './skill.ts'
-import { addTokenCommand } from './token.ts'
+import { addAgentCommand, addPlanCommand, addSkillCommands } from './dialogue-commands.ts'
 import { addTerminalCommand } from './terminal.ts'
 import { addTypesCommand } from './prompt-types.ts'
 
 /** The parts of Node's `process` that the program uses, so that it can run within another process. */
 interface ProgramHost {
   readonly argv: readonly string[]
-  readonly env: Readonly<Record<string, string | undefined>>
+  readonly env: Environment
   readonly stdin: Readable
   readonly stdout: OutputStream
   readonly stderr: OutputStream

@@ -1,84 +1,16 @@
 import { createWriteStream } from 'node:fs'
-import { realpath } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import type { Log } from '../runtime/telemetry.ts'
 import { revealHidden } from '../base/text.ts'
 import { isConsent } from '../engine/texts.ts'
 import { ENDED, type Status } from '../session/model.ts'
-import type { CommandsHere } from './commands-here.ts'
-import { askYesOrNo, chooseCommand, type Cli, type CommandChoice, type Lines, openLines } from './context.ts'
-import {
-  type SessionLaunch, type DecisionInput, type DialogueEvent, type Dialogues, type DialogueView, remoteDialogues, type DialogueInput
-} from './dialogue.ts'
-import { DIFF_ANSWERS, EventPrinter, showEdited, showEvent, showMessage, ShownChange, type WriteLog } from './event-printer.ts'
+import { type ApiClient, ApiError } from './api-client.ts'
+import { chooseCommand, CommandByHand } from './command-by-hand.ts'
+import { askYesOrNo, type Cli, type Lines, openLines } from './context.ts'
+import { type DecisionInput, type DialogueEvent, type DialogueInput, Dialogues, type DialogueView } from './dialogue.ts'
+import { DIFF_ANSWERS, EventPrinter, showEvent, showMessage, ShownChange, type WriteLog } from './event-printer.ts'
+import type { LocalService } from './local.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
-
-interface CommandByHandOptions {
-  readonly cli: Cli
-  readonly lines: Lines
-  readonly output: Output
-  readonly printer: EventPrinter
-}
-
-class CommandByHand {
-  readonly #options: CommandByHandOptions
-  #here: CommandsHere | undefined
-
-  constructor (options: CommandByHandOptions) {
-    this.#options = options
-  }
-
-  /** Asks again after a failure. @returns `undefined` when nobody answers, or the user has interrupted the command */
-  async ask (command: string): Promise<DialogueInput | undefined> {
-    for (;;) {
-      const choice = await chooseCommand(command, 'run it here?', ['run', 'edit', 'skip', 'cancel', 'paste'], this.#options)
-      if (choice === undefined) return undefined
-      const said = await this.#carryOut(choice, command)
-      if (said !== undefined) return said === 'interrupted' ? undefined : said
-    }
-  }
-
-  async close (): Promise<void> {
-    await this.#here?.close()
-  }
-
-  /** @returns `undefined` if the choice could not be carried out */
-  async #carryOut (choice: CommandChoice, proposed: string): Promise<DialogueInput | 'interrupted' | undefined> {
-    switch (choice.kind) {
-      case 'cancel': return 'cancel'
-      case 'skip': return { action: { name: 'skip', data: {} } }
-      case 'paste': return await this.#readResult()
-      case 'run': return await this.#runHere(choice.command, proposed)
-    }
-  }
-
-  async #runHere (command: string, proposed: string): Promise<DialogueInput | 'interrupted' | undefined> {
-    const { cli, output, printer } = this.#options
-    const { CommandsHere } = await import('./commands-here.ts')
-    this.#here ??= new CommandsHere(await realpath('.'), cli)
-    if (command !== proposed && !output.wantsJson) await showEdited(command, output)
-    try {
-      const result = await this.#here.run(command, text => { void printer.print(text) })
-      return result === undefined ? 'interrupted' : { action: { name: 'command_result', data: result } }
-    } catch (error) {
-      await output.words((error as Error).message)
-      return undefined
-    }
-  }
-
-  async #readResult (): Promise<DialogueInput | undefined> {
-    const { lines, output } = this.#options
-    await output.words('what it printed, and a line with a dot alone:')
-    const printed: string[] = []
-    for (let line = await lines.next(''); line !== '.'; line = await lines.next('')) {
-      if (line === undefined) return undefined
-      printed.push(line)
-    }
-    const exitCode = Number(await lines.next('exit code, 0 without one: '))
-    return { action: { name: 'command_result', data: { stdout: printed.join('\n'), stderr: '', exitCode: Number.isInteger(exitCode) ? exitCode : 1 } } }
-  }
-}
 
 /** As the API names it: the user is to run a command by hand. */
 const BY_HAND = 'waiting_cmd'
@@ -377,6 +309,19 @@ async function answerBelow (
   return digest !== undefined && isConsent(line) ? { action: { name: 'apply', data: { digest } } } : { text: line }
 }
 
+export interface SessionLaunch {
+  /** Such as `agents/helper`; `plans/` stands for all plan profiles. */
+  readonly definition: string
+  /** @returns the id of the session @throws CliError */
+  start (api: ApiClient): Promise<string>
+  resume (id: string): string
+  /** Whether the user may leave; else the session waits for an answer, and the command ends with an error. */
+  isSettled (word: string): boolean
+  /** With turns, a failed one is an error only for scripts: at a terminal the person has read it. @default false */
+  readonly hasTurns?: boolean
+  readonly hint: string
+}
+
 export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string, readonly verbose?: boolean, readonly local?: boolean }
 
 interface Talk {
@@ -405,11 +350,16 @@ export async function talk (beginning: SessionLaunch, { options, cli, command, r
   const { output } = cli.open(command)
   const place = placeOptions(command, isLocal)
   const log = openLog(file, verbose === true, output)
-  const dialogues = isLocal ? await openHere(beginning, cli, log.write) : remoteDialogues(beginning, cli.open(command).api)
+  const writeLog = (line: string, fields: object) => log.write(`${line} ${JSON.stringify(fields)}`)
+  const { api, close } = isLocal ? await openLocal(cli, writeLog) : { api: cli.open(command).api, close: async () => {} }
+  const dialogues = new Dialogues(beginning.definition, api)
   const lines = openLines(cli, output)
   try {
-    const state = await (resume === undefined ? dialogues.start() : dialogues.find(typeof resume === 'string' ? resume : undefined)).catch((error: unknown) => {
-      throw isUnreachable(error) && !isLocal ? new CliError(EXIT.UNREACHABLE, `${error.message}; --local does without one`) : error
+    const state = await (resume === undefined ? begin() : dialogues.find(typeof resume === 'string' ? resume : undefined)).catch((error: unknown) => {
+      if (!isUnreachable(error)) throw error
+      const held = error instanceof ApiError && error.code === 'SESSIONS_UNAVAILABLE'
+      const hint = isLocal ? held ? '; a service that keeps its sessions there is asked with --url' : '' : '; --local does without one'
+      throw new CliError(EXIT.UNREACHABLE, `${error.message}${hint}`)
     })
     if (isEnded(state)) throw new CliError(EXIT.NO, `session ${state.id} has ended: ${state.status}`)
     if (output.wantsJson) await output.jsonLine({ type: 'session', data: { id: state.id } })
@@ -431,8 +381,12 @@ export async function talk (beginning: SessionLaunch, { options, cli, command, r
     await output.words(`to go on: ${onwards}`)
   } finally {
     lines.close()
-    await dialogues.close()
+    await close()
     log.close()
+  }
+
+  async function begin (): Promise<DialogueView> {
+    return { id: await beginning.start(api), status: 'running', word: '', seq: 0, asked: [] }
   }
 }
 
@@ -452,15 +406,11 @@ function isEnded ({ status }: DialogueView): boolean {
   return ENDED.has(status as Status)
 }
 
-async function openHere (beginning: SessionLaunch, cli: Cli, writeLog: WriteLog): Promise<Dialogues> {
-  const { openLocalDialogues } = await import('./local-dialogues.ts')
-  return await openLocalDialogues(beginning, cli, logInto(writeLog))
-}
-
-/** Warnings and errors go into the dialogue's detailed log, all else is dropped. */
-function logInto (writeLog: WriteLog): Log {
-  const write = (level: string) => (fields: object, message: string): void => { void writeLog(`${level} ${message} ${JSON.stringify(fields)}`) }
-  return { debug () {}, info () {}, warn: write('warning'), error: write('error') }
+/** @param write gets warnings and errors of the service; all else is dropped */
+export async function openLocal (cli: Cli, write: (line: string, fields: object) => void | Promise<void>): Promise<LocalService> {
+  const local = await import('./local.ts')
+  const at = (level: string) => (fields: object, message: string): void => { void write(`${level} ${message}`, fields) }
+  return await local.openLocal(cli, { debug () {}, info () {}, warn: at('warning'), error: at('error') })
 }
 
 function openLog (file: string | undefined, isVerbose: boolean, output: Output): { readonly write: WriteLog, close (): void } {

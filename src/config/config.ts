@@ -1,6 +1,6 @@
 import { type ErrorObject, type ValidateFunction } from 'ajv'
 import { type Static } from '../schema/builder.ts'
-import { fitsHeader, listIn } from '../base/text.ts'
+import { type Environment, fitsHeader, listIn } from '../base/text.ts'
 import { isBuiltin } from '../llm/model-client.ts'
 import { configSchema } from './config-schema.ts'
 import { validators } from './config-validator.ts'
@@ -14,7 +14,7 @@ export class ConfigError extends Error {
 }
 
 /** An empty variable counts as not set. @throws ConfigError that names the variable, the expected value and the actual value */
-export function loadConfig (environment: Readonly<Record<string, string | undefined>>): Config {
+export function loadConfig (environment: Environment): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''))
   const isConfig = validators.config() as ValidateFunction<Config>
   const values: unknown = { ...given }
@@ -89,7 +89,7 @@ function withoutSecrets (address: string): string {
   return address.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1').split(/[?#]/, 1).join()
 }
 
-function describe (violation: ErrorObject, given: Readonly<Record<string, string | undefined>>): string {
+function describe (violation: ErrorObject, given: Environment): string {
   const name = violation.instancePath.slice(1)
   const property = (configSchema.properties as Record<string, object>)[name] as Record<string, unknown> | undefined
   const shown = property?.['writeOnly'] === true ? '' : `, got ${JSON.stringify(given[name])}`

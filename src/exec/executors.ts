@@ -1,3 +1,4 @@
+import type { Environment } from '../base/text.ts'
 import { type Log } from '../runtime/telemetry.ts'
 import { type OperatorFile, type Target, type Workspace } from '../config/operator.ts'
 import { type Executor } from './executor.ts'
@@ -6,7 +7,7 @@ import { environmentOf, LocalExecutor, type LocalExecutorOptions } from './local
 interface ExecutorsOptions {
   readonly operator: OperatorFile
   /** Commands get only what the operator lists, and a few that every command needs. */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   /** No command in a sandbox may see these paths. */
   readonly secrets: readonly string[]
   readonly mayRunAsRoot: boolean

@@ -4,6 +4,7 @@ import { lstat, opendir, readdir, readlink, realpath } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
+import type { Environment } from '../base/text.ts'
 import { placesOf } from '../config/service-files.ts'
 import { OpenFolder, WorkspaceFiles } from '../files/workspace-files.ts'
 import { Captured } from './captured-output.ts'
@@ -291,7 +292,7 @@ export class LocalExecutor implements Executor {
 const ALWAYS = ['PATH', 'HOME', 'LANG']
 
 /** Secrets in other variables of the service stay hidden from commands. */
-export function environmentOf (service: Readonly<Record<string, string | undefined>>, names: readonly string[]): Record<string, string> {
+export function environmentOf (service: Environment, names: readonly string[]): Record<string, string> {
   const given = [...ALWAYS, ...names].flatMap(name => service[name] === undefined ? [] : [[name, service[name]] as const])
   return { PATH: '/usr/local/bin:/usr/bin:/bin', LANG: 'C.UTF-8', TERM: 'dumb', ...Object.fromEntries(given) }
 }

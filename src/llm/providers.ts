@@ -2,7 +2,7 @@ import { nodeHttp } from '../runtime/http-modules.ts'
 import { parse as parseYaml } from 'yaml'
 import { describeViolations } from '../base/errors.ts'
 import { type Static, Type } from '../schema/builder.ts'
-import { fitsHeader } from '../base/text.ts'
+import { type Environment, fitsHeader } from '../base/text.ts'
 import { type Json } from '../base/json.ts'
 import { compileSchema } from '../schema/compile.ts'
 import { isBuiltin, parseBaseUrl } from './model-client.ts'
@@ -36,7 +36,7 @@ export interface ProviderConfig {
 }
 
 /** Parses the list of model APIs from JSON or YAML; their keys come from `environment`. @throws Error */
-export function parseProviders (text: string, environment: Readonly<Record<string, string | undefined>>): [ProviderConfig, ...ProviderConfig[]] {
+export function parseProviders (text: string, environment: Environment): [ProviderConfig, ...ProviderConfig[]] {
   const document = parseDocument(text)
   const violations = compileSchema(ProvidersDocument as unknown as Json).validate(document as Json, 'document')
   if (violations.length > 0) throw new Error(describeViolations(violations))
@@ -53,7 +53,7 @@ function parseDocument (text: string): unknown {
   }
 }
 
-function checkEntry (entry: Static<typeof ProvidersDocument>['providers'][number], environment: Readonly<Record<string, string | undefined>>): ProviderConfig {
+function checkEntry (entry: Static<typeof ProvidersDocument>['providers'][number], environment: Environment): ProviderConfig {
   const { name, baseUrl, apiKeyEnv, models = [], aliases = {}, headers = {}, limits } = entry
   const refuse = (reason: string) => new Error(`provider "${name}": ${reason}`)
   if (!isBuiltin(baseUrl)) attempt(() => parseBaseUrl(baseUrl), reason => refuse(`baseUrl: ${reason}`))

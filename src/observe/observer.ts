@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { JsonObject } from '../base/json.ts'
 import type { Activity, Log, ModelOperation, ModelWatch, WorkOutcome, RenderWatch, StreamFacts, ToolWatch } from '../runtime/telemetry.ts'
-import { beginningOf } from '../base/text.ts'
+import { type Environment, beginningOf } from '../base/text.ts'
 import type { RequestActivity, RequestObserver } from '../http/app.ts'
 import { type TokenUsage, usageOfReply, usageOfStream } from '../service/chat/models.ts'
 import type { EffectActivity, SessionObserver } from '../service/sessions/performer.ts'
@@ -338,10 +338,8 @@ function toolDecisionsIn ({ fact, held, denied, notices }: Pick<LogEntry, 'fact'
   return [...waiting, ...refused]
 }
 
-type OtelEnv = Readonly<Record<string, string | undefined>>
-
 /** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
-export async function openTracer (environment: OtelEnv, log: Log): Promise<Tracer | undefined> {
+export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
   if (!isConfigured(environment)) return undefined
   const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
   if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')
@@ -350,7 +348,7 @@ export async function openTracer (environment: OtelEnv, log: Log): Promise<Trace
 }
 
 /** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
-function isConfigured (environment: OtelEnv): boolean {
+function isConfigured (environment: Environment): boolean {
   const given = (name: string): boolean => (environment[name] ?? '') !== ''
   if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false
   return given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')

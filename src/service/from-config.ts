@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import type { Environment } from '../base/text.ts'
 import { Rates } from '../access/rates.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { asksForTokens, type Config, ConfigError } from '../config/config.ts'
@@ -12,8 +13,6 @@ import type { SharedCounters } from '../store/redis/redis-counters.ts'
 import type { EnvironSource } from '../template/run.ts'
 import type { TlsFiles } from '../tool/egress.ts'
 import { createOperator, type ModuleDirectory, type Operator } from '../tool/operator.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 /** Loads the client's code only when needed: that takes a twentieth of the start. @throws ConfigError that names the variable */
 export async function createModels (config: Config, environment: Environment, log: Log): Promise<ModelClient | undefined> {
@@ -92,7 +91,7 @@ async function openCounters (config: Config, log: Log): Promise<SharedCounters |
 }
 
 /** Modules' addresses can also come from shared variables, secrets from `TOOL_SECRET_NAME`. @throws ConfigError that names the variable */
-export function operatorFrom (config: Config, environs: EnvironSource, environment: Readonly<Record<string, string | undefined>>): Operator {
+export function operatorFrom (config: Config, environs: EnvironSource, environment: Environment): Operator {
   try {
     return createOperator({
       egress: config.EGRESS,

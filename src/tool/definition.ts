@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { toUSVString } from 'node:util'
 import type { Json, JsonObject } from '../base/json.ts'
 import { isSensitive, REDACTED } from '../base/redact.ts'
-import { fitsHeader } from '../base/text.ts'
+import { type Environment, fitsHeader } from '../base/text.ts'
 import type { ToolPolicy } from './guard.ts'
 import { ToolError } from './tool-error.ts'
 import type { Parameters } from './parameters.ts'
@@ -102,7 +102,7 @@ export interface Secrets {
 const LEAST_LENGTH = 8
 
 /** Reads `NAME=host|host:port,OTHER=host`; a host without a port stands for all ports. @throws Error that names the entry, never a value */
-export function parseSecrets (bindings: string, environment: Readonly<Record<string, string | undefined>>): Secrets {
+export function parseSecrets (bindings: string, environment: Environment): Secrets {
   const secrets = new Map<string, { readonly hosts: ReadonlySet<string>, readonly value: string }>()
   for (const entry of bindings.split(',').map(part => part.trim()).filter(part => part !== '')) {
     const [, name, hosts] = /^([A-Za-z_][A-Za-z0-9_]*)=(.+)$/.exec(entry) ?? []

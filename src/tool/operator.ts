@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '../base/json.ts'
+import type { Environment } from '../base/text.ts'
 import { DEFAULT_POLICY, type PolicyDefaults } from './guard.ts'
 import { ToolError } from './tool-error.ts'
 import { parseSecrets, type Secrets } from './definition.ts'
@@ -28,7 +29,7 @@ export interface OperatorSettings {
   /** `MCP_STDIO_COMMANDS`, `name=command argument;…` */
   readonly stdioCommands: string
   /** Has the secrets' values, `TOOL_SECRET_NAME`. */
-  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly environment: Environment
   readonly tls?: TlsFiles
   readonly policy?: PolicyDefaults
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { describe, it } from 'node:test'
-import { listenToKeys } from '../../src/cli/dev-keys.ts'
+import { listenToKeys } from '../../src/cli/serve.ts'
 import { Output } from '../../src/cli/output.ts'
 
 const ADDRESS = 'http://127.0.0.1:8080/console/prompts/greet'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readPlanLine } from '../../src/cli/plan.ts'
+import { readPlanLine } from '../../src/cli/dialogue-commands.ts'
 import { runApsHere } from '../helpers/aps.ts'
 import { startService } from '../helpers/service.ts'
 import { createScratch, DELETING, deleting, isGreen, PAPAYU, REMEMBERING } from '../plans/scratch.ts'

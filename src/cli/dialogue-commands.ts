@@ -1,12 +1,93 @@
+import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
 import { type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
-import { chooseCommand, type Cli, type GivenParameters, openLines, readParameters, withParameters } from './context.ts'
-import { approvalsIn, AT_ONCE, type SessionLaunch, type DialogueInput } from './dialogue.ts'
-import { CliError, EXIT, usageError } from './output.ts'
-import { showEdited, showEvent } from './event-printer.ts'
-import { addLocalOption, addLogOption, talk, type TalkOptions } from './talk.ts'
+import { commandIn, REMEMBER } from '../engine/plan/plan-input.ts'
 import { toPath } from '../store/store.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
+import { chooseCommand } from './command-by-hand.ts'
+import { type Cli, type GivenParameters, openLines, readParameters, withParameters } from './context.ts'
+import { approvalsIn, AT_ONCE, type DialogueInput } from './dialogue.ts'
+import { DIFF_ANSWERS, showEdited, showEvent } from './event-printer.ts'
+import { CliError, EXIT, usageError } from './output.ts'
+import { addLocalOption, addLogOption, addTalkOptions, openLocal, type SessionLaunch, talk, type TalkOptions } from './talk.ts'
+
+export function addAgentCommand (program: Command, cli: Cli): void {
+  const command = program.command('agent').description('talk to an agent of a service, or with --local of STORE_DIR or REDIS_URL')
+    .argument('<id>', 'the agent')
+  addTalkOptions(command).action(async (id: string, options: TalkOptions, self: Command) => {
+    await talk(beginAgent(id), { options, cli, command: self, readLine: text => ({ text }) })
+  })
+}
+
+function beginAgent (id: string): SessionLaunch {
+  return {
+    definition: `agents/${toPath(id)}`,
+    resume: session => `aps agent ${id} --resume ${session}`,
+    // An agent that waits for the next question has answered the last one.
+    isSettled: () => true,
+    hasTurns: true,
+    hint: 'type a message; /help and /exit do what they say unless the agent has words of its own, Ctrl-D leaves',
+    start: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}, AT_ONCE))['id'])
+  }
+}
+
+interface PlanOptions extends TalkOptions {
+  readonly workspace: string
+  readonly mode?: 'plan' | 'apply'
+  readonly profile?: string
+  readonly report?: string
+  readonly fix?: string
+  readonly confirm?: 'diff' | 'deletions' | 'none'
+  readonly yes?: boolean
+}
+
+export function addPlanCommand (program: Command, cli: Cli): void {
+  const command = program.command('plan')
+    .description('have a model propose changes of files, look at them, apply and undo them')
+    .argument('[goal]', 'what is wanted; plan: or apply: in front chooses the mode; may be left out with --fix')
+    .option('--workspace <name>', 'the workspace, as the operator\'s file names it')
+    .addOption(new Option('--mode <mode>', 'in place of what the goal says').choices(['plan', 'apply']))
+    .option('--profile <id>', 'how it is made and checked')
+    .option('--report <file>', 'output of a failed check: the files of its tracebacks are read first')
+    .option('--fix <check>', 'run this check first: its failure is what the goal is about')
+    .addOption(new Option('--confirm <mode>', 'what waits for you before it is written, if stricter than operator and profile')
+      .choices(['diff', 'deletions', 'none']))
+    .option('--yes', 'agree to each diff once it is shown, but to no deletion and no commit')
+  addTalkOptions(command).action(async (goal: string | undefined, options: PlanOptions, self: Command) => {
+    await talk(await beginPlan(goal, options), { options, cli, command: self, readLine: readPlanLine, agrees: options.yes === true })
+  })
+}
+
+async function beginPlan (goal: string | undefined, { workspace, mode, profile, report, fix, confirm, resume }: PlanOptions): Promise<SessionLaunch> {
+  const isWhole = (goal !== undefined || fix !== undefined) && workspace !== undefined
+  if (resume === undefined && !isWhole) throw usageError('expected a goal, or --fix, and --workspace')
+  const body = {
+    workspace,
+    goal,
+    mode,
+    profile,
+    fix,
+    confirm,
+    report: report === undefined ? undefined : await readReport(report)
+  }
+  return {
+    // Without `--profile` the service chooses one, so the sessions of all are searched.
+    definition: `plans/${profile === undefined ? '' : toPath(profile)}`,
+    resume: session => `aps plan --resume ${session}`,
+    isSettled: word => word === 'applied' || word === 'undone',
+    hint: `${DIFF_ANSWERS}; undo, redo, commit and remember do what they say, Ctrl-D leaves`,
+    start: async api => textOf(objectOf(await api.post('/api/plans', body, AT_ONCE))['id'])
+  }
+}
+
+async function readReport (file: string): Promise<string> {
+  return await readFile(file, 'utf8').catch((error: unknown) => { throw usageError(`--report: ${(error as Error).message}`) })
+}
+
+export function readPlanLine (line: string): DialogueInput {
+  const action = REMEMBER.test(line) ? { name: 'remember', data: {} } : commandIn(line)
+  return action === undefined ? { text: line } : { action }
+}
 
 interface SkillFlags extends TalkOptions, GivenParameters {
   readonly target?: string
@@ -33,6 +114,7 @@ export function addSkillCommands (program: Command, cli: Cli): void {
     .option('--terminal [id]', 'run its commands in an open terminal of yours; without an id in the only one')
     .option('--prompt <text>', 'in place of "Execute skill: ..."')
   addLogOption(withParameters(run)).action(async (id: string, options: SkillFlags, command: Command) => {
+    if (options.local === true && options.terminal !== undefined) throw usageError('--terminal: expected a service that holds terminals, got --local')
     await talk(beginSkill(id, options, await readParameters(options, cli.stdin, cli.signal)), { options, cli, command, readLine: readSkillLine })
   })
 
@@ -46,9 +128,14 @@ export function addSkillCommands (program: Command, cli: Cli): void {
 }
 
 async function listSkills (cli: Cli, command: Command, isLocal: boolean): Promise<readonly Json[]> {
-  if (!isLocal) return await cli.open(command).api.list('/api/skills', { detail: 'true' })
-  const { listLocalSkills } = await import('./local-skills.ts')
-  return await listLocalSkills(cli.environment, cli.open(command).output)
+  const query = { detail: 'true' }
+  if (!isLocal) return await cli.open(command).api.list('/api/skills', query)
+  const { api, close } = await openLocal(cli, line => cli.open(command).output.words(line))
+  try {
+    return await api.list('/api/skills', query)
+  } finally {
+    await close()
+  }
 }
 
 function beginSkill (id: string, { target, execution, prompt = '', terminal }: SkillFlags, params: JsonObject): SessionLaunch {
@@ -57,15 +144,11 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: S
     resume: session => `aps skill resume ${session}`,
     isSettled: () => false,
     hint: 'type an answer; skill:cancel ends the skill, Ctrl-D leaves',
-    async startAt (api) {
+    async start (api) {
       const wishes = { params, prompt, autoContinue: true, execution }
       const place = terminal === undefined ? target ?? await targetOf(id, api) : await terminalFor(terminal, target, api)
       const body = { skillId: id, terminalSessionId: place, ...wishes }
       return textOf(objectOf(objectOf(await api.post('/api/skills/start', body, AT_ONCE))['data'])['skillSessionId'])
-    },
-    start ({ sessions, sessionKinds: { skills }, registry }, visitor) {
-      if (terminal !== undefined) throw usageError('--terminal: expected a service that holds terminals, got --local')
-      return sessions.start(skills, visitor, registry.generation, { id, params, prompt, target, execution, autoContinue: true })
     }
   }
 }

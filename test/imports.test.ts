@@ -63,8 +63,10 @@ function rank (file: string): number {
   return index
 }
 
+/** Without the types that are made of the API's description. */
 function importsOf (file: string): string[] {
-  return Array.from(source(file).matchAll(/(?:from |import\()'(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
+  const all = Array.from(source(file).matchAll(/(?:from |import\()'(\.[^']+)'/g), ([, path]) => normalize(join(dirname(file), path as string)))
+  return all.filter(path => !path.startsWith('../.build/'))
 }
 
 /** Files that are loaded with some others at once: what is imported for its types alone, or by `import()`, is not. */

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { WebSocket } from 'ws'
+import type { paths } from '../../.build/api.d.ts'
 import { targetNotFound } from '../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { nodeHttp } from '../runtime/http-modules.ts'
@@ -91,6 +92,25 @@ export interface ApiRequest {
 
 export type ApiResponse = AsyncIterable<Buffer> & Pick<IncomingMessage, 'statusCode' | 'headers'>
 
+type Method = 'get' | 'post' | 'delete'
+
+type PathOf<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, { readonly responses: object }> ? P : never }[keyof paths]
+
+type Members<T> = [T] extends [never] ? unknown : T
+
+/** Those of the path, and those of the query. */
+type ParametersOf<Operation> = Operation extends { readonly parameters: { readonly path?: infer Path, readonly query?: infer Search } }
+  ? Members<NonNullable<Path>> & Members<NonNullable<Search>>
+  : never
+
+type ContentOf<Answer> = Answer extends { readonly content: { readonly 'application/json': infer T } } ? T : never
+
+type ReplyOf<Operation> = Operation extends { readonly responses: infer Answers } ? ContentOf<Answers[keyof Answers & (200 | 201 | 202)]> : never
+
+export type ApiReply<M extends Method, P extends PathOf<M>> = ReplyOf<paths[P][M]>
+
+type RowsOf<P extends string> = P extends PathOf<'get'> ? ApiReply<'get', P> : Json[]
+
 /** A later write that names this tag is refused if somebody has changed the entry meanwhile. */
 export interface TaggedReply {
   readonly json: Json
@@ -119,6 +139,27 @@ export class ApiClient {
     return this.#options.token !== ''
   }
 
+  /** With the parameters and the reply of `openapi/openapi.json`. */
+  async ask<M extends Method, P extends PathOf<M>> (
+    method: M,
+    path: P,
+    parameters: ParametersOf<paths[P][M]> & object,
+    body?: object,
+    headers: Headers = {}
+  ): Promise<ApiReply<M, P>> {
+    const search = new Map(Object.entries<unknown>({ ...parameters }).flatMap(([name, value]) => value === undefined ? [] : [[name, String(value)]]))
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => {
+      const value = search.get(name) ?? ''
+      search.delete(name)
+      return encodeURIComponent(value)
+    })
+    const text = body === undefined ? undefined : stringifyJson(body)
+    const target = search.size === 0 ? filled : `${filled}?${new URLSearchParams([...search]).toString()}`
+    const reply = await readJson(await this.#open({ method: method.toUpperCase() as Uppercase<M>, path: target, text, headers }), this.#base)
+    if (!isJsonObject(reply)) throw strangeReply(this.#base)
+    return reply as ApiReply<M, P>
+  }
+
   async get (path: string): Promise<Json> {
     return readJson(await this.#open({ method: 'GET', path }), this.#base)
   }
@@ -142,13 +183,13 @@ export class ApiClient {
     await readText(await this.#open({ method: 'DELETE', path, headers }), this.#base)
   }
 
-  async list (path: string, query: Query = {}): Promise<Json[]> {
+  async list<P extends string> (path: P, query: Query = {}): Promise<RowsOf<P>> {
     const rows: Json[] = []
     for await (const page of this.pages(path, query)) {
       if (!Array.isArray(page)) throw strangeReply(this.#base)
       rows.push(...page as readonly Json[])
     }
-    return rows
+    return rows as RowsOf<P>
   }
 
   async * pages (path: string, query: Query = {}): AsyncGenerator<Json, void> {

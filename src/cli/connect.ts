@@ -9,7 +9,7 @@ import { parseEnv } from 'node:util'
 import type { Command } from 'commander'
 import { ROLES } from '../access/caller.ts'
 import { type Extra, EXTRAS, hashToken, parseTokens } from '../access/token-table.ts'
-import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import { type JsonObject, objectOf, parseJson, textOf } from '../base/json.ts'
 import type { Environment } from '../base/text.ts'
 import { yamlToJson } from '../store/decode-value.ts'
 import type { Cli } from './context.ts'
@@ -160,11 +160,10 @@ export function addLoginCommand (program: Command, cli: Cli): void {
       const token = tokenStdin === true ? (await text(addAbortSignal(cli.signal, cli.stdin))).trim() : undefined
       if (token === '') throw usageError('--token-stdin: expected a token, and stdin was empty')
       const profile = { url, token, tokenCommand }
-      const caller = objectOf(await cli.connect(url, tokenOf(profile, cli.environment)).get('/api/caller'))
+      const caller = await cli.connect(url, tokenOf(profile, cli.environment)).ask('get', '/api/caller', {})
       const file = await writeProfile(cli.environment, name, profile)
       if (output.wantsJson) return await output.json(caller)
-      const roles = listOf(caller['roles']).map(textOf).join(', ')
-      const who = textOf(caller['mode']) === 'open' ? 'which asks for no token' : `as ${textOf(caller['name'])} (${roles})`
+      const who = caller.mode === 'open' ? 'which asks for no token' : `as ${caller.name} (${caller.roles.join(', ')})`
       await output.words(`${url} is asked from now on, ${who}; profile "${name}" in ${file}`)
     })
 }
@@ -173,21 +172,16 @@ export function addStatusCommand (program: Command, cli: Cli): void {
   program.command('status').description('show what a service serves, and what is wrong with what is registered')
     .action(async (_options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      const ready = objectOf(await api.get('/readyz'))
+      const ready = await api.ask('get', '/readyz', {})
       // Needs the role `read`: without it the command ends here with an error.
       const problems = await api.list('/api/status/entries', { limit: '200' })
       if (output.wantsJson) return await output.json({ ...ready, problems })
-      const store = objectOf(ready['store'])
-      await output.words(`${textOf(ready['status'])}: ${textOf(store['variant'])}, changes are ${textOf(store['changes'])}`)
-      const kinds = Object.entries(objectOf(ready['kinds'])).map(([name, kind]) => {
-        const { entries, revision, held } = objectOf(kind)
-        return [name, String(entries ?? ''), textOf(revision), held === true ? 'held' : '']
-      })
+      await output.words(`${ready.status}: ${ready.store.variant}, changes are ${ready.store.changes}`)
+      const kinds = Object.entries(ready.kinds).map(([name, { entries = '', revision = '', held }]) => [name, String(entries), revision, held ? 'held' : ''])
       await output.rows(['kind', 'entries', 'revision', 'state'], kinds)
-      for (const problem of problems.map(objectOf)) {
-        const name = textOf(problem['key']) || textOf(problem['cursor'])
-        for (const { severity, code, message, line, column } of listOf(problem['diagnostics']).map(objectOf)) {
-          await output.words(`${name}:${String(line)}:${String(column)}: ${textOf(severity)}: ${textOf(message)} (${textOf(code)})`)
+      for (const { key, cursor, diagnostics } of problems) {
+        for (const { severity, code, message, line, column } of diagnostics) {
+          await output.words(`${key || cursor}:${line}:${column}: ${severity}: ${message} (${code})`)
         }
       }
     })

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import { type Json, type JsonObject, objectOf, textOf } from '../base/json.ts'
 import { commandIn, REMEMBER } from '../engine/plan/plan-input.ts'
 import { toPath } from '../store/store.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
+import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
 import { chooseCommand } from './command-by-hand.ts'
 import { type Cli, type GivenParameters, openLines, readParameters, withParameters } from './context.ts'
 import { approvalsIn, AT_ONCE, type DialogueInput } from './dialogue.ts'
@@ -27,7 +27,7 @@ function beginAgent (id: string): SessionLaunch {
     isSettled: () => true,
     hasTurns: true,
     hint: 'type a message; /help and /exit do what they say unless the agent has words of its own, Ctrl-D leaves',
-    start: async api => textOf(objectOf(await api.post(apiPath('api', 'agents', id, 'sessions'), {}, AT_ONCE))['id'])
+    start: async api => (await api.ask('post', '/api/agents/{id}/sessions', { id }, {}, AT_ONCE)).id
   }
 }
 
@@ -76,7 +76,7 @@ async function beginPlan (goal: string | undefined, { workspace, mode, profile, 
     resume: session => `aps plan --resume ${session}`,
     isSettled: word => word === 'applied' || word === 'undone',
     hint: `${DIFF_ANSWERS}; undo, redo, commit and remember do what they say, Ctrl-D leaves`,
-    start: async api => textOf(objectOf(await api.post('/api/plans', body, AT_ONCE))['id'])
+    start: async api => (await api.ask('post', '/api/plans', {}, body, AT_ONCE)).id
   }
 }
 
@@ -104,8 +104,7 @@ export function addSkillCommands (program: Command, cli: Cli): void {
       const { output } = cli.open(command)
       const skills = await listSkills(cli, command, isLocal)
       if (output.wantsJson) return await output.json(skills)
-      const columns = ['id', 'description']
-      await output.rows(columns, skills.map(row => columns.map(column => textOf(objectOf(row)[column]))))
+      await output.rows(['id', 'description'], skills.map(row => typeof row === 'string' ? [row] : [row.id, textOf(row.description as Json)]))
     })
 
   const run = skill.command('run').argument('<id>', 'the skill').description('carry out a skill; each command is shown, and run when you say so')
@@ -127,7 +126,7 @@ export function addSkillCommands (program: Command, cli: Cli): void {
     .action(async (session: string, _options: object, command: Command) => { await approve(session, cli, command) })
 }
 
-async function listSkills (cli: Cli, command: Command, isLocal: boolean): Promise<readonly Json[]> {
+async function listSkills (cli: Cli, command: Command, isLocal: boolean): Promise<ApiReply<'get', '/api/skills'>> {
   const query = { detail: 'true' }
   if (!isLocal) return await cli.open(command).api.list('/api/skills', query)
   const { api, close } = await openLocal(cli, line => cli.open(command).output.words(line))
@@ -148,7 +147,7 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: S
       const wishes = { params, prompt, autoContinue: true, execution }
       const place = terminal === undefined ? target ?? await targetOf(id, api) : await terminalFor(terminal, target, api)
       const body = { skillId: id, terminalSessionId: place, ...wishes }
-      return textOf(objectOf(objectOf(await api.post('/api/skills/start', body, AT_ONCE))['data'])['skillSessionId'])
+      return (await api.ask('post', '/api/skills/start', {}, body, AT_ONCE)).data.skillSessionId
     }
   }
 }
@@ -156,10 +155,10 @@ function beginSkill (id: string, { target, execution, prompt = '', terminal }: S
 /** The given id, or the only open terminal. @throws CliError */
 async function terminalFor (given: string | boolean, target: string | undefined, api: ApiClient): Promise<string> {
   if (typeof given === 'string') return given
-  const { terminals } = objectOf(await api.get('/api/terminals'))
-  const open = listOf(terminals).map(objectOf).filter(each => target === undefined || each['target'] === target)
-  if (open.length === 1) return textOf(open[0]?.['terminalId'])
-  const found = open.length === 0 ? 'you have none open; aps terminal opens one' : `you have ${open.map(({ terminalId }) => textOf(terminalId)).join(', ')}`
+  const { terminals } = await api.ask('get', '/api/terminals', {})
+  const open = terminals.filter(each => target === undefined || each.target === target)
+  if (open.length === 1 && open[0] !== undefined) return open[0].terminalId
+  const found = open.length === 0 ? 'you have none open; aps terminal opens one' : `you have ${open.map(({ terminalId }) => terminalId).join(', ')}`
   throw usageError(`--terminal: expected the id of a terminal, for ${found}`)
 }
 
@@ -195,8 +194,8 @@ async function approve (session: string, cli: Cli, command: Command): Promise<vo
       const digest = textOf(event.data['digest'])
       const edited: JsonObject = choice.kind === 'run' && choice.command !== proposed ? { command: choice.command } : {}
       const decided = { decision: choice.kind === 'run' ? 'approve' : 'reject', digest, ...edited }
-      const { status } = objectOf(await api.post(apiPath('api', 'approvals', `${session}:${textOf(event.data['effect'])}`), decided))
-      await output.words(`session ${session} is ${textOf(status)}`)
+      const { status } = await api.ask('post', '/api/approvals/{id}', { id: `${session}:${textOf(event.data['effect'])}` }, decided)
+      await output.words(`session ${session} is ${status}`)
     }
   } finally {
     lines.close()

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
-import { type ApiClient, apiPath, searchOf } from './api-client.ts'
+import { type ApiClient, apiPath } from './api-client.ts'
 import { CliError, EXIT } from './output.ts'
 
 /** What dialogues of a definition ask of a service. Every method throws CliError. */
@@ -18,28 +18,28 @@ export class Dialogues {
   async find (id?: string): Promise<DialogueView> {
     if (id !== undefined) return await this.#stateOf(id)
     const definition = this.#definition
-    for (const status of ['waiting_input', 'running', 'waiting_approval']) {
-      const query = searchOf({ definition: definition.endsWith('/') ? undefined : definition, status, limit: String(LOOKED_AT) })
-      const page = objectOf(await this.#api.get(`/api/sessions?${query}`))
-      const head = listOf(page['sessions']).map(objectOf).find(each => textOf(each['definition']).startsWith(definition))
-      if (head !== undefined) return await this.#stateOf(textOf(head['id']))
+    for (const status of ['waiting_input', 'running', 'waiting_approval'] as const) {
+      const only = definition.endsWith('/') ? undefined : definition
+      const { sessions } = await this.#api.ask('get', '/api/sessions', { definition: only, status, limit: LOOKED_AT })
+      const head = sessions.find(each => each.definition.startsWith(definition))
+      if (head !== undefined) return await this.#stateOf(head.id)
     }
     throw new CliError(EXIT.NO, `there is no session of ${definition} to go on with`)
   }
 
   async #stateOf (id: string): Promise<DialogueView> {
-    const { status, seq, word } = objectOf(await this.#api.get(apiPath('api', 'sessions', id)))
+    const { status, seq, word } = await this.#api.ask('get', '/api/sessions/{id}', { id })
     const held = status === 'waiting_approval' ? await approvalsIn(this.#api, id) : []
-    return { id, status: textOf(status), word: textOf(word), seq: Number(seq), asked: held }
+    return { id, status, word, seq, asked: held }
   }
 
   async say (id: string, said: DialogueInput): Promise<void> {
-    if (said === 'cancel') await this.#api.post(apiPath('api', 'sessions', id, 'cancel'), {})
-    else await this.#api.post(apiPath('api', 'sessions', id, 'input'), { ...said }, { 'idempotency-key': randomUUID(), ...AT_ONCE })
+    if (said === 'cancel') await this.#api.ask('post', '/api/sessions/{id}/cancel', { id }, {})
+    else await this.#api.ask('post', '/api/sessions/{id}/input', { id }, said, { 'idempotency-key': randomUUID(), ...AT_ONCE })
   }
 
   async decide (id: string, effect: string, decided: DecisionInput): Promise<void> {
-    await this.#api.post(apiPath('api', 'approvals', `${id}:${effect}`), { ...decided })
+    await this.#api.ask('post', '/api/approvals/{id}', { id: `${id}:${effect}` }, decided)
   }
 
   async preview (id: string, query: { readonly after: number } | { readonly path: string, readonly side: 'before' | 'after' }): Promise<JsonObject> {

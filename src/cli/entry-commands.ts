@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
-import { type Json, type JsonObject, listOf, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
+import { type Json, type JsonObject, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { pluralOf, withArticle } from '../base/text.ts'
+import type { ApiReply } from './api-client.ts'
 import { type Cli, readParameters } from './context.ts'
 import {
   ENTRY_KINDS, type CliKind, type EntryText, idOf, type IdOptions, pathOf, publish, readEntryText, tellDiagnostics, valueTextOf, withId
@@ -110,10 +111,10 @@ export function addNeedsCommand (group: Command, kind: CliKind, cli: Cli): void 
   withId(group.command('needs').description('print the variables, shared variables, tools and partials that a prompt needs'), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
-      const needs = objectOf(await api.get(`${pathOf(kind, idOf(kind, id, options))}/needs`))
+      const needs = await api.ask('get', '/api/prompts/{id}/needs', { id: idOf(kind, id, options) })
       if (output.wantsJson) return await output.json(needs)
       await output.rows(['what', 'name', 'state', 'place'], rowsOf(needs))
-      if (needs['complete'] === false) await output.words('there is more in it than was looked at')
+      if (!needs.complete) await output.words('there is more in it than was looked at')
     })
 }
 
@@ -121,47 +122,40 @@ export function addUsedByCommand (group: Command, kind: CliKind, cli: Cli): void
   withId(group.command('used-by').description(`list the prompts that a change of ${withArticle(kind.noun)} would reach`), kind)
     .action(async (id: string | undefined, options: IdOptions, command: Command) => {
       const { api, output } = cli.open(command)
-      const users = await api.list(`${pathOf(kind, idOf(kind, id, options))}/used-by`, { limit: '500' })
+      const users = await api.list(`${pathOf(kind, idOf(kind, id, options))}/used-by`, { limit: '500' }) as ApiReply<'get', '/api/prompts/{id}/used-by'>
       if (output.wantsJson) return await output.json(users)
-      await output.rows(['id', 'how', 'through'], users.map(objectOf).map(({ id: user, direct, through }) => [
-        textOf(user),
-        direct === true ? 'direct' : 'through',
-        listOf(through).map(textOf).join(', ')
-      ]))
+      await output.rows(['id', 'how', 'through'], users.map(({ id: user, direct, through }) => [user, direct ? 'direct' : 'through', through.join(', ')]))
     })
 }
 
-type NeedPart<Part> = (need: JsonObject) => Part
+type Needs = ApiReply<'get', '/api/prompts/{id}/needs'>
 
-function rowsOf (needs: JsonObject): string[][] {
-  const rows = (field: string, what: string, nameOf: NeedPart<Json | undefined>, stateOf: NeedPart<string>): string[][] =>
-    listOf(needs[field]).map(objectOf).map(need => [what, textOf(nameOf(need)), stateOf(need), placeOf(need)])
-  const path = (need: JsonObject) => need['path']
-  const idOrName = (need: JsonObject) => need['id'] ?? need['name']
-  const linkState = (need: JsonObject) => need['id'] === undefined ? 'missing' : 'registered'
+function rowsOf ({ variables, environs, caller, tools, partials }: Needs): string[][] {
+  const linkState = (id: string | undefined) => id === undefined ? 'missing' : 'registered'
   return [
-    ...rows('variables', 'variable', path, variableState),
-    ...rows('environs', 'environ', path, need => need['registered'] === true ? 'registered' : 'missing'),
-    ...rows('caller', 'caller', path, need => textOf(need['use'])),
-    ...rows('tools', 'tool', idOrName, linkState),
-    ...rows('partials', 'partial', idOrName, linkState)
+    ...variables.map(need => ['variable', need.path, variableState(need), placeOf(need)]),
+    ...environs.map(need => ['environ', need.path, need.registered ? 'registered' : 'missing', placeOf(need)]),
+    ...caller.map(need => ['caller', need.path, need.use, placeOf(need)]),
+    ...tools.map(need => ['tool', need.id ?? need.name, linkState(need.id), placeOf(need)]),
+    ...partials.map(need => ['partial', need.id ?? need.name, linkState(need.id), placeOf(need)])
   ]
 }
 
-function variableState ({ required, default: standard }: JsonObject): string {
-  if (required === true) return 'required'
+function variableState ({ required, default: standard }: Needs['variables'][number]): string {
+  if (required) return 'required'
   return standard === undefined ? 'optional' : `default ${stringifyJson(standard)}`
 }
 
-function placeOf ({ in: partial, messageIndex, part, line, column }: JsonObject): string {
+type NeedPlace = Pick<Needs['variables'][number], 'in' | 'messageIndex' | 'part' | 'line' | 'column'>
+
+function placeOf ({ in: partial, messageIndex, part, line, column }: NeedPlace): string {
   if (line === undefined) return ''
-  const ofPartial = partial === undefined ? '' : `${textOf(partial)}:`
-  const ofMessage = messageIndex === undefined ? '' : `[${String(messageIndex)}]:`
-  const ofPart = part === undefined ? '' : `[${String(part)}]:`
-  return `${ofPartial}${ofMessage}${ofPart}${String(line)}:${String(column)}`
+  const ofMessage = messageIndex === undefined ? '' : `[${messageIndex}]:`
+  const ofPart = part === undefined ? '' : `[${part}]:`
+  return `${partial === undefined ? '' : `${partial}:`}${ofMessage}${ofPart}${line}:${column}`
 }
 
-export function addCallCommand (group: Command, kind: CliKind, cli: Cli): void {
+export function addCallCommand (group: Command, cli: Cli): void {
   group.command('call').description('call a tool by hand, and print what it gives').argument('<id>', 'the tool')
     .argument('[arguments...]', 'name=value: JSON if it is that, else a text; name=@file or name=@- for stdin')
     .option('-v, --args <object>', 'arguments as JSON or YAML, @file or @- for stdin')
@@ -169,14 +163,12 @@ export function addCallCommand (group: Command, kind: CliKind, cli: Cli): void {
       const { api, output } = cli.open(command)
       const typed = given.filter(each => /^[^=]+=(?!@)/.test(each)).map(typedArgument)
       const read = await readParameters({ param: given.filter(each => !/^[^=]+=(?!@)/.test(each)), args }, cli.stdin, cli.signal)
-      const reply = objectOf(await api.post(`${pathOf(kind, id)}/call`, { arguments: Object.fromEntries([...Object.entries(read), ...typed]) }))
+      const reply = await api.ask('post', '/api/tools/{id}/call', { id }, { arguments: Object.fromEntries([...Object.entries(read), ...typed]) })
       if (output.wantsJson) return await output.json(reply)
       const { value = null, outcome, durationMs, error } = reply
       await output.text(typeof value === 'string' ? value : stringifyJson(value, 2))
-      await output.words(`${textOf(outcome)}, ${String(durationMs)} ms`)
-      if (outcome !== 'failed') return
-      const { message, code } = objectOf(error)
-      throw new CliError(EXIT.NO, `${textOf(message)} (${textOf(code)}); what is printed stands in for it`)
+      await output.words(`${outcome}, ${durationMs} ms`)
+      if (outcome === 'failed') throw new CliError(EXIT.NO, `${error?.message} (${error?.code}); what is printed stands in for it`)
     })
 }
 

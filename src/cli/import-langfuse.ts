@@ -1,4 +1,4 @@
-import { contentHash, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
+import { contentHash, type JsonObject, objectOf, stringifyJson } from '../base/json.ts'
 import { asPromptObject } from '../registry/kinds/entry-kind.ts'
 import { type ApiClient, ApiError, apiPath } from './api-client.ts'
 import { ENTRY_KINDS, type CliKind, publish } from './entries.ts'
@@ -139,19 +139,19 @@ function checkReferences (steps: readonly VersionImport[], records: ReadonlyMap<
 interface ServiceRecord {
   readonly numbers: Map<number, number>
   readonly newest: number
-  readonly labels: JsonObject
+  readonly labels: Readonly<Record<string, unknown>>
 }
 
 async function recordOf (api: ApiClient, id: string): Promise<ServiceRecord> {
-  const { versions, labels } = objectOf(await api.get(apiPath('api', 'prompts', id, 'versions')).catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 404) return {}
+  const { versions, labels } = await api.ask('get', '/api/prompts/{id}/versions', { id }).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return { versions: [], labels: {} }
     throw error
+  })
+  const numbers = new Map(versions.toReversed().flatMap(({ n, source = '' }) => {
+    const [, given] = /^langfuse:(\d+)$/.exec(source) ?? []
+    return given === undefined ? [] : [[Number(given), n] as const]
   }))
-  const numbers = new Map(listOf(versions).map(objectOf).toReversed().flatMap(({ n, source }) => {
-    const [, given] = /^langfuse:(\d+)$/.exec(textOf(source)) ?? []
-    return given === undefined ? [] : [[Number(given), Number(n)] as const]
-  }))
-  return { numbers, newest: Math.max(0, ...numbers.keys()), labels: objectOf(labels) }
+  return { numbers, newest: Math.max(0, ...numbers.keys()), labels }
 }
 
 function sourceOf (n: number): string {

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path'
 import pLimit from 'p-limit'
 import { ANYONE } from '../access/caller.ts'
 import { type JsonPath } from '../base/json-places.ts'
-import { type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import { parseJson } from '../base/json.ts'
 import { inOneLine } from '../base/text.ts'
 import { type Diagnostic, RejectedEntry } from '../registry/diagnostic.ts'
 import { placed } from '../registry/diagnostic-table.ts'
@@ -140,34 +140,11 @@ async function lintThere (folder: string, api: ApiClient, warn: (message: string
 
 async function askedOf ({ kind, id, file, entry }: LocalEntry, root: string, folder: string, api: ApiClient): Promise<Finding[]> {
   const value = parseJson(storedText(entry))
-  const { diagnostics } = objectOf(await api.post('/api/lint', { [FIELDS.get(kind.key) as string]: value, id: kind.key === 'templates' ? id : undefined }))
-  const find = extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
-  return listOf(diagnostics).map(objectOf).map((diagnostic): Finding => {
-    const { severity, code, message, hint } = diagnostic
-    const place = find === undefined || kind.key !== 'templates' ? { line: 1, column: 1 } : placeOf(diagnostic, find)
-    return {
-      file: join(folder, file),
-      ...place,
-      severity: textOf(severity) as Finding['severity'],
-      code: textOf(code),
-      message: textOf(message),
-      hint: textOf(hint)
-    }
-  })
-}
-
-function placeOf (
-  { line, column, messageIndex, part, member }: JsonObject,
-  find: ReturnType<typeof createPlaceFinder>
-): { readonly line: number, readonly column: number } {
-  if (line === undefined) return { line: 1, column: 1 }
-  return find({
-    line: Number(line),
-    column: column === undefined ? undefined : Number(column),
-    messageIndex: messageIndex === undefined ? undefined : Number(messageIndex),
-    part: part === undefined ? undefined : Number(part),
-    member: typeof member === 'string' ? member : undefined
-  })
+  const { diagnostics } = await api.ask('post', '/api/lint', {}, { [FIELDS.get(kind.key) as string]: value, id: kind.key === 'templates' ? id : undefined })
+  const find = kind.key !== 'templates' || extname(file) === '.md' ? undefined : createPlaceFinder(await readFile(join(root, file), 'utf8'))
+  return diagnostics.map(({ severity, code, message, hint, ...place }): Finding => ({
+    file: join(folder, file), ...find?.(place) ?? { line: 1, column: 1 }, severity: severity as Finding['severity'], code, message, hint
+  }))
 }
 
 async function lintTests ({ file, entry }: LocalEntry, root: string, folder: string): Promise<Finding[]> {

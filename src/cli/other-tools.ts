@@ -1,7 +1,7 @@
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { type Command } from 'commander'
-import { type Json, JsonError, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
+import { type Json, JsonError, type JsonObject, listOf, objectOf, parseJson } from '../base/json.ts'
 import { type ApiClient, ApiError, apiPath } from './api-client.ts'
 import { type Cli } from './context.ts'
 import { type EntryFile } from './entry-files.ts'
@@ -136,8 +136,8 @@ interface StoredCase {
 async function casesOf (api: ApiClient, id: string, label: string | undefined): Promise<StoredCase[]> {
   const stored = await storedCases(api, id)
   if (stored.length > 0) return stored.map(test => ({ id, test, vars: objectOf(test['vars'] ?? test['variables']) }))
-  const needs = objectOf(await api.get(`${apiPath('api', 'prompts', id, 'needs')}${label === undefined ? '' : `?label=${encodeURIComponent(label)}`}`))
-  const names = listOf(needs['variables']).map(objectOf).flatMap(({ path, required }) => required === true ? [textOf(path).split('.')[1] ?? ''] : [])
+  const { variables } = await api.ask('get', '/api/prompts/{id}/needs', { id, label })
+  const names = variables.flatMap(({ path, required }) => required === true ? [path.split('.')[1] ?? ''] : [])
   return [{ id, test: {}, vars: Object.fromEntries([...new Set(names)].filter(name => name !== '' && name !== '*').map(name => [name, ''])) }]
 }
 

@@ -60,13 +60,13 @@ export class Output {
   }
 
   /** @throws CliError for a field that the value does not have */
-  async json (value: Json): Promise<void> {
+  async json (value: unknown): Promise<void> {
     const fields = this.#fields ?? []
     await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields), 2))}\n`)
   }
 
   /** @throws CliError for a field that the value does not have */
-  async jsonLine (value: JsonObject): Promise<void> {
+  async jsonLine (value: object): Promise<void> {
     const fields = this.#fields ?? []
     await this.#data(`${revealInJson(stringifyJson(fields.length === 0 ? value : select(value, fields)))}\n`)
   }
@@ -150,12 +150,13 @@ function widthOf (text: string): number {
   return [...text].length
 }
 
-function select (value: Json, fields: readonly string[]): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => select(item, fields))
-  if (!isJsonObject(value)) throw usageError('--json: there are no fields to choose from')
+function select (value: unknown, fields: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map(item => select(item, fields))
+  if (!isJsonObject(value as Json)) throw usageError('--json: there are no fields to choose from')
+  const members = new Map(Object.entries(value as JsonObject))
   return Object.fromEntries(fields.map(field => {
-    if (!Object.hasOwn(value, field)) throw usageError(`--json: expected fields of ${Object.keys(value).join(', ')}, got "${field}"`)
-    return [field, value[field] as Json]
+    if (!members.has(field)) throw usageError(`--json: expected fields of ${[...members.keys()].join(', ')}, got "${field}"`)
+    return [field, members.get(field)]
   }))
 }
 

@@ -117,7 +117,7 @@ function addCommands (program: Command, cli: Cli): void {
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
     if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)
-    if (kind.command === 'tool') addCallCommand(group, kind, cli)
+    if (kind.command === 'tool') addCallCommand(group, cli)
     if (kind.command !== 'prompt') continue
     addPromptCommands(group, cli)
     addNeedsCommand(group, kind, cli)

@@ -1,11 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { type Command, Option } from 'commander'
-import { isJsonObject, type Json, type JsonObject, listOf, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, objectOf, parseJson, stringifyJson, textOf } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
 import { type Answer, AnswerReader, errorIn } from '../llm/answer.ts'
 import { readReply } from '../llm/history.ts'
 import type { ServerSentEvent } from '../runtime/server-sent-events.ts'
-import { apiError, apiPath, searchOf } from './api-client.ts'
+import { apiError, apiPath, type ApiReply } from './api-client.ts'
 import { type Cli, readParameters, withParameters } from './context.ts'
 import { CliError, EXIT, type Output, type Style, usageError } from './output.ts'
 import { idOf, type IdOptions, withId } from './entries.ts'
@@ -44,18 +44,18 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
 async function render (id: string, options: RenderFlags, command: Command, cli: Cli): Promise<void> {
   const { api, output } = cli.open(command)
   const { explain, label, record, replay } = options
-  const search = searchOf({ label, explain: explain === true ? 'true' : undefined, tools: record === undefined ? undefined : 'record' })
   const readVariables = async () => await readParameters(options, cli.stdin, cli.signal)
   const hasVariables = options.args !== undefined || options.param !== undefined
   // A bundle has the variables of its render; they are replaced only if the user gives others.
   const body = replay === undefined
     ? { variables: await readVariables() }
     : { bundle: await readBundle(replay), variables: hasVariables ? await readVariables() : undefined }
-  const reply = objectOf(await api.post(`${apiPath('api', 'render', 'prompts', id)}${search === '' ? '' : `?${search}`}`, body))
-  if (record !== undefined) await writeBundle(record, reply['bundle'] ?? null)
+  const query = { label, explain, tools: record === undefined ? undefined : 'record' as const }
+  const reply = await api.ask('post', '/api/render/prompts/{id}', { id, ...query }, body)
+  if (record !== undefined) await writeBundle(record, reply.bundle)
   if (output.wantsJson) return await output.json(reply)
-  if (explain === true) return await printExplanation(output, objectOf(reply['explain']))
-  await printRendered(output, reply['rendered_prompt'] ?? '')
+  if (reply.explain !== undefined) return await printExplanation(output, reply.explain)
+  await printRendered(output, reply.rendered_prompt)
 }
 
 async function readBundle (file: string): Promise<Json> {
@@ -66,21 +66,23 @@ async function readBundle (file: string): Promise<Json> {
   }
 }
 
-async function writeBundle (file: string, bundle: Json): Promise<void> {
+async function writeBundle (file: string, bundle: object | undefined): Promise<void> {
   // Private to the user: results of tools may be confidential.
-  await writeFile(file, `${stringifyJson(bundle, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
+  await writeFile(file, `${stringifyJson(bundle ?? null, 2)}\n`, { mode: 0o600 }).catch((error: unknown) => {
     throw usageError(`--record: ${(error as Error).message}`)
   })
 }
 
+type RenderReply = ApiReply<'post', '/api/render/prompts/{id}'>
+
 const MAX_SHOWN = 200
 
 /** Prints a rendered prompt: a text as it is, messages below the names of their roles. */
-async function printRendered (output: Output, rendered: Json): Promise<void> {
+async function printRendered (output: Output, rendered: RenderReply['rendered_prompt']): Promise<void> {
   if (typeof rendered === 'string') return await output.text(rendered)
-  for (const { role, content } of listOf(rendered).map(objectOf)) {
-    await output.heading(`[${textOf(role)}]`)
-    await output.text(typeof content === 'string' ? content : listOf(content).map(objectOf).map(describePart).join('\n'))
+  for (const { role, content } of rendered) {
+    await output.heading(`[${role}]`)
+    await output.text(typeof content === 'string' ? content : (content ?? []).map(part => describePart(part as JsonObject)).join('\n'))
   }
 }
 
@@ -93,43 +95,41 @@ function describePart (part: JsonObject): string {
 
 const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
 
+type Explanation = NonNullable<RenderReply['explain']>
+type Message = Explanation['messages'][number]
+type Span = Message['spans'][number]
+
 /** In colours on a terminal, else as a table with a row for each piece. */
-async function printExplanation (output: Output, explain: JsonObject): Promise<void> {
-  const messages = listOf(explain['messages']).map(objectOf)
+async function printExplanation (output: Output, { messages, calls }: Explanation): Promise<void> {
   if (output.hasColour) {
     for (const message of messages) await printMessage(output, message, messages.length > 1)
     await output.words('blue: variable, green: shared variable, yellow: tool, dim: default')
   } else {
     await output.rows(['role', 'place', 'origin', 'text'], messages.flatMap(rowsOf))
   }
-  for (const { tool, outcome, durationMs } of listOf(explain['calls']).map(objectOf)) {
-    await output.words(`${textOf(tool)}: ${textOf(outcome)}, ${String(durationMs)} ms`)
-  }
+  for (const { tool, outcome, durationMs } of calls) await output.words(`${tool}: ${outcome}, ${durationMs} ms`)
 }
 
-function rowsOf ({ role = 'history', spans }: JsonObject): string[][] {
-  return listOf(spans).map(objectOf).map(span => [textOf(role), placeOf(span), originOf(span), textOf(span['text'])])
+function rowsOf ({ role = 'history', spans }: Message): string[][] {
+  return spans.map(span => [role, placeOf(span), originOf(span), span.text])
 }
 
-async function printMessage (output: Output, { role = 'history', spans }: JsonObject, hasHeading: boolean): Promise<void> {
-  if (hasHeading) await output.heading(`[${textOf(role)}]`)
-  for (const { text = '', sources } of listOf(spans).map(objectOf)) {
+async function printMessage (output: Output, { role = 'history', spans }: Message, hasHeading: boolean): Promise<void> {
+  if (hasHeading) await output.heading(`[${role}]`)
+  for (const { text, sources } of spans) {
     // A piece that a tool has made from a variable gets the style of tools.
-    const kinds = listOf(sources).map(source => textOf(objectOf(source)['kind']))
-    await output.styledPiece(STYLES[['tool', 'environ', 'variable', 'default'].find(kind => kinds.includes(kind)) ?? ''], textOf(text))
+    const kind = (['tool', 'environ', 'variable', 'default'] as const).find(each => sources.some(source => source.kind === each))
+    await output.styledPiece(STYLES[kind ?? ''], text)
   }
   await output.piece('\n')
 }
 
-function placeOf ({ partial, part, line, column }: JsonObject): string {
-  return `${part === undefined ? '' : `[${String(part)}]:`}${partial === undefined ? '' : `${textOf(partial)}:`}${String(line)}:${String(column)}`
+function placeOf ({ partial, part, line, column }: Span): string {
+  return `${part === undefined ? '' : `[${part}]:`}${partial === undefined ? '' : `${partial}:`}${line}:${column}`
 }
 
-function originOf ({ sources }: JsonObject): string {
-  return listOf(sources).map(objectOf).map(({ kind = '', path, tool }) => {
-    const name = path === undefined && tool === undefined ? '' : ` ${textOf(path) || textOf(tool)}`
-    return `${textOf(kind)}${name}`
-  }).join(', ')
+function originOf ({ sources }: Span): string {
+  return sources.map(source => `${source.kind}${'path' in source ? ` ${source.path}` : 'tool' in source ? ` ${source.tool}` : ''}`).join(', ')
 }
 
 /** Text to stdout; calls of tools and use of tokens to stderr. */

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type Json, type JsonObject, listOf, objectOf, stringifyJson, textOf } from '../base/json.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
+import { stringifyJson } from '../base/json.ts'
+import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
 import type { Cli } from './context.ts'
 import { tellDiagnostics } from './entries.ts'
 import { CliError, EXIT, usageError } from './output.ts'
@@ -13,10 +13,10 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
   group.command('versions').description('list the versions of a prompt, and what its labels mean').argument('<id>', 'the prompt')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      const history = objectOf(await api.get(versionsPath(id)))
+      const history = await api.ask('get', '/api/prompts/{id}/versions', { id })
       if (output.wantsJson) return await output.json(history)
-      await output.table(['version', 'labels', 'at', 'by', 'note'], listOf(history['versions']).map(objectOf).map(version => rowOf(version, history)))
-      for (const move of listOf(history['moves']).map(objectOf)) await output.words(describeMove(move))
+      await output.table(['version', 'labels', 'at', 'by', 'note'], history.versions.map(version => rowOf(version, history)))
+      for (const move of history.moves) await output.words(describeMove(move))
     })
 
   group.command('label').description('let a label mean a version of a prompt')
@@ -34,7 +34,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
       }
       const history = await moveLabel(api, id, label, targetOf(version), note)
       if (output.wantsJson) return await output.json(history)
-      await output.words(`${label} of prompt ${id} means version ${wordsOf(objectOf(history['labels'])[label])} now`)
+      await output.words(`${label} of prompt ${id} means version ${wordsOf(history.labels[label])} now`)
     })
 
   group.command('rollback').description('let a label mean what it meant before it was last moved, once; a repeated call changes nothing')
@@ -44,13 +44,13 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .option('--note <text>', 'what for, kept with the move')
     .action(async (id: string, label: string, { again, note }: NoteOption & { readonly again?: true }, command: Command) => {
       const { api, output } = cli.open(command)
-      const { json, etag } = await api.getTagged(versionsPath(id))
-      const { version, undone } = meantBefore(objectOf(json), id, label)
+      const { json, etag } = await api.getTagged(apiPath('api', 'prompts', id, 'versions'))
+      const { version, undone } = meantBefore(json as History, id, label)
       if (undone !== undefined && again !== true) {
         if (output.wantsJson) return await output.json(json)
         const further = version === null ? 'before that it meant nothing' : `--again goes back to version ${wordsOf(version)}`
-        const done = `${label} of prompt ${id} was rolled back at ${textOf(undone['at'])} already`
-        return await output.words(`${done}, and means version ${wordsOf(undone['to'])}; ${further}`)
+        const done = `${label} of prompt ${id} was rolled back at ${undone.at} already`
+        return await output.words(`${done}, and means version ${wordsOf(undone.to)}; ${further}`)
       }
       if (version === null) throw new CliError(EXIT.NO, `the label ${label} of prompt ${id} meant nothing before`)
       // Refused if somebody has moved the label meanwhile.
@@ -63,41 +63,40 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .option('--note <text>', 'what for, kept with the new version')
     .action(async (id: string, version: string, { note }: NoteOption, command: Command) => {
       const { api, output } = cli.open(command)
-      const path = apiPath('api', 'prompts', id, 'versions', String(numberOf(version)), 'restore')
-      const reply = objectOf(await api.post(path, note === undefined ? {} : { note }))
+      const reply = await api.ask('post', '/api/prompts/{id}/versions/{n}/restore', { id, n: numberOf(version) }, { note })
       if (output.wantsJson) return await output.json(reply)
-      await tellDiagnostics(output, reply['diagnostics'])
-      await output.words(`prompt ${id} is what version ${version} was${reply['version'] === undefined ? '' : `, as version ${String(reply['version'])}`}`)
+      await tellDiagnostics(output, reply.diagnostics)
+      await output.words(`prompt ${id} is what version ${version} was${reply.version === undefined ? '' : `, as version ${String(reply.version)}`}`)
     })
 }
 
-function versionsPath (id: string): string {
-  return apiPath('api', 'prompts', id, 'versions')
-}
+type History = ApiReply<'get', '/api/prompts/{id}/versions'>
+type Move = History['moves'][number]
+type Target = Move['to']
 
-function rowOf ({ n = 0, at, by, note, source, from }: JsonObject, { labels, latest }: JsonObject): string[] {
-  const shares = Object.entries(objectOf(labels)).flatMap(([label, target]) => {
+function rowOf ({ n, at, by, note, source, from }: History['versions'][number], { labels, latest }: History): string[] {
+  const shares = Object.entries(labels).flatMap(([label, target]) => {
     if (target === n) return [label]
-    const share = listOf(target).map(objectOf).find(({ version }) => version === n)
-    return share === undefined ? [] : [`${label} ${String(share['weight'])} %`]
+    const share = typeof target === 'number' ? undefined : target.find(({ version }) => version === n)
+    return share === undefined ? [] : [`${label} ${share.weight} %`]
   })
-  const words = [textOf(note), from === undefined ? '' : `restores ${String(from)}`, textOf(source)].filter(word => word !== '')
-  return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), textOf(at), textOf(by), words.join('; ')]
+  const words = [note ?? '', from === undefined ? '' : `restores ${from}`, source ?? ''].filter(word => word !== '')
+  return [String(n), [...shares, ...(latest === n ? ['latest'] : [])].join(', '), at, by, words.join('; ')]
 }
 
-function describeMove ({ label, from, to, at, by, note }: JsonObject): string {
+function describeMove ({ label, from, to, at, by, note }: Move): string {
   const [before, after] = [from, to].map(target => target === null ? 'none' : wordsOf(target))
-  return `${textOf(label)}: ${before ?? ''} → ${after ?? ''}, at ${textOf(at)} by ${textOf(by)}${textOf(note) === '' ? '' : `: ${textOf(note)}`}`
+  return `${label}: ${before} → ${after}, at ${at} by ${by}${note ? `: ${note}` : ''}`
 }
 
 /** A move that took one back is skipped, so that each rollback goes one further. @throws CliError */
-function meantBefore ({ moves: recorded }: JsonObject, id: string, label: string): { readonly version: Json, readonly undone: JsonObject | undefined } {
-  const moves = listOf(recorded).map(objectOf).filter(move => move['label'] === label).reverse()
+function meantBefore ({ moves: recorded }: History, id: string, label: string): { readonly version: Target, readonly undone: Move | undefined } {
+  const moves = recorded.filter(move => move.label === label).reverse()
   if (moves.length === 0) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
-  const meanings: Json[] = [moves[0]?.['from'] ?? null]
-  let undone: JsonObject | undefined
+  const meanings = [moves[0]?.from ?? null]
+  let undone: Move | undefined
   for (const move of moves) {
-    const to = move['to'] ?? null
+    const { to } = move
     undone = to !== null && stringifyJson(to) === stringifyJson(meanings.at(-2) ?? null) ? move : undefined
     if (undone === undefined) meanings.push(to)
     else meanings.pop()
@@ -106,7 +105,7 @@ function meantBefore ({ moves: recorded }: JsonObject, id: string, label: string
 }
 
 /** A number, `latest`, or weights as `9=5,7=95`. @throws CliError */
-function targetOf (given: string): Json {
+function targetOf (given: string): Exclude<Target, null> | 'latest' {
   if (given === 'latest') return given
   if (!given.includes('=')) return numberOf(given)
   return given.split(',').map(share => {
@@ -126,16 +125,15 @@ export async function moveLabel (
   api: ApiClient,
   id: string,
   label: string,
-  version: Json,
+  version: Exclude<Target, null> | 'latest',
   note?: string,
   conditions: Readonly<Record<string, string>> = {}
-): Promise<JsonObject> {
+): Promise<History> {
   const body = JSON.stringify({ version, note })
-  return objectOf((await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json)
+  return (await api.put(apiPath('api', 'prompts', id, 'labels', label), body, conditions)).json as History
 }
 
 /** `7`, or `9 (5 %), 7 (95 %)`. */
-function wordsOf (target: Json | undefined): string {
-  if (!Array.isArray(target)) return String(target)
-  return listOf(target).map(objectOf).map(({ version, weight }) => `${String(version)} (${String(weight)} %)`).join(', ')
+function wordsOf (target: Target | undefined): string {
+  return Array.isArray(target) ? target.map(({ version, weight }) => `${version} (${weight} %)`).join(', ') : String(target)
 }

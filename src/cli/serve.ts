@@ -9,12 +9,12 @@ import { emitKeypressEvents } from 'node:readline'
 import { type Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
-import { isJsonObject, type Json, type JsonObject, listOf, objectOf, textOf } from '../base/json.ts'
+import { type JsonObject } from '../base/json.ts'
 import { configSchema } from '../config/config-schema.ts'
 import { isNearly } from '../base/near-matches.ts'
 import { nodeHttp } from '../runtime/http-modules.ts'
 import { memoryFlags } from '../workers/memory-flags.ts'
-import { type ApiClient, apiPath } from './api-client.ts'
+import { type ApiClient, type ApiReply } from './api-client.ts'
 import { type Cli, type GivenParameters, readParameters } from './context.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 
@@ -155,6 +155,8 @@ async function isReady (url: string): Promise<boolean> {
 /** In ms, for the search for the differences of two texts. */
 const DIFF_PATIENCE = 2000
 
+type Rendered = ApiReply<'post', '/api/render/prompts/{id}'>['rendered_prompt']
+
 interface WatchedPrompt { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
 
 /** Returns when the service ends. */
@@ -171,7 +173,7 @@ async function renderChanges (url: string, watched: WatchedPrompt | undefined, o
 /** @param last `''` for none @returns `last` if the prompt cannot be rendered */
 async function tryRender (last: string, { prompt, variables }: WatchedPrompt, api: ApiClient, output: Output): Promise<string> {
   try {
-    const { rendered_prompt: rendered = '' } = objectOf(await api.post(apiPath('api', 'render', 'prompts', prompt), { variables: await variables() }))
+    const { rendered_prompt: rendered } = await api.ask('post', '/api/render/prompts/{id}', { id: prompt }, { variables: await variables() })
     const text = textIn(rendered)
     if (last === '') await output.text(text)
     else if (text !== last) await output.diff(await patchOf(prompt, last, text))
@@ -189,15 +191,15 @@ async function patchOf (prompt: string, before: string, after: string): Promise<
   return createTwoFilesPatch(prompt, prompt, before, after, undefined, undefined, options) ?? after
 }
 
-function textIn (rendered: Json): string {
+function textIn (rendered: Rendered): string {
   if (typeof rendered === 'string') return rendered.endsWith('\n') ? rendered : `${rendered}\n`
-  return listOf(rendered).map(message => isJsonObject(message) ? `[${textOf(message['role'])}]\n${textOf(message['content'])}\n` : '').join('')
+  return rendered.map(({ role, content }) => `[${role}]\n${typeof content === 'string' ? content : ''}\n`).join('')
 }
 
 async function tellProblems (api: ApiClient, output: Output): Promise<void> {
-  for (const { key, cursor, diagnostics } of (await api.list('/api/status/entries', { limit: '100' })).map(objectOf)) {
-    for (const { severity, message, line, column } of listOf(diagnostics).map(objectOf)) {
-      if (severity === 'error') await output.words(`${textOf(key) || textOf(cursor)}:${String(line)}:${String(column)}: ${textOf(message)}`)
+  for (const { key, cursor, diagnostics } of await api.list('/api/status/entries', { limit: '100' })) {
+    for (const { severity, message, line, column } of diagnostics) {
+      if (severity === 'error') await output.words(`${key || cursor}:${line}:${column}: ${message}`)
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
-import { type Json, type JsonObject, listOf, objectOf, parseJson, textOf } from '../base/json.ts'
-import { type ApiClient, apiPath, searchOf } from './api-client.ts'
+import { objectOf, parseJson, textOf } from '../base/json.ts'
+import type { Status } from '../session/model.ts'
+import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
 import { askYesOrNo, type Cli, openLines } from './context.ts'
 import { placeIn } from './dialogue.ts'
 import { type Output, usageError } from './output.ts'
@@ -11,18 +12,21 @@ export function addSessionCommands (program: Command, cli: Cli): void {
   session.command('list').description('list sessions, the newest first')
     .option('--status <status>', 'only those that are so')
     .option('--definition <id>', 'only those of a definition, as agents/helper')
-    .action(async (options: { readonly status?: string, readonly definition?: string }, command: Command) => {
+    .action(async (options: { readonly status?: Status, readonly definition?: string }, command: Command) => {
       const { api, output } = cli.open(command)
-      const sessions = await listSessions(api, options)
+      const sessions = await everyPage(async after => {
+        const page = await api.ask('get', '/api/sessions', { ...options, limit: 200, after })
+        return { rows: page.sessions, next: page.next }
+      })
       if (output.wantsJson) return await output.json(sessions)
-      const columns = ['id', 'status', 'definition', 'updatedAt', 'owner']
-      await output.rows(columns, sessions.map(row => columns.map(column => textOf(objectOf(row)[column]))))
+      const columns = ['id', 'status', 'definition', 'updatedAt', 'owner'] as const
+      await output.rows(columns, sessions.map(row => columns.map(column => row[column])))
     })
 
   session.command('show').argument('<id>', 'the session').description('show how far a session is')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      const reply = objectOf(await api.get(apiPath('api', 'sessions', id)))
+      const reply = await api.ask('get', '/api/sessions/{id}', { id })
       if (output.wantsJson) return await output.json(reply)
       const { stringify } = await import('yaml')
       await output.text(stringify(reply))
@@ -31,7 +35,7 @@ export function addSessionCommands (program: Command, cli: Cli): void {
   session.command('tree').argument('<id>', 'the session').description('show a session, and all that agents have started below it')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      const tree = objectOf(await api.get(apiPath('api', 'sessions', id, 'tree')))
+      const tree = await api.ask('get', '/api/sessions/{id}/tree', { id })
       if (output.wantsJson) return await output.json(tree)
       await output.rows(['session', 'status', 'definition'], treeRows(tree, 0))
     })
@@ -59,26 +63,27 @@ export function addSessionCommands (program: Command, cli: Cli): void {
   session.command('cancel').argument('<id>', 'the session').description('end a session')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      const reply = objectOf(await api.post(apiPath('api', 'sessions', id, 'cancel'), {}))
+      const reply = await api.ask('post', '/api/sessions/{id}/cancel', { id }, {})
       if (output.wantsJson) return await output.json(reply)
-      await output.words(`session ${id} is ${textOf(reply['status'])}`)
+      await output.words(`session ${id} is ${reply.status}`)
     })
 }
 
-function treeRows ({ id, status, definition, children }: JsonObject, depth: number): string[][] {
-  const row = [textOf(id), textOf(status), `${'> '.repeat(depth)}${textOf(definition)}`]
-  return [row, ...listOf(children).map(objectOf).flatMap(child => treeRows(child, depth + 1))]
+type Tree = ApiReply<'get', '/api/sessions/{id}/tree'>
+
+function treeRows ({ id, status, definition, children }: Tree, depth: number): string[][] {
+  return [[id, status, `${'> '.repeat(depth)}${definition}`], ...children.flatMap(child => treeRows(child as Tree, depth + 1))]
 }
 
-async function listSessions (api: ApiClient, query: Readonly<Record<string, string>>): Promise<Json[]> {
-  const sessions: Json[] = []
+async function everyPage<Row> (read: (after?: string) => Promise<{ readonly rows: readonly Row[], readonly next?: string | undefined }>): Promise<Row[]> {
+  const all: Row[] = []
   let after: string | undefined
   do {
-    const page = objectOf(await api.get(`/api/sessions?${searchOf({ ...query, limit: '200', after })}`))
-    sessions.push(...listOf(page['sessions']))
-    after = page['next'] === undefined ? undefined : textOf(page['next'])
+    const { rows, next } = await read(after)
+    all.push(...rows)
+    after = next
   } while (after !== undefined)
-  return sessions
+  return all
 }
 
 export function addApprovalCommands (program: Command, cli: Cli): void {
@@ -87,16 +92,19 @@ export function addApprovalCommands (program: Command, cli: Cli): void {
   approvals.command('list', { isDefault: true }).description('list what waits for a person')
     .action(async (_options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      const waiting = await listApprovals(api)
+      const waiting = await everyPage(async after => {
+        const page = await api.ask('get', '/api/approvals', { limit: 200, after })
+        return { rows: page.approvals, next: page.next }
+      })
       if (output.wantsJson) return await output.json(waiting)
-      const columns = ['id', 'owner', 'definition', 'rule', 'expiresAt', 'title']
-      await output.rows(columns, waiting.map(row => columns.map(column => textOf(objectOf(row)[column]))))
+      const columns = ['id', 'owner', 'definition', 'rule', 'expiresAt', 'title'] as const
+      await output.rows(columns, waiting.map(row => columns.map(column => row[column] ?? '')))
     })
 
   approvals.command('get').argument('<id>', 'what waits').description('show what waits, or how it was decided')
     .action(async (id: string, _options: object, command: Command) => {
       const { api, output } = cli.open(command)
-      await printApproval(objectOf(await api.get(apiPath('api', 'approvals', id))), output)
+      await printApproval(await api.ask('get', '/api/approvals/{id}', { id }), output)
     })
 
   approvals.command('approve').argument('<id>', 'what waits').description('allow it, once it was shown')
@@ -115,17 +123,7 @@ export function addApprovalCommands (program: Command, cli: Cli): void {
     })
 }
 
-async function listApprovals (api: ApiClient): Promise<Json[]> {
-  const waiting: Json[] = []
-  for (let after: string | undefined = ''; after !== undefined;) {
-    const page = objectOf(await api.get(`/api/approvals?${searchOf({ limit: '200', after: after === '' ? undefined : after })}`))
-    waiting.push(...listOf(page['approvals']))
-    after = page['next'] === undefined ? undefined : textOf(page['next'])
-  }
-  return waiting
-}
-
-async function printApproval (approval: JsonObject, output: Output): Promise<void> {
+async function printApproval (approval: object, output: Output): Promise<void> {
   if (output.wantsJson) return await output.json(approval)
   const { stringify } = await import('yaml')
   await output.said(stringify(approval))
@@ -134,20 +132,20 @@ async function printApproval (approval: JsonObject, output: Output): Promise<voi
 /** @returns the digest of what was shown; `undefined` when the user says no */
 async function askForDigest (id: string, api: ApiClient, output: Output, cli: Cli): Promise<string | undefined> {
   if (output.terminal === undefined) throw usageError('expected --digest where nobody can be asked; aps approvals get shows it')
-  const approval = objectOf(await api.get(apiPath('api', 'approvals', id)))
+  const approval = await api.ask('get', '/api/approvals/{id}', { id })
   await printApproval(approval, output)
   const lines = openLines(cli, output)
   try {
     const isAllowed = await askYesOrNo(lines, output, 'allow it? y or n: ')
     if (isAllowed === undefined) await output.words(`nothing was decided; to go on: aps approvals approve ${id}`)
-    return isAllowed === true ? textOf(approval['digest']) : undefined
+    return isAllowed === true ? approval.digest : undefined
   } finally {
     lines.close()
   }
 }
 
 async function decide (id: string, answer: object, api: ApiClient, output: Output): Promise<void> {
-  const reply = objectOf(await api.post(apiPath('api', 'approvals', id), answer))
+  const reply = await api.ask('post', '/api/approvals/{id}', { id }, answer)
   if (output.wantsJson) return await output.json(reply)
-  await output.words(`session ${textOf(reply['id'])} is ${textOf(reply['status'])}`)
+  await output.words(`session ${reply.id} is ${reply.status}`)
 }

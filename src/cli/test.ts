@@ -7,7 +7,7 @@ import { inOneLine } from '../base/text.ts'
 import { RejectedEntry } from '../registry/diagnostic.ts'
 import { parseTests } from '../registry/kinds/tests-kind.ts'
 import { isInside } from '../store/directory-paths.ts'
-import { type ApiClient, ApiError, apiPath, searchOf } from './api-client.ts'
+import { type ApiClient, ApiError, type ApiReply } from './api-client.ts'
 import { type Cli } from './context.ts'
 import { ENTRY_KINDS, type CliKind, pathOf, storedText } from './entries.ts'
 import { readFolder } from './folder.ts'
@@ -124,13 +124,15 @@ async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise
 
 const AT_A_TIME = 8
 
+type CaseResult = ApiReply<'post', '/api/prompts/{id}/tests/run'>
+
 interface CaseReport {
   readonly id: string
   readonly testCase: Case
   readonly pass: boolean
   readonly failures: readonly string[]
   readonly durationMs: number
-  readonly result: JsonObject
+  readonly result: CaseResult
 }
 
 /** @param label without one the served version is tested @param onReport in the order of the suites, each once it and all before it have run */
@@ -153,30 +155,20 @@ async function runSuites (
   return reports
 }
 
-async function runCase (id: string, { value, known }: Case, api: ApiClient, label: string | undefined): Promise<JsonObject> {
+async function runCase (id: string, { value, known }: Case, api: ApiClient, label: string | undefined): Promise<CaseResult> {
   try {
-    return objectOf(await api.post(`${apiPath('api', 'prompts', id, 'tests', 'run')}?${searchOf({ label })}`, { case: value, known }))
+    return await api.ask('post', '/api/prompts/{id}/tests/run', { id, label }, { case: value, known })
   } catch (error) {
     // An error that is not about this case, such as a missing right, would make every case fail.
     if (!(error instanceof ApiError) || ![EXIT.NO, EXIT.USAGE].includes(error.exitCode as 1)) throw error
-    return { id, pass: false, checks: [], error: { code: error.code, message: error.message } }
+    return { id, pass: false, durationMs: 0, checks: [], error: { code: error.code, message: error.message } }
   }
 }
 
-function reportOf (id: string, testCase: Case, result: JsonObject): CaseReport {
-  const error = objectOf(result['error'])
-  const failed = listOf(result['checks']).map(objectOf).filter(({ pass }) => pass !== true)
-  return {
-    id,
-    testCase,
-    pass: result['pass'] === true,
-    failures: [
-      ...(result['error'] === undefined ? [] : [`${textOf(error['message'])} (${textOf(error['code'])})`]),
-      ...failed.map(({ type, reason }) => `${textOf(type)}: ${textOf(reason) || 'it does not hold'}`)
-    ],
-    durationMs: Number(result['durationMs'] ?? 0),
-    result
-  }
+function reportOf (id: string, testCase: Case, result: CaseResult): CaseReport {
+  const { pass, error, checks, durationMs } = result
+  const failed = checks.filter(check => !check.pass).map(({ type, reason }) => `${type}: ${reason || 'it does not hold'}`)
+  return { id, testCase, pass, failures: [...(error === undefined ? [] : [`${error.message} (${error.code})`]), ...failed], durationMs, result }
 }
 
 async function printReport (report: CaseReport, format: TestFormat, output: Output): Promise<void> {
@@ -237,7 +229,7 @@ function counts (reports: readonly CaseReport[]): string {
 }
 
 function isError ({ result }: CaseReport): boolean {
-  return result['error'] !== undefined
+  return result.error !== undefined
 }
 
 function elementOf (report: CaseReport): string {

@@ -1,5 +1,5 @@
-// The types of the API for console/, made of openapi/openapi.json into .build/api.d.ts: what the console asks for and the API does not
-// have is an error of types. npm run typecheck:console runs this first.
+// The types of the API for console/ and src/cli, made of openapi/openapi.json into .build/api.d.ts: what they ask for and the API does
+// not have is an error of types. npm run typecheck runs this first.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'

@@ -48,12 +48,19 @@ export async function runProgram (host: ProgramHost): Promise<number> {
   } catch (error) {
     if (interrupt.signal.aborted) return EXIT.INTERRUPTED
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.OK : EXIT.USAGE
-    if (!(error instanceof CliError)) throw error
-    await new Output(stdout, stderr).words(`aps: ${error.message}`)
-    return error.exitCode
+    const told = error instanceof TypeError ? unreadableReply(error) : error
+    if (!(told instanceof CliError)) throw told
+    await new Output(stdout, stderr).words(`aps: ${told.message}`)
+    return told.exitCode
   } finally {
     host.off('SIGINT', onInterrupt)
   }
+}
+
+/** Replies have the types of the API; only what is no ai-prompt-shell, or one of another version, lacks members of them. */
+function unreadableReply ({ message, stack = '' }: TypeError): CliError {
+  const place = /\n\s+at (.*)/.exec(stack)?.[1] ?? ''
+  return new CliError(EXIT.UNREACHABLE, `the reply is not as an ai-prompt-shell of this version gives it: ${message} (${place})`)
 }
 
 function createProgram ({ env, stdin, stdout, stderr }: ProgramHost, signal: AbortSignal): Command {

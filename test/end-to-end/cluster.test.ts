@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test'
-import { keySlot } from '../../src/store/redis/cluster-nodes.ts'
-import { type RedisClusterOptions, type RedisClusterServers, startRedisCluster } from '../helpers/redis-cluster.ts'
+import { keySlot, type RedisClusterOptions, type RedisClusterServers, startRedisCluster } from '../helpers/redis-cluster.ts'
 import { type RedisService, startRedisService } from '../helpers/redis-service.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 

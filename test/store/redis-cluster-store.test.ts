@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { agreeOnSlots, freshest, keySlot, parseClusterNodes } from '../../src/store/redis/cluster-nodes.ts'
 import { createRedisStore } from '../../src/store/redis/redis-store.ts'
 import { type Store, StoreError } from '../../src/store/store.ts'
 import { listAll } from '../helpers/list-all.ts'
-import { type RedisClusterServers, startRedisCluster } from '../helpers/redis-cluster.ts'
+import { keySlot, type RedisClusterServers, startRedisCluster } from '../helpers/redis-cluster.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 import { storeKeys } from '../helpers/store-keys.ts'
-
-const KEYS = ['', 'a', 'shenma:tools:写作', '{moving}:1', 'a{b}c{d}', 'a{}b', 'a{b', 'a}{b}', '{{a}}', '\u{1F409}']
 
 describe('Redis store over a cluster', () => {
   let servers: RedisClusterServers
@@ -23,12 +20,6 @@ describe('Redis store over a cluster', () => {
     await store.close()
     await servers.stop()
   })
-
-  for (const key of KEYS) {
-    test(`knows the slot of "${key}" as the server does`, async () => {
-      assert.equal(keySlot(key), await servers.masters[0]?.client.cluster('KEYSLOT', key))
-    })
-  }
 
   test('writes and removes on every node', async () => {
     const keys = Array.from({ length: 50 }, (_, index) => `shenma:tools:${index}`)
@@ -66,27 +57,22 @@ describe('Redis store over a cluster', () => {
     }
     await Promise.all([moves, list()])
   })
-})
 
-const line = (id: string, flags: string, epoch: number, slots: string): string => `${id} 10.0.0.1:7000@17000,cache.example ${flags} - 0 0 ${epoch} connected ${slots}\n`
-
-describe('Nodes of a cluster', () => {
-  test('are read with their slots, and a slot that moves is noticed', () => {
-    const [node] = parseClusterNodes(line('a', 'myself,master', 3, '0-5 7 [9->-b]'), false)
-    assert.deepEqual(node, { id: 'a', host: '10.0.0.1', port: 7000, isMyself: true, isMaster: true, epoch: 3, slots: [[0, 5], [7, 7]], isMoving: true })
+  test('says what keeps nodes from telling of each other, and connects when they do', async t => {
+    await Promise.all(servers.masters.map(({ client }) => client.call('ACL', 'SETUSER', 'reader', 'on', '>pass', '+@all', '-cluster|slots', '~*', '&*')))
+    const refused = createRedisStore({ keys: storeKeys(), url: servers.url.replace('//', '//reader:pass@') })
+    t.after(() => refused.close())
+    await waitFor('the reason', () => / gives an error: NOPERM .*cluster\|slots/.test(refused.status().problem ?? ''))
+    await assert.rejects(listAll(refused, 'shenma:'), /NOPERM/)
+    await Promise.all(servers.masters.map(({ client }) => client.call('ACL', 'SETUSER', 'reader', '+cluster|slots')))
+    await waitFor('the store to be connected', () => refused.status().connected)
+    await listAll(refused, 'shenma:')
   })
 
-  test('have their host names where connections are encrypted', () => {
-    assert.equal(parseClusterNodes(line('a', 'master', 3, '0'), true)[0]?.host, 'cache.example')
-  })
-
-  test('are believed from the view of the highest epoch', () => {
-    const [old, fresh] = [parseClusterNodes(line('a', 'master', 3, '0'), false), parseClusterNodes(line('b', 'master', 4, '0'), false)]
-    assert.equal(freshest([old, fresh]), fresh)
-  })
-
-  test('are not believed when a slot is served by none of them, or claimed by two', () => {
-    assert.throws(() => agreeOnSlots(parseClusterNodes(line('a', 'master', 1, '0-16382'), false)), new StoreError('no node of the Redis Cluster serves slot 16383'))
-    assert.throws(() => agreeOnSlots(parseClusterNodes(line('a', 'master', 1, '0-16383') + line('b', 'master', 2, '100'), false)), new StoreError('two nodes of the Redis Cluster claim slot 100'))
+  test('lists nothing while a slot is served by no node, and says which', async () => {
+    const unserved = new StoreError('no node of the Redis Cluster serves slot 16383')
+    await Promise.all(servers.masters.map(({ client }) => client.call('CLUSTER', 'DELSLOTS', 16383)))
+    await assert.rejects(listAll(store, 'shenma:'), unserved)
+    assert.equal(store.status().problem, unserved.message)
   })
 })

@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis'
+import type { Cluster, Redis } from 'ioredis'
 import { type JsonObject, stringifyJson } from '../../base/json.ts'
 import type { Log } from '../../runtime/telemetry.ts'
-import { createRedisConnection, isWithheld, type RedisConnection } from '../../store/redis/redis-connection.ts'
-import { openRedisNodes, type RedisNodes } from '../../store/redis/cluster-nodes.ts'
+import { isWithheld, type RedisConnection } from '../../store/redis/redis-connection.ts'
+import { openRedisNodes, type RedisNodes } from '../../store/redis/redis-nodes.ts'
 import { parseRedisUrl, type RedisPlace } from '../../store/redis/redis-url.ts'
 import { StoreError } from '../../store/store.ts'
 import { ENDED, type Head } from '../model.ts'
@@ -284,7 +284,7 @@ class RedisSessionStore implements SessionStore {
     const channel = this.#keys(id).channel(id)
     const text = stringifyJson(live)
     // To the node that announces new entries, so that messages and announcements arrive in order.
-    this.#ask(this.#keys(id).log(id), node => node.publish(channel, text)).catch(() => {})
+    this.#opened().owner(this.#keys(id).log(id)).then(({ ask, client }) => ask(() => client.publish(channel, text))).catch(() => {})
   }
 
   async watch (id: string, listener: SessionListener): Promise<() => void> {
@@ -317,7 +317,7 @@ class RedisSessionStore implements SessionStore {
   #opened (): RedisNodes {
     if (this.#closed) throw new SessionStoreError('the store is closed')
     const { commandTimeout = 2000, log } = this.#options
-    return (this.#nodes ??= openRedisNodes(this.#place, target => withSafeEviction(createRedisConnection(target, commandTimeout, log), log)))
+    return (this.#nodes ??= openRedisNodes(this.#place, commandTimeout, log, connection => withSafeEviction(connection, log)))
   }
 
   #keys (id: string): ShardKeys {
@@ -328,7 +328,7 @@ class RedisSessionStore implements SessionStore {
     return await this.#ask(keys.due, node => node.eval(script, names.length, ...names, ...values))
   }
 
-  async #ask<T> (key: string, question: (node: Redis) => Promise<T>): Promise<T> {
+  async #ask<T> (key: string, question: (client: Redis | Cluster) => Promise<T>): Promise<T> {
     return await translating(this.#opened().ask(key, question))
   }
 }

@@ -45,12 +45,13 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/DB index is out of range|invalid DB index/i, 'has no database <database>'],
   [/^NOPERM .*'select\b/i, 'does not let this user select database <database>'],
   [/SELECT is not allowed in cluster mode/i, CLUSTER_NODE],
+  [/^Too many Cluster redirections/, 'does not agree with other nodes on who serves a slot'],
   [/timed out|timeout/i, 'does not answer in time'],
   [/Unknown RESP type|Command queue state error|Please report this/, 'does not speak the Redis protocol']
 ]
 
 /** An earlier error says more than such an error. */
-function isLostConnection (error: Error): boolean {
+export function isLostConnection (error: Error): boolean {
   return /^(Stream isn't writeable|Connection is closed|Command aborted due to connection close|Reached the max retries per request limit)/.test(error.message)
 }
 
@@ -113,24 +114,22 @@ export interface RedisConnection {
   close (): Promise<void>
 }
 
-/** Returns at once, also while Redis is away. `commandTimeout` in ms. */
-export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: Log): RedisConnection {
+/**
+ * Returns at once, also while Redis is away. `commandTimeout` in ms.
+ * @param node a client that a cluster has made. @default a new client
+ */
+export function createRedisConnection (target: RedisTarget, commandTimeout: number, log?: Log, node?: Redis): RedisConnection {
   const sentinels = target.options.sentinels === undefined ? undefined : watchSentinels(target, boundedOptions(commandTimeout), leaveMaster)
-  const client = new Redis({
+  const client = node ?? new Redis({
     ...target.options,
-    ...boundedOptions(commandTimeout),
-    // Set once ready, because otherwise ioredis would ignore the reply to the first command.
-    connectionName: '',
+    ...nodeOptions(commandTimeout),
     // ioredis calls this address translation with the master's address just before it connects.
     natMap: sentinels === undefined ? undefined : (address: string) => { sentinels.lead(address); return null },
-    maxLoadingRetryTime: MAX_RECONNECT_MS,
     retryStrategy: pause,
     sentinelCommandTimeout: commandTimeout,
     sentinelRetryStrategy: pause,
     // Commands fail at once without a connection: the caller goes on with the data that it has.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false
+    enableOfflineQueue: false
   })
   const enterDatabase = createDatabaseCheck(client, target.options.db ?? 0)
   let problem: string | undefined = `Redis at ${target.address} is not connected yet`
@@ -193,13 +192,16 @@ export function createRedisConnection (target: RedisTarget, commandTimeout: numb
     // A full Redis says so in reply to the first command and closes; a second write would end everything before that can be read.
     client.stream.once('data', () => setImmediate(noteLoading))
   })
-  client.on('ready', () => {
+  const onReady = (): void => {
     enterDatabase().then(() => {
       clear()
       log?.info({ redis: target.address }, 'Redis is connected')
     }, noteError).finally(endAttempt)
     client.client('SETNAME', CONNECTION_NAME).catch(() => {})
-  })
+  }
+  client.on('ready', onReady)
+  if (client.status === 'ready') onReady()
+  if (client.status === 'wait') client.connect().catch(() => {})
 
   return {
     target,
@@ -267,11 +269,23 @@ function boundedOptions (commandTimeout: number) {
   } satisfies RedisOptions
 }
 
+/** Of a connection that carries commands. */
+export function nodeOptions (commandTimeout: number) {
+  return {
+    ...boundedOptions(commandTimeout),
+    // Set once ready, because otherwise ioredis would ignore the reply to the first command.
+    connectionName: '',
+    maxLoadingRetryTime: MAX_RECONNECT_MS,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false
+  } satisfies RedisOptions
+}
+
 function peerOf ({ stream: { remoteAddress: host, remotePort: port } }: Redis): Pick<RedisOptions, 'host' | 'port'> {
   return host === undefined || port === undefined ? {} : { host, port }
 }
 
-function pause (attempt: number): number {
+export function pause (attempt: number): number {
   return Math.min(attempt * 50, MAX_RECONNECT_MS)
 }
 

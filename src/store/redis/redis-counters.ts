@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { createRedisConnection } from './redis-connection.ts'
-import { openRedisNodes } from './cluster-nodes.ts'
+import { openRedisNodes } from './redis-nodes.ts'
 import { parseRedisUrl } from './redis-url.ts'
 import { type Log } from '../../runtime/telemetry.ts'
 
@@ -30,10 +29,10 @@ return total`
 
 /** Has connections of its own, so that a large read of the registry does not delay it. */
 export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
-  const nodes = openRedisNodes(parseRedisUrl(url, sentinelPassword), target => createRedisConnection(target, commandTimeout, log))
+  const nodes = openRedisNodes(parseRedisUrl(url, sentinelPassword), commandTimeout, log)
   const replica = randomUUID()
   const reportOne = (key: string, count: number, lifetime: number) =>
-    nodes.ask(key, async node => [key, Number(await node.eval(REPORT, 1, key, replica, count, lifetime))] as const)
+    nodes.ask(key, async client => [key, Number(await client.eval(REPORT, 1, key, replica, count, lifetime))] as const)
   return {
     async report (counts, lifetime) {
       const outcomes = await Promise.allSettled(Array.from(counts, ([key, count]) => reportOne(key, count, lifetime)))

@@ -21,10 +21,8 @@ interface RedisPushOptions {
 }
 
 export interface RedisPush {
-  /** These nodes together have all keys; any others are dropped. */
+  /** These nodes together have all keys; any others are dropped. None: there is nothing to wait for now. */
   follow (nodes: readonly RedisConnection[]): void
-  /** Keeps `watch` from waiting for an answer when no node can be asked. */
-  giveUp (): void
   changes (): StoreStatus['changes']
   readonly watch: Store['watch']
   close (): void
@@ -91,7 +89,6 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
       }
       judge()
     },
-    giveUp: () => settle(),
     changes: () => changes,
     async watch (listener) {
       // The caller lists after this call, and again when pushing begins; the wait makes the second listing needless.

@@ -1,15 +1,14 @@
 import { isUtf8 } from 'node:buffer'
-import { type Redis, ReplyError } from 'ioredis'
+import { type Cluster, type Redis, ReplyError } from 'ioredis'
 import type { Log } from '../../runtime/telemetry.ts'
 import { decodeBytes, tooLarge } from '../decode-value.ts'
 import {
-  type Expected, kindPrefix, MAX_VALUE_BYTES, type RemoveOutcome, type Store, type StoredValue, StoreError, type StoreKeys, type WriteOutcome,
-  type WriteRefusal
+  type Expected, kindPrefix, MAX_VALUE_BYTES, type RemoveOutcome, type Store, type StoredValue, type StoreKeys, type WriteOutcome, type WriteRefusal
 } from '../store.ts'
-import { changeInCluster, type ClusterRoute, followRedirection, MAX_REDIRECTIONS, redirection, RedisCluster } from './cluster-nodes.ts'
-import { createRedisConnection, isWithheld, type RedisConnection } from './redis-connection.ts'
-import { createRedisPush, type RedisPush } from './redis-push.ts'
-import { parseRedisUrl, type RedisClusterPlace, type RedisTarget } from './redis-url.ts'
+import { isWithheld, type RedisConnection } from './redis-connection.ts'
+import { openRedisNodes, type RedisNodes } from './redis-nodes.ts'
+import { createRedisPush } from './redis-push.ts'
+import { parseRedisUrl } from './redis-url.ts'
 
 /** Per round trip: more would block the event loop for over 10 ms. */
 const BATCH_KEYS = 250
@@ -20,40 +19,39 @@ const FIRST_LOOK_BYTES = 64 * 1024
 /** Per round trip, of values longer than `FIRST_LOOK_BYTES`. */
 const BATCH_LONG_KEYS = 8
 
-interface Redirected { readonly kind: 'redirected', readonly to: string }
+/** The key is on another node. */
+const REDIRECTED = { kind: 'redirected' } as const
 
-function isRedirected (answer: unknown): answer is Redirected {
-  return typeof answer === 'object' && answer !== null && 'kind' in answer && answer.kind === 'redirected'
-}
-
-type NodeValue = StoredValue | Redirected
+type NodeValue = StoredValue | typeof REDIRECTED
 
 type Look = NodeValue | { readonly kind: 'long' } | { readonly kind: 'wrongType' }
 
 type RedisCommand = readonly [name: string, ...words: Array<string | number>]
 
-/** `isAsking`: an ASK has led to this node. @throws the client's error when the node could not be asked */
-async function readValues (node: Redis, keys: readonly string[], isAsking = false): Promise<NodeValue[]> {
+/** An error of one key, such as a redirection, is a result. @throws any other error: then no result is of use */
+type Execute = (commands: readonly RedisCommand[]) => Promise<unknown[]>
+
+/** @throws the client's error when the node could not be asked */
+async function readValues (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
   const values: NodeValue[] = []
-  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(commands => execute(node, commands, isAsking), batch))
+  for (const batch of batches(keys, BATCH_KEYS)) values.push(...await readBatch(execute, batch))
   return values
 }
 
 /** @throws the client's error when the node could not be asked */
-async function keysExist (node: Redis, keys: readonly string[], isAsking = false): Promise<Array<boolean | Redirected>> {
-  const answers: Array<boolean | Redirected> = []
+async function keysExist (execute: Execute, keys: readonly string[]): Promise<Array<boolean | typeof REDIRECTED>> {
+  const answers: Array<boolean | typeof REDIRECTED> = []
   for (const batch of batches(keys, BATCH_KEYS)) {
-    const replies = await execute(node, batch.map(key => ['exists', key]), isAsking)
-    for (const reply of replies) {
-      const to = redirection(reply)
-      // Without the right to read it, the key counts as existing; reading it reports what is wrong.
-      answers.push(to === undefined ? reply !== 0 : { kind: 'redirected', to })
-    }
+    const replies = await execute(batch.map(key => ['exists', key]))
+    // Without the right to read it, the key counts as existing; reading it reports what is wrong.
+    for (const reply of replies) answers.push(isRedirection(reply) ? REDIRECTED : reply !== 0)
   }
   return answers
 }
 
-type Execute = (commands: readonly RedisCommand[]) => Promise<unknown[]>
+function isRedirection (reply: unknown): boolean {
+  return reply instanceof Error && /^(MOVED|ASK) /.test(reply.message)
+}
 
 async function readBatch (execute: Execute, keys: readonly string[]): Promise<NodeValue[]> {
   const looks = await look(execute, keys, FIRST_LOOK_BYTES)
@@ -73,8 +71,7 @@ async function look (execute: Execute, keys: readonly string[], bytes: number): 
     const range = replies[2 * index]
     const life = replies[2 * index + 1]
     // The key can move to another node between the two commands.
-    const to = redirection(range) ?? redirection(life)
-    if (to !== undefined) return { kind: 'redirected', to }
+    if (isRedirection(range) || isRedirection(life)) return REDIRECTED
     if (range instanceof Error) return range.message.startsWith('WRONGTYPE') ? { kind: 'wrongType' } : forbidden
     if (life === -2) return { kind: 'missing' }
     const value = range as Buffer
@@ -109,10 +106,10 @@ async function nameTypes (execute: Execute, keys: readonly string[]): Promise<Ma
     if (isWithheld(error)) return keys.map(() => 'key of another type')
     throw error
   })
-  return new Map(keys.map((key, index): [string, NodeValue] => {
-    const to = redirection(types[index])
-    return [key, to === undefined ? { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` } : { kind: 'redirected', to }]
-  }))
+  return new Map(keys.map((key, index): [string, NodeValue] => [
+    key,
+    isRedirection(types[index]) ? REDIRECTED : { kind: 'bad', reason: `is a Redis ${String(types[index])}; a string is needed` }
+  ]))
 }
 
 /** A key that changed since its first read is bad for now: its change is reported, and it is read again. */
@@ -122,20 +119,28 @@ function finalValue (found: Look): NodeValue {
   return found
 }
 
-/** An error of one key is a result. @throws any other error: then no result is of use */
-async function execute (node: Redis, commands: readonly RedisCommand[], isAsking: boolean): Promise<unknown[]> {
+/** In one round trip to one node. */
+async function pipelined (node: Redis, commands: readonly RedisCommand[]): Promise<unknown[]> {
   const pipeline = node.pipeline()
   for (const [name, ...words] of commands) {
-    if (isAsking) pipeline.asking()
     if (name === 'getrange') pipeline.callBuffer(name, ...words)
     else pipeline.call(name, ...words)
   }
   const replies = await pipeline.exec() ?? []
-  return replies.filter((_, index) => !isAsking || index % 2 === 1).map(([error, value]) => {
-    if (error === null) return value
-    if (!/^WRONGTYPE|^MOVED|^ASK|^NOPERM .*\bkeys?\b/.test(error.message)) throw error
-    return error
-  })
+  return replies.map(([error, value]) => error === null ? value : errorOfKey(error, /^WRONGTYPE|^MOVED|^ASK|^NOPERM .*\bkeys?\b/))
+}
+
+/** ioredis follows the redirection of a single command; those of a pipeline it would follow for keys that have not moved, too, and not find them. */
+async function oneByOne (client: Redis | Cluster, commands: readonly RedisCommand[]): Promise<unknown[]> {
+  return await Promise.all(commands.map(([name, ...words]) => {
+    const reply = name === 'getrange' ? client.callBuffer(name, ...words) : client.call(name, ...words)
+    return reply.catch((error: Error) => errorOfKey(error, /^WRONGTYPE|^NOPERM .*\bkeys?\b/))
+  }))
+}
+
+function errorOfKey (error: Error, known: RegExp): Error {
+  if (!known.test(error.message)) throw error
+  return error
 }
 
 function * batches<T> (items: readonly T[], size: number): Generator<readonly T[]> {
@@ -163,16 +168,16 @@ const REFUSALS: ReadonlyArray<readonly [RegExp, WriteRefusal]> = [
 ]
 
 /** @throws the client's error when the node could not be asked */
-function writeValue (client: Redis, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+function writeValue (client: Redis | Cluster, key: string, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
   return change(client, key, expected, [text]) as Promise<WriteOutcome>
 }
 
 /** @throws the client's error when the node could not be asked */
-function removeValue (client: Redis, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
+function removeValue (client: Redis | Cluster, key: string, expected: Expected | undefined): Promise<RemoveOutcome> {
   return change(client, key, expected, []) as Promise<RemoveOutcome>
 }
 
-async function change (client: Redis, key: string, expected: Expected | undefined, text: readonly string[]): Promise<unknown> {
+async function change (client: Redis | Cluster, key: string, expected: Expected | undefined, text: readonly string[]): Promise<unknown> {
   try {
     return await client.eval(CHANGE, 1, key, expected?.kind ?? 'anything', expected?.kind === 'text' ? expected.text : '', ...text)
   } catch (error) {
@@ -196,187 +201,72 @@ interface RedisStoreOptions {
 }
 
 /** Opens also while Redis is away. @throws StoreError when `parseRedisUrl` refuses the URL */
-export function createRedisStore ({ url, sentinelPassword, keys, commandTimeout = 2000, log }: RedisStoreOptions): Store {
+export function createRedisStore ({ url, sentinelPassword, keys: { kinds, prefix }, commandTimeout = 2000, log }: RedisStoreOptions): Store {
   const place = parseRedisUrl(url, sentinelPassword)
-  const push = createRedisPush({ prefixes: keys.kinds.map(({ key }) => kindPrefix(keys.prefix, key)), patience: commandTimeout, log })
-  if (place.kind === 'single') return createRedisSingleStore(createRedisConnection(place.target, commandTimeout, log), push)
-  return createRedisClusterStore(place, target => createRedisConnection(target, commandTimeout, log), push)
-}
-
-/** Owns `connection` and `push`, and closes them. */
-function createRedisSingleStore (connection: RedisConnection, push: RedisPush): Store {
-  const { client, ask, target: { address } } = connection
-  let isKnownToBeWhole = false
-  client.on('ready', () => { isKnownToBeWhole = false })
-  push.follow([connection])
-
-  /** A node of a cluster would list only its own keys, without an error. */
-  async function assertWhole (): Promise<void> {
-    if (isKnownToBeWhole) return
-    if (await isClusterNode(client)) {
-      throw new StoreError(`Redis at ${address} is a node of a Redis Cluster and holds only a part of the keys; name it as redis+cluster://`)
-    }
-    isKnownToBeWhole = true
-  }
-
-  function notElsewhere<T> (answer: T | Redirected): T {
-    if (isRedirected(answer)) throw new StoreError(`Redis at ${address} is a node of a Redis Cluster, and was asked as a single Redis`)
-    return answer
-  }
-
+  const push = createRedisPush({ prefixes: kinds.map(({ key }) => kindPrefix(prefix, key)), patience: commandTimeout, log })
+  const nodes = openRedisNodes(place, commandTimeout, log, undefined, push.follow)
   return {
     variant: 'redis',
-    async * scan (prefix) {
-      await ask(assertWhole)
-      yield * scanNode(connection, prefix)
-    },
-    read: async keys => keys.length === 0 ? [] : await ask(async () => (await readValues(client, keys)).map(notElsewhere)),
-    has: async keys => keys.length === 0 ? [] : await ask(async () => (await keysExist(client, keys)).map(notElsewhere)),
-    write: (key, text, expected) => ask(() => writeValue(client, key, text, expected)),
-    remove: (key, expected) => ask(() => removeValue(client, key, expected)),
+    scan: prefix => scanNodes(nodes, prefix),
+    read: keys => askNodes(nodes, keys, readValues),
+    has: keys => askNodes(nodes, keys, keysExist),
+    write: (key, text, expected) => nodes.ask(key, client => writeValue(client, key, text, expected)),
+    remove: (key, expected) => nodes.ask(key, client => removeValue(client, key, expected)),
     watch: push.watch,
+    nodes: place.kind === 'cluster'
+      ? { names: () => nodes.masters().map(({ target }) => target.address), of: key => nodes.ownerOf(key)?.target.address }
+      : undefined,
     status () {
-      const problem = connection.problem()
-      return { connected: connection.isConnected(), changes: push.changes(), ...(problem === undefined ? {} : { problem }) }
-    },
-    close () {
-      push.close()
-      return connection.close()
-    }
-  }
-}
-
-async function isClusterNode (client: Redis): Promise<boolean> {
-  try {
-    return /^cluster_enabled:1/m.test(await client.info('cluster'))
-  } catch (error) {
-    // A user without the right to INFO can still use a Redis that is no cluster.
-    if (error instanceof Error && error.message.startsWith('NOPERM')) return false
-    throw error
-  }
-}
-
-/** In ms; a cluster does not report a failover. */
-const LOOK_MS = 1000
-
-/** Owns `push` and the connections, and closes them. Opens also while the cluster is away. */
-function createRedisClusterStore (place: RedisClusterPlace, connect: (target: RedisTarget) => RedisConnection, push: RedisPush): Store {
-  const cluster = new RedisCluster(place, connect, push.follow)
-  let problem: string | undefined
-  let isLooking = false
-  const timer = setInterval(() => { void look() }, LOOK_MS).unref()
-  void look()
-
-  async function look (): Promise<void> {
-    if (isLooking) return
-    isLooking = true
-    try {
-      await cluster.look()
-    } catch (error) {
-      note(error)
-      push.giveUp()
-    } finally {
-      isLooking = false
-    }
-  }
-
-  function note (error: unknown): void {
-    if (!(error instanceof StoreError)) throw error
-    problem = error.message
-  }
-
-  return {
-    variant: 'redis',
-    async * scan (prefix) {
-      try {
-        yield * scanCluster(cluster, prefix)
-        problem = undefined
-      } catch (error) {
-        note(error)
-        throw error
-      }
-    },
-    read: keys => askCluster(cluster, keys, readValues),
-    has: keys => askCluster(cluster, keys, keysExist),
-    write: (key, text, expected) => changeInCluster(cluster, key, node => writeValue(node, key, text, expected)),
-    remove: (key, expected) => changeInCluster(cluster, key, node => removeValue(node, key, expected)),
-    watch: push.watch,
-    nodes: { names: () => cluster.addresses(), of: key => cluster.addressOf(key) },
-    status () {
-      const members = cluster.members()
-      const reason = problem ?? members.map(member => member.problem()).find(found => found !== undefined)
-      const connected = reason === undefined && members.every(member => member.isConnected())
-      return { connected, changes: push.changes(), ...(reason === undefined ? {} : { problem: reason }) }
+      const problem = nodes.problem()
+      const connected = problem === undefined && nodes.masters().every(master => master.isConnected())
+      return { connected, changes: push.changes(), ...(problem === undefined ? {} : { problem }) }
     },
     async close () {
-      clearInterval(timer)
       push.close()
-      await cluster.close()
+      await nodes.close()
     }
   }
 }
 
 /**
- * Lists the keys of all masters of a cluster that begin with `prefix`, batch by batch. Some keys come twice, and some have perhaps been deleted
+ * Lists the keys of all masters that begin with `prefix`, batch by batch. Some keys come twice, and some have perhaps been deleted
  * meanwhile. A key whose slot moves can be missed: it leaves one node before that node is scanned, and comes to the other one after that was scanned.
  * So when a slot moves meanwhile, all nodes are scanned a second time: a key that moves once stands still during one of the two scans.
  * @throws StoreError when a node cannot be asked, or the nodes do not serve every slot exactly once
  */
-async function * scanCluster (cluster: RedisCluster, prefix: string): AsyncGenerator<readonly string[]> {
-  const before = await cluster.census()
-  yield * scanAll(before.masters, prefix)
-  const after = await cluster.census()
+async function * scanNodes (nodes: RedisNodes, prefix: string): AsyncGenerator<readonly string[]> {
+  const before = await nodes.census()
+  for (const master of before.masters) yield * scanNode(master, prefix)
+  const after = await nodes.census()
   if (before.signature === after.signature && !before.isMoving && !after.isMoving) return
-  yield * scanAll(after.masters, prefix)
-  await cluster.census()
+  for (const master of after.masters) yield * scanNode(master, prefix)
+  await nodes.census()
 }
 
-async function * scanAll (masters: readonly RedisConnection[], prefix: string): AsyncGenerator<readonly string[]> {
-  for (const master of masters) yield * scanNode(master, prefix)
-}
-
-type AskNode<T> = (node: Redis, keys: readonly string[], isAsking: boolean) => Promise<ReadonlyArray<T | Redirected>>
-
-/** https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#redirection-and-resharding @throws StoreError */
-async function askCluster<T> (cluster: RedisCluster, keys: readonly string[], askNode: AskNode<T>): Promise<T[]> {
-  const answers = new Map<string, T>()
-  let routes = new Map<string, ClusterRoute>()
-  for (const key of keys) routes.set(key, { member: await cluster.owner(key), isAsking: false })
-  for (let redirections = 0; routes.size > 0; redirections++) {
-    if (redirections > MAX_REDIRECTIONS) throw new StoreError('the nodes of the Redis Cluster do not agree on who serves a slot')
-    routes = await askRoutes(cluster, routes, askNode, answers)
+/** Each node in as few round trips as it can; keys that are on another node are asked for one by one. @throws StoreError */
+async function askNodes<T> (
+  nodes: RedisNodes,
+  keys: readonly string[],
+  question: (execute: Execute, keys: readonly string[]) => Promise<ReadonlyArray<T | typeof REDIRECTED>>
+): Promise<T[]> {
+  const groups = new Map<RedisConnection, string[]>()
+  for (const key of keys) {
+    const owner = await nodes.owner(key)
+    const group = groups.get(owner)
+    if (group === undefined) groups.set(owner, [key])
+    else group.push(key)
+  }
+  const answers = new Map<string, T | typeof REDIRECTED>()
+  await Promise.all(Array.from(groups, async ([{ ask, client }, own]) => {
+    const found = await ask(() => question(commands => pipelined(client, commands), own))
+    own.forEach((key, index) => answers.set(key, found[index] as T))
+  }))
+  const moved = keys.filter(key => answers.get(key) === REDIRECTED)
+  if (moved.length > 0) {
+    const found = await nodes.ask(moved[0] as string, client => question(commands => oneByOne(client, commands), moved))
+    moved.forEach((key, index) => answers.set(key, found[index] as T))
   }
   return keys.map(key => answers.get(key) as T)
-}
-
-async function askRoutes<T> (
-  cluster: RedisCluster,
-  routes: ReadonlyMap<string, ClusterRoute>,
-  askNode: AskNode<T>,
-  answers: Map<string, T>
-): Promise<Map<string, ClusterRoute>> {
-  const next = new Map<string, ClusterRoute>()
-  await Promise.all(
-    grouped(routes).map(async ([{ member, isAsking }, keys]) => {
-      const results = await member.ask(() => askNode(member.client, keys, isAsking))
-      for (const [index, key] of keys.entries()) {
-        const result = results[index] as T | Redirected
-        if (isRedirected(result)) next.set(key, followRedirection(cluster, result.to, member))
-        else answers.set(key, result)
-      }
-    })
-  )
-  return next
-}
-
-function grouped (routes: ReadonlyMap<string, ClusterRoute>): Array<[ClusterRoute, string[]]> {
-  const groups: Array<[ClusterRoute, string[]]> = []
-  for (const [key, route] of routes) {
-    const group = groups.find(([{ member, isAsking }]) => member === route.member && isAsking === route.isAsking)
-    if (group === undefined) groups.push([route, [key]])
-    else group[1].push(key)
-  }
-  return groups
 }
 
 /** Keys that one step looks at, well below a millisecond for Redis. */

@@ -36,7 +36,6 @@ await build({
     { in: 'src/engine/engines.ts', out: 'parts/engines' },
     { in: 'src/http/openapi.ts', out: 'parts/openapi' },
     { in: 'src/exec/ssh-executor.ts', out: 'parts/ssh-executor' },
-    { in: 'src/store/json-to-yaml.ts', out: 'parts/json-to-yaml' },
     { in: 'src/store/read-dotprompt.ts', out: 'parts/read-dotprompt' },
     { in: 'src/config/config.ts', out: 'config' },
     { in: 'src/registry/kind-table.ts', out: 'registry/kinds' },

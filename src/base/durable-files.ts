@@ -31,18 +31,26 @@ export async function writeNewFile (path: string, bytes: Uint8Array | string, na
 /** Readers see the whole old file or the whole new one. `temporary` is in the same folder; one that a crash has left is removed. */
 export async function replaceFile (path: string, temporary: string, bytes: Uint8Array | string, nature?: FileNature): Promise<void> {
   await rm(temporary, { force: true })
-  await writeNewFile(temporary, bytes, nature)
-  await rename(temporary, path)
+  try {
+    await writeNewFile(temporary, bytes, nature)
+    await rename(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
   await syncFolder(dirname(path))
 }
 
-/** So that the names of new files in it survive a power cut. */
+/** Windows, some network file systems, and a folder that may not be listed. */
+const UNSYNCABLE: ReadonlySet<string> = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP'])
+
+/** So that the names of new files in it survive a power cut, where a folder can be flushed. */
 export async function syncFolder (path: string): Promise<void> {
-  const folder = await open(path, 'r')
   try {
-    await folder.sync()
-  } finally {
-    await folder.close()
+    const folder = await open(path, 'r')
+    await folder.sync().finally(() => folder.close())
+  } catch (error) {
+    if (!UNSYNCABLE.has(errorCode(error))) throw error
   }
 }
 

@@ -19,7 +19,7 @@ export function addImportCommands (program: Command, cli: Cli): void {
       const { output } = cli.open(command)
       const { readDotprompt } = await import('../store/read-dotprompt.ts')
       const { writeEntries } = await import('./entry-files.ts')
-      const { DotpromptError } = await import('../store/dotprompt-error.ts')
+      const { DotpromptError } = await import('../store/dotprompt-head.ts')
       const entries: EntryFile[] = []
       const wrong: string[] = []
       for (const { file, id } of (await Promise.all(paths.map(promptFiles))).flat()) {

@@ -1,140 +1,20 @@
-import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
-import { modelAuth, modelNotFound, modelRateLimited, modelUpstream, ServiceError } from '../base/errors.ts'
+import { modelAuth, modelBusy, modelNotFound, modelRateLimited, modelUpstream, ServiceError } from '../base/errors.ts'
 import { contentHash, type Json, stringifyJson } from '../base/json.ts'
 import type { Log, ModelWatch, WorkOutcome } from '../runtime/telemetry.ts'
-import { createRedactor, isSensitive, type Redact } from '../base/redact.ts'
 import { beginningOf } from '../base/text.ts'
-import { Deadline, type DeadlineReasons, toAbortSignal } from '../runtime/deadline.ts'
+import { NoSlotError, type ReleaseSlot, type SlotLimits, Slots } from '../runtime/concurrency.ts'
+import { type CallerSignal, Deadline, type DeadlineReasons, toAbortSignal } from '../runtime/deadline.ts'
 import { BuiltinModel, echo, followScript, type ReplyRule } from './builtin-model.ts'
 import {
-  type Answers, type Ask, type AskByKind, beginTally, type CallOptions, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, ECHO_URL, holdUntilOver, isBuiltin,
-  type Layer, MAX_EVENT_BYTES, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type ModelTimeouts, type ModelUpstream,
-  type Operation, type OperationKind, parseBaseUrl, SCRIPT_URL, type StreamEnd, type AttemptCount, type UpstreamAddress, withOptions, withoutConflicts
+  type Answers, type Ask, type AttemptCount, beginTally, type CallOptions, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, ECHO_URL, holdUntilOver, isBuiltin,
+  type Layer, type ModelClient, type ModelDescription, type ModelRequest, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind,
+  parseBaseUrl, SCRIPT_URL, withOptions
 } from './model-client.ts'
-import { collectReply, Connections, type UpstreamRequest } from './exchange.ts'
-import { judgeReply } from './judge-reply.ts'
-import { openStream, type StreamTerms } from './open-stream.ts'
+import { HttpModel } from './http-model.ts'
 import { UpstreamError, UpstreamRefusal } from './upstream-error.ts'
-import { limit } from './limit.ts'
 import type { ProviderConfig } from './providers.ts'
-
-/** Values of this many characters count as secrets, whatever the header's name. */
-const LENGTH_OF_SECRETS = 8
-
-/** Redacts the operator's header values in replies: callers get them, and some gateways print a request's headers into errors. */
-export function redactHeaders (headers: ReadonlyArray<readonly [name: string, value: string]>): Redact {
-  return createRedactor(headers
-    .filter(([name, value]) => isSensitive(name) || value.length >= LENGTH_OF_SECRETS)
-    .map(([, value]) => withoutScheme(value)))
-}
-
-/** `Bearer` is no secret: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
-function withoutScheme (value: string): string {
-  return value.replace(/^[\w-]+ +(?=\S+$)/, '')
-}
-
-interface HttpModelOptions {
-  readonly address: UpstreamAddress
-  readonly apiKey?: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly timeouts: ModelTimeouts
-  /** In bytes. */
-  readonly maxReplyBytes: number
-  readonly log: Log | undefined
-}
-
-const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
-
-const COMPLETIONS = '/chat/completions'
-
-const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
-
-/** One attempt per call of an HTTP API in OpenAI's format. Fails with an UpstreamError, whose `retryable` says what to do, or an UpstreamRefusal. */
-class HttpModel implements ModelUpstream {
-  readonly #options: HttpModelOptions
-  readonly #connections: Connections
-  /** A flat list of names and values, so that undici need not read an object in every call. */
-  readonly #headers: readonly string[]
-  readonly #redact: Redact
-  readonly #byKind: AskByKind = {
-    chat: operation => this.#askWhole(COMPLETIONS, operation, 'choices'),
-    embeddings: operation => this.#askWhole('/embeddings', operation, 'data'),
-    stream: async operation => {
-      const { readable, ended } = await this.#askStream(operation)
-      return { events: readable, ended }
-    },
-    frames: async operation => {
-      const { readable, ended } = await this.#askStream(operation)
-      return { frames: readable, ended }
-    }
-  }
-
-  constructor (options: HttpModelOptions) {
-    this.#options = options
-    this.#connections = new Connections(options.address.origin, options.timeouts.connect)
-    const headers = new Map(Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]))
-    if (options.apiKey !== undefined && options.apiKey !== '') headers.set('authorization', `Bearer ${options.apiKey}`)
-    for (const name of OWN_HEADERS) headers.delete(name)
-    this.#headers = ['content-type', 'application/json', ...[...headers].flat()]
-    this.#redact = redactHeaders([...headers])
-  }
-
-  ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
-    return this.#byKind[operation.kind](operation)
-  }
-
-  close (): Promise<void> {
-    return this.#connections.close()
-  }
-
-  async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
-    try {
-      const reply = await collectReply(this.#post(endpoint, stringifyJson(withoutConflicts(request)), call), this.#options.maxReplyBytes)
-      return judgeReply(reply, member, this.#redact)
-    } catch (error) {
-      this.#warnOfNotFound(error, endpoint, call)
-      throw error
-    }
-  }
-
-  async #askStream ({ kind, request, call }: Operation<'stream' | 'frames'>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
-    let resolveEnded: (end: StreamEnd) => void
-    const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
-    const terms: StreamTerms = {
-      as: kind === 'frames' ? 'frames' : 'bytes',
-      choices: typeof request['n'] === 'number' ? request['n'] : 1,
-      maxEventBytes: MAX_EVENT_BYTES,
-      redact: this.#redact,
-      ended: end => {
-        if (end.outcome === 'failed') this.#options.log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
-        resolveEnded(end)
-      }
-    }
-    try {
-      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson(withoutConflicts({ ...request, stream: true })), call), terms)
-      return { readable, ended }
-    } catch (error) {
-      this.#warnOfNotFound(error, COMPLETIONS, call)
-      throw error
-    }
-  }
-
-  /** The operator learns in the log that the configured address may be wrong; the caller cannot know. */
-  #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
-    if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
-    this.#options.log?.warn({ requestId, path: this.#options.address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
-  }
-
-  #post (endpoint: string, body: string, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {
-    const { address, timeouts } = this.#options
-    const traceparent = watch?.traceparent
-    const headers = [...this.#headers, 'x-request-id', requestId]
-    if (traceparent !== undefined) headers.push('traceparent', traceparent)
-    return { connections: this.#connections, path: `${address.pathOf(endpoint)}${address.query}`, headers, body, timeouts, signal, tally }
-  }
-}
 
 interface RoutedProvider {
   readonly name: string
@@ -281,7 +161,8 @@ export function createModelClients (providers: readonly [ProviderConfig, ...Prov
   })
 }
 
-function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits }: ProviderConfig, options: SharedModelOptions): RoutedProvider {
+function openProvider (provider: ProviderConfig, options: SharedModelOptions): RoutedProvider {
+  const { name, baseUrl, models, aliases, limits } = provider
   const { maxReplyBytes = DEFAULT_MAX_REPLY_BYTES, retry: policy = DEFAULT_RETRY } = options
   const timeouts = { ...DEFAULT_TIMEOUTS, ...options.timeouts }
   const retried = { provider: name, policy, total: timeouts.total }
@@ -291,7 +172,7 @@ function openProvider ({ name, baseUrl, apiKey, models, aliases, headers, limits
   }
   const address = parseBaseUrl(baseUrl)
   const log = options.log && withFacts(options.log, { provider: name, address: address.origin })
-  const model = new HttpModel({ address, headers, timeouts, maxReplyBytes, log, apiKey })
+  const model = new HttpModel(address, provider, timeouts, maxReplyBytes, log)
   const layers = [observe(name), limit(name, { ...limits, wait: MAX_QUEUE_WAIT }), tolerateFormat(), retry({ ...retried, log })]
   return { name, models, aliases, upstream: through(layers, model) }
 }
@@ -312,6 +193,26 @@ function through (layers: readonly Layer[], upstream: ModelUpstream): ModelUpstr
 function withFacts (log: Log, facts: object): Log {
   const line = (level: keyof Log) => (more: object, message: string) => { log[level]({ ...facts, ...more }, message) }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** In s. */
+const BUSY_RETRY_AFTER = 1
+
+/** Bounds concurrent calls of an API. A call counts once with its retries; a stream counts until its end. */
+function limit (provider: string, limits: SlotLimits): Layer {
+  const slots = new Slots(limits)
+  return ask => async operation => {
+    const release = await acquire(slots, operation.call.signal, provider)
+    return await holdUntilOver(() => ask(operation), release)
+  }
+}
+
+async function acquire (slots: Slots, signal: CallerSignal, provider: string): Promise<ReleaseSlot> {
+  try {
+    return await slots.acquire(signal)
+  } catch (error) {
+    throw error instanceof NoSlotError ? modelBusy(provider, BUSY_RETRY_AFTER) : error
+  }
 }
 
 /** The time of a call includes the wait for its turn. */

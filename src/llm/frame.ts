@@ -1,7 +1,7 @@
 import { isJsonObject, isTooDeep, type Json, type JsonObject, MAX_JSON_DEPTH, objectOf, stringifyJson } from '../base/json.ts'
 import type { Redact } from '../base/redact.ts'
 import { EventScanner, type ServerSentEvent } from '../runtime/server-sent-events.ts'
-import { errorIn, failedChoice, reportedError } from './answer.ts'
+import { errorIn, failedChoice, finishOf, reportedError } from './answer.ts'
 import { openAiError, type UpstreamCode, UpstreamError } from './upstream-error.ts'
 
 /** `content` is counted separately; the others are no texts that the model wrote. */
@@ -120,4 +120,66 @@ export function errorEvent (
   return Buffer.from(
     `data: ${stringifyJson(openAiError(`The model's answer was cut short: ${message}`, upstream?.type ?? 'upstream_error', upstream?.code ?? code ?? 'LLM_UPSTREAM'))}\n\n`
   )
+}
+
+/** OpenAI's own limit of `n` is 128; without a limit an API could make the map of choices grow for ever. */
+const MAX_CHOICES = 1000
+
+/** Decides at the end whether a stream is whole or cut; reads only the members it needs, since providers add what they like. */
+export class StreamJudge {
+  readonly #expectedChoices: number
+  readonly #choices = new Map<Json, 'open' | 'finished'>()
+  #chunks = 0
+  isDone = false
+  usage: JsonObject | undefined
+  model: string | undefined
+  /** In bytes of UTF-8. */
+  bytes = 0
+
+  constructor (expectedChoices: number) {
+    this.#expectedChoices = expectedChoices
+  }
+
+  /** @throws UpstreamError for a frame that must not be passed on */
+  judge (frame: Frame): void {
+    switch (frame.kind) {
+      case 'chunk': return this.#read(frame.chunk)
+      case 'comment': return
+      case 'error': throw frame.error
+      case 'done':
+        this.requireChunk()
+        this.isDone = true
+    }
+  }
+
+  /** Whole even without `[DONE]`: every choice has its `finish_reason`. */
+  get isFinished (): boolean {
+    if (this.#choices.size < this.#expectedChoices) return false
+    return [...this.#choices.values()].every(state => state === 'finished')
+  }
+
+  /** @throws UpstreamError when no chunk has come, or none has had a choice */
+  requireChunk (): void {
+    if (this.#chunks === 0) throw new UpstreamError('the stream is empty', { retryable: false })
+    if (this.#choices.size === 0) throw new UpstreamError('the stream has no choices', { retryable: true })
+  }
+
+  #read (chunk: JsonObject): void {
+    this.#chunks++
+    const { usage = null, model, choices } = chunk
+    if (isJsonObject(usage)) this.usage = usage
+    if (typeof model === 'string') this.model = model
+    if (!Array.isArray(choices)) return
+    for (const choice of choices as readonly Json[]) {
+      if (isJsonObject(choice)) this.#readChoice(choice)
+    }
+    if (this.#choices.size > MAX_CHOICES) throw new UpstreamError(`the stream has more than ${MAX_CHOICES} choices`, { retryable: false })
+  }
+
+  #readChoice (choice: JsonObject): void {
+    const { index = 0, delta = null } = choice
+    if (finishOf(choice) !== undefined) this.#choices.set(index, 'finished')
+    else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
+    if (isJsonObject(delta)) this.bytes += writtenBytes(delta)
+  }
 }

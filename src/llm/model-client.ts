@@ -129,6 +129,9 @@ export interface ModelTimeouts {
 
 export const DEFAULT_TIMEOUTS: ModelTimeouts = { connect: 5000, firstByte: 120_000, idle: 60_000, total: 600_000 }
 
+/** Of calls of one API at a time, and of those that may wait. */
+export const DEFAULT_LIMITS = { concurrency: 1000, queue: 100 } as const
+
 /** In bytes. */
 export const DEFAULT_MAX_REPLY_BYTES = 32 * 1024 * 1024
 

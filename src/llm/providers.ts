@@ -5,8 +5,7 @@ import { type Static, Type } from '../schema/builder.ts'
 import { type Environment, fitsHeader } from '../base/text.ts'
 import { type Json } from '../base/json.ts'
 import { compileSchema } from '../schema/compile.ts'
-import { isBuiltin, parseBaseUrl } from './model-client.ts'
-import { DEFAULT_LIMITS } from './limit.ts'
+import { DEFAULT_LIMITS, isBuiltin, parseBaseUrl } from './model-client.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })
 

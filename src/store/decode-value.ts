@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import type { Document, LineCounter } from 'yaml'
-import { MAX_DIGITS, MAX_JSON_DEPTH, stringifyJson, type TextPlace } from '../base/json.ts'
+import { canonicalJson, MAX_DIGITS, MAX_JSON_DEPTH, parseJson, stringifyJson, type TextPlace } from '../base/json.ts'
 import { beginningOf, utf8In } from '../base/text.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
 
@@ -51,6 +51,20 @@ export function yamlToJson (text: string): StoredValue {
   } catch (error) {
     const place = error instanceof YamlError ? error.place : undefined
     return { kind: 'bad', reason: `is not usable YAML: ${(error as Error).message}`, place, hint: place === undefined ? undefined : HINT }
+  }
+}
+
+/** Long texts become blocks. `undefined` for no JSON, too large, or not read back as the same value. */
+export function jsonToYaml (json: string): string | undefined {
+  const { Document } = yamlLibrary()
+  try {
+    const value = parseJson(json)
+    // Not folded, because the line ends of a template are part of it.
+    const yaml = new Document(value, { aliasDuplicateObjects: false }).toString({ lineWidth: 0 })
+    const read = yamlToJson(yaml)
+    return read.kind === 'text' && canonicalJson(parseJson(read.text)) === canonicalJson(value) ? yaml : undefined
+  } catch {
+    return undefined
   }
 }
 

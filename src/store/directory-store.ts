@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type FSWatcher, watch } from 'node:fs'
-import { lstat, mkdir, open, readdir, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
+import { lstat, mkdir, readdir, realpath, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import pLimit from 'p-limit'
+import { replaceFile, syncFolder } from '../base/durable-files.ts'
 import { JsonError, parseJson } from '../base/json.ts'
 import type { Log } from '../runtime/telemetry.ts'
+import { jsonToYaml } from './decode-value.ts'
 import { createGatherer } from './gather.ts'
 import {
   type ChangeListener, type Expected, type RemoveOutcome, type Store, type StoredValue, StoreError, type StoreKeys, type StoreStatus, type WriteOutcome,
@@ -13,33 +15,28 @@ import {
 import { fileToKey, isAbsent, isDotpromptFile, isInside, isPresent, isValueFile, isYamlFile, keyToFiles, writeProblem } from './directory-paths.ts'
 import { createTrueFolders, listDirectory, MAX_DEPTH, readKey } from './directory-read.ts'
 
-interface DirectoryKey {
-  readonly root: string
-  readonly key: string
-  readonly keys: StoreKeys
-}
-
 const OF_DOTPROMPT = 'is a file of Dotprompt, which is changed where it lies; aps import dotprompt makes YAML of it'
 
 /** Readers see the old file or the new one, also after a power cut. Calls for one folder must not overlap. @throws StoreError */
-function writeKey (place: DirectoryKey, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
-  return changing(place, expected, async (files, known): Promise<WriteOutcome> => {
+function writeKey (root: string, key: string, keys: StoreKeys, text: string, expected: Expected | undefined): Promise<WriteOutcome> {
+  return changing(root, key, keys, expected, async (files, known): Promise<WriteOutcome> => {
     const present = await firstPresent(files)
     if (present !== undefined && isDotpromptFile(present)) return { kind: 'kept', reason: `${basename(present)} ${OF_DOTPROMPT}` }
-    const { path, content } = await contentOf(files, present, text)
-    const folder = await makeFolder(place.root, dirname(path))
+    const { path, content } = contentOf(files, present, text)
+    const folder = await makeFolder(root, dirname(path))
     if (folder === undefined) return 'impossible'
-    await replaceFile(folder, basename(path), content)
+    // Listings and watches ignore hidden files.
+    await replaceFile(join(folder, basename(path)), join(folder, `.${randomUUID()}`), content)
     if (present !== undefined && present !== path) await unlink(present)
     return known.kind === 'missing' ? 'created' : 'replaced'
   })
 }
 
 /** YAML stays YAML unless it would be read back as another value; a text that is no JSON becomes a file such as `SKILL.md`. */
-async function contentOf (files: readonly string[], present: string | undefined, text: string): Promise<{ path: string, content: string }> {
+function contentOf (files: readonly string[], present: string | undefined, text: string): { path: string, content: string } {
   const own = files.find(file => !isValueFile(basename(file)) && !isDotpromptFile(file))
   if (own !== undefined && !isJson(text)) return { path: own, content: text }
-  const yaml = present !== undefined && isYamlFile(present) ? await toYaml(text) : undefined
+  const yaml = present !== undefined && isYamlFile(present) ? jsonToYaml(text) : undefined
   return yaml === undefined ? { path: files[0] as string, content: text } : { path: present as string, content: yaml }
 }
 
@@ -54,18 +51,20 @@ function isJson (text: string): boolean {
 }
 
 /** Removes every file of the key, or the next one would be read. @throws StoreError when the disk is in trouble */
-function removeKey (place: DirectoryKey, expected: Expected | undefined): Promise<RemoveOutcome> {
-  return changing(place, expected, async (files, known) => {
+function removeKey (root: string, key: string, keys: StoreKeys, expected: Expected | undefined): Promise<RemoveOutcome> {
+  return changing(root, key, keys, expected, async (files, known) => {
     if (known.kind === 'missing') return 'missing'
     // The preferred file goes last: it is the one that is read until then.
-    for (const file of files.toReversed()) await removeFile(file)
-    for (const folder of foldersOf(files)) await syncFolder(folder)
+    for (const file of files.toReversed()) await unlink(file).catch(ignoreAbsent)
+    for (const folder of foldersOf(files)) await syncFolder(folder).catch(ignoreAbsent)
     return 'removed'
   })
 }
 
 async function changing<T> (
-  { root, key, keys }: DirectoryKey,
+  root: string,
+  key: string,
+  keys: StoreKeys,
   expected: Expected | undefined,
   change: (files: readonly string[], known: StoredValue) => Promise<T>
 ): Promise<T | WriteRefusal> {
@@ -101,19 +100,13 @@ function foldersOf (files: readonly string[]): ReadonlySet<string> {
   return new Set(files.map(file => dirname(file)))
 }
 
-/** A missing file or folder is no error. */
-async function removeFile (file: string): Promise<void> {
-  await unlink(file).catch((error: unknown) => { if (!isAbsent(error)) throw error })
+function ignoreAbsent (error: unknown): undefined {
+  if (!isAbsent(error)) throw error
 }
 
 async function firstPresent (files: readonly string[]): Promise<string | undefined> {
   for (const file of files) {
-    try {
-      await lstat(file)
-      return file
-    } catch (error) {
-      if (!isAbsent(error)) throw error
-    }
+    if (await lstat(file).catch(ignoreAbsent) !== undefined) return file
   }
   return undefined
 }
@@ -131,67 +124,24 @@ async function makeFolder (root: string, folder: string): Promise<string | undef
 }
 
 async function truePathOf (path: string): Promise<string | undefined> {
-  try {
-    return await realpath(path)
-  } catch (error) {
-    if (isAbsent(error)) return undefined
-    throw error
-  }
-}
-
-async function toYaml (json: string): Promise<string | undefined> {
-  const { jsonToYaml } = await import('./json-to-yaml.ts')
-  return jsonToYaml(json)
-}
-
-/** Writes a hidden file, which listings and watches ignore, and renames it, so that the change is one step. */
-async function replaceFile (folder: string, name: string, content: string): Promise<void> {
-  const temporary = join(folder, `.${randomUUID()}`)
-  try {
-    const file = await open(temporary, 'wx')
-    try {
-      await file.writeFile(content)
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rename(temporary, join(folder, name))
-  } catch (error) {
-    await rm(temporary, { force: true })
-    throw error
-  }
-  await syncFolder(folder)
-}
-
-/** A new name is safe from a power cut only when its folder is on the disk; Windows can neither do this nor needs it. */
-async function syncFolder (folder: string): Promise<void> {
-  const handle = await open(folder, 'r').catch(() => undefined)
-  try {
-    await handle?.sync()
-  } catch {
-    // Some network file systems cannot flush a folder to the disk.
-  } finally {
-    await handle?.close()
-  }
-}
-
-interface FolderWatchListener {
-  onPath (path: string): void
-  onFolder (): void
-  /** `reason` is `undefined` when changes can be seen again. */
-  onProblem (reason: string | undefined): void
+  return await realpath(path).catch(ignoreAbsent)
 }
 
 /** Watches folders before listing them, so that no change is missed, and anew when replaced. chokidar does neither, and watches each file. */
 export class FolderWatch {
-  readonly #listener: FolderWatchListener
+  readonly #onPath: (path: string) => void
+  readonly #onFolder: () => void
+  readonly #onProblem: (reason: string | undefined) => void
   readonly #watched = new Map<string, { readonly watcher: FSWatcher, readonly identity: string }>()
   readonly #failed = new Map<string, string>()
   #reported: string | undefined
   #closed = false
 
-  constructor (listener: FolderWatchListener) {
-    this.#listener = listener
+  /** @param onProblem gets `undefined` when changes can be seen again */
+  constructor (onPath: (path: string) => void, onFolder: () => void, onProblem: (reason: string | undefined) => void) {
+    this.#onPath = onPath
+    this.#onFolder = onFolder
+    this.#onProblem = onProblem
   }
 
   /** Resolves when every later change will be seen. Symbolic links are not followed. */
@@ -220,7 +170,7 @@ export class FolderWatch {
     for (const folder of [...this.#failed.keys()]) {
       await this.add(folder)
       if (this.#failed.has(folder)) return
-      this.#listener.onFolder()
+      this.#onFolder()
     }
   }
 
@@ -234,7 +184,7 @@ export class FolderWatch {
   #note (folder: string, name: string): void {
     if (!takesPart(name)) return
     for (const path of name === basename(folder) ? [folder, join(folder, name)] : [join(folder, name)]) {
-      this.#listener.onPath(path)
+      this.#onPath(path)
       void this.#follow(path)
     }
   }
@@ -246,7 +196,7 @@ export class FolderWatch {
     if (this.#closed || (!isFolder && known === undefined && stats?.isSymbolicLink() !== true)) return
     if (isFolder) await this.add(path)
     else this.#remove(path)
-    if (!isFolder || this.#watched.get(path) !== known) this.#listener.onFolder()
+    if (!isFolder || this.#watched.get(path) !== known) this.#onFolder()
   }
 
   #remove (folder: string): void {
@@ -267,7 +217,7 @@ export class FolderWatch {
     const [reason] = this.#failed.values()
     if (this.#closed || reason === this.#reported) return
     this.#reported = reason
-    this.#listener.onProblem(reason)
+    this.#onProblem(reason)
   }
 }
 
@@ -285,17 +235,15 @@ const MAX_WARNINGS = 1000
 /** Keeps other processes of the service from writing into the folder meanwhile. Calls must not overlap. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
-interface DirectoryStoreOptions {
+/** `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning. @throws StoreError when there is no such folder */
+export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: {
   /** One folder for each kind (`templates/`, …); a missing one counts as empty. */
   readonly directory: string
   readonly keys: StoreKeys
   readonly log?: Log
   /** Makes the processes of this service write into the folder one after the other. @default there is only one process */
-  readonly inTurn?: InTurn | undefined
-}
-
-/** `.json` wins over `.yaml`, and `.yaml` over `.yml`, with a warning. @throws StoreError when there is no such folder */
-export async function createDirectoryStore ({ directory, keys, log, inTurn = work => work() }: DirectoryStoreOptions): Promise<Store> {
+  readonly inTurn?: InTurn
+}): Promise<Store> {
   const path = resolve(directory)
   const limit = pLimit(OPEN_FILES)
   const oneWriteAtATime = pLimit(1)
@@ -369,11 +317,11 @@ export async function createDirectoryStore ({ directory, keys, log, inTurn = wor
     scan,
     read,
     has: async keys => (await read(keys)).map(({ kind }) => kind !== 'missing'),
-    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey({ root, key, keys }, text, expected)))),
-    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey({ root, key, keys }, expected)))),
+    write: (key, text, expected) => oneWriteAtATime(() => inTurn(() => ask(root => writeKey(root, key, keys, text, expected)))),
+    remove: (key, expected) => oneWriteAtATime(() => inTurn(() => ask(root => removeKey(root, key, keys, expected)))),
     async watch (listener) {
       await scan(keys.prefix).next()
-      const stop = await watchDirectory({ keys, findRoot, onProblem, hasLinks: () => hasLinks }, listener)
+      const stop = await watchDirectory(keys, listener, findRoot, () => hasLinks, onProblem)
       watches.add(stop)
       return async () => {
         watches.delete(stop)
@@ -399,16 +347,14 @@ function explain (error: unknown, path: string): string {
 /** In ms; the system reports no event when another folder takes the store's name. */
 const ROOT_CHECK_MS = 500
 
-interface DirectoryWatchOptions {
-  readonly keys: StoreKeys
-  readonly findRoot: () => Promise<string>
-  readonly hasLinks: () => boolean
-  /** `reason` is `undefined` when changes can be seen again. */
-  readonly onProblem: (reason: string | undefined) => void
-}
-
 /** Goes on when the folder is removed and made again, or replaced. */
-async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeListener): Promise<() => Promise<void>> {
+async function watchDirectory (
+  keys: StoreKeys,
+  listener: ChangeListener,
+  findRoot: () => Promise<string>,
+  hasLinks: () => boolean,
+  onProblem: (reason: string | undefined) => void
+): Promise<() => Promise<void>> {
   const gatherer = createGatherer(listener)
   let watcher: FolderWatch | undefined
   let identity = ''
@@ -417,10 +363,10 @@ async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeL
   let stopped = false
 
   async function start (): Promise<void> {
-    const root = await options.findRoot()
+    const root = await findRoot()
     identity = await identify(root)
     reportProblem(undefined)
-    watcher = new FolderWatch({ onPath: path => note(root, path), onFolder: () => gatherer.addUnknown(), onProblem: reportProblem })
+    watcher = new FolderWatch(path => note(root, path), () => gatherer.addUnknown(), reportProblem)
     await watcher.add(root)
   }
 
@@ -428,18 +374,18 @@ async function watchDirectory (options: DirectoryWatchOptions, listener: ChangeL
   function reportProblem (reason: string | undefined): void {
     if (reason === problem) return
     problem = reason
-    options.onProblem(reason)
+    onProblem(reason)
     gatherer.addUnknown()
   }
 
   function note (root: string, path: string): void {
-    if (options.hasLinks()) gatherer.addUnknown()
-    const key = fileToKey(relative(root, path), options.keys)
+    if (hasLinks()) gatherer.addUnknown()
+    const key = fileToKey(relative(root, path), keys)
     if (key !== undefined) gatherer.add(key)
   }
 
   async function checkRoot (): Promise<void> {
-    const now = await options.findRoot().then(identify).catch(() => '')
+    const now = await findRoot().then(identify).catch(() => '')
     if (stopped) return
     if (now === identity) return await watcher?.retry()
     identity = ''

@@ -1,6 +1,20 @@
 import { isJsonObject, type Json, type JsonObject, listOf, parseJson, type TextPlace } from '../base/json.ts'
 import { yamlToJson } from './decode-value.ts'
-import { DotpromptError } from './dotprompt-error.ts'
+
+export class DotpromptError extends Error {
+  override readonly name = 'DotpromptError'
+  readonly place: TextPlace
+  readonly hint: string | undefined
+  /** Such as `ROLE_NESTED`; `undefined` for a mistake without a code of its own. */
+  readonly code: string | undefined
+
+  constructor (message: string, place: TextPlace, { hint, code }: { readonly hint?: string, readonly code?: string } = {}) {
+    super(message)
+    this.place = place
+    this.hint = hint
+    this.code = code
+  }
+}
 
 const SCALARS: ReadonlySet<string> = new Set(['any', 'boolean', 'integer', 'null', 'number', 'string'])
 

@@ -4,8 +4,7 @@ import { type CallNode, type Expression, type Hash, parse, type SourcePosition, 
 import { TemplateSyntaxError } from '../template/language.ts'
 import { prescan } from '../template/prescan.ts'
 import type { StoredValue } from './store.ts'
-import { DotpromptError } from './dotprompt-error.ts'
-import { readHead, refuseVariant } from './dotprompt-head.ts'
+import { DotpromptError, readHead, refuseVariant } from './dotprompt-head.ts'
 
 interface TreeVisitor {
   onCall (call: CallNode & { readonly type: string }, depth: number): void

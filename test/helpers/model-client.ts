@@ -1,6 +1,6 @@
 import { isBuiltin, type ModelClient } from '../../src/llm/model-client.ts'
 import { createModelClients, type SharedModelOptions } from '../../src/llm/create-model-client.ts'
-import { DEFAULT_LIMITS } from '../../src/llm/limit.ts'
+import { DEFAULT_LIMITS } from '../../src/llm/model-client.ts'
 import { type ProviderConfig } from '../../src/llm/providers.ts'
 
 /** One API that takes every model. */

@@ -7,7 +7,7 @@ import { askedMessage, loggedAnswer, parseArguments, replyOf, strictMessages } f
 import { jsonIn } from '../../src/llm/json-in.ts'
 import { judgeReply } from '../../src/llm/judge-reply.ts'
 import { createFrameParser } from '../../src/llm/frame.ts'
-import { StreamJudge } from '../../src/llm/open-stream.ts'
+import { StreamJudge } from '../../src/llm/frame.ts'
 import { UpstreamError } from '../../src/llm/upstream-error.ts'
 import { MODEL_ANSWERS, type ModelAnswer, OFFERED, streamOf } from '../helpers/model-answers.ts'
 import { property } from '../helpers/property.ts'

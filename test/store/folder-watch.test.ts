@@ -12,7 +12,7 @@ async function failing (t: TestContext, names: readonly string[]) {
   const told: Array<string | undefined> = []
   const changed: string[] = []
   let folders = 0
-  const watch = new FolderWatch({ onPath: path => { changed.push(path) }, onFolder: () => { folders++ }, onProblem: reason => { told.push(reason) } })
+  const watch = new FolderWatch(path => { changed.push(path) }, () => { folders++ }, reason => { told.push(reason) })
   t.after(async () => {
     watch.close()
     await folder.remove()

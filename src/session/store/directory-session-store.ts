@@ -5,17 +5,15 @@ import { parseCursor } from './session-index.ts'
 import { SessionFileChanged } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 
-interface DirectorySessionStoreOptions {
+/** Each entry is on the disk before the caller is told. After a foreign write, as when the lock expired in sleep, the store stops until a restart. */
+export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: {
   readonly path: string
   /** How long an ended session is kept, in ms. */
   readonly keep: number
   readonly log: Log
   /** In ms since 1970. @default Date.now */
   readonly now?: () => number
-}
-
-/** Each entry is on the disk before the caller is told. After a foreign write, as when the lock expired in sleep, the store stops until a restart. */
-export function createDirectorySessionStore ({ path, keep, log, now = Date.now }: DirectorySessionStoreOptions): SessionStore {
+}): SessionStore {
   const listeners = new SessionListeners()
   let folder: SessionFolder | undefined
   let opening: Promise<SessionFolder> | undefined

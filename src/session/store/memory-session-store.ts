@@ -1,6 +1,6 @@
 import { ENDED } from '../model.ts'
 import { checkAppend, type StoredLogEntry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
-import { cursorOf, indexed, parseCursor, SessionIndex } from './session-index.ts'
+import { indexed, pageOf, parseCursor, SessionIndex } from './session-index.ts'
 
 /** For tests and for trying things out: sessions are lost with the process. An ended one is kept for `keep` ms; `now` is in ms since 1970. */
 export function createMemorySessionStore ({ keep, now = Date.now }: { readonly keep: number, readonly now?: () => number }): SessionStore {
@@ -61,10 +61,7 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
     },
     async list (query) {
       enter()
-      const all = index.list(query, parseCursor(query.cursor))
-      const heads = all.slice(0, query.limit)
-      const last = heads.at(-1)
-      return { heads, next: last !== undefined && all.length > heads.length ? cursorOf(last) : undefined }
+      return pageOf(index.list(query, parseCursor(query.cursor)), query.limit)
     },
     async take (by, limit, lease, engines) {
       enter()

@@ -9,17 +9,12 @@ const RETRY_MS = 500
 /** In ms between pings: a broken connection is as silent as an idle one. */
 const HEARTBEAT_MS = 1000
 
-interface RedisSessionFeedOptions {
-  /** The node that stores the sessions: others forward its messages, but can lose some. */
-  readonly node: () => Promise<RedisConnection>
-  readonly channelOf: (id: string) => string
-}
-
 interface Subscriber { readonly own: Redis, readonly connection: RedisConnection }
 
 /** Commands go over another connection, which finds the new master after a failover: when it closes, so does this one. */
 export class RedisSessionFeed {
-  readonly #options: RedisSessionFeedOptions
+  readonly #node: () => Promise<RedisConnection>
+  readonly #channelOf: (id: string) => string
   readonly #listeners = new SessionListeners()
   #subscriber: Subscriber | undefined
   #connecting: Promise<Subscriber> | undefined
@@ -29,13 +24,15 @@ export class RedisSessionFeed {
   #hasGap = false
   #closed = false
 
-  constructor (options: RedisSessionFeedOptions) {
-    this.#options = options
+  /** @param node gives the node that stores the sessions: others forward its messages, but can lose some */
+  constructor (node: () => Promise<RedisConnection>, channelOf: (id: string) => string) {
+    this.#node = node
+    this.#channelOf = channelOf
   }
 
   /** @see SessionStore.watch @throws what `node` throws */
   async watch (id: string, listener: SessionListener): Promise<() => void> {
-    const channel = this.#options.channelOf(id)
+    const channel = this.#channelOf(id)
     const remove = this.#listeners.add(id, listener)
     try {
       const { own, connection } = await this.#connected()
@@ -64,7 +61,7 @@ export class RedisSessionFeed {
   }
 
   async #connect (): Promise<Subscriber> {
-    const connection = await this.#options.node()
+    const connection = await this.#node()
     const own = connection.createCompanion()
     const lose = () => this.#lose(own)
     own.on('error', () => {})
@@ -76,7 +73,7 @@ export class RedisSessionFeed {
     try {
       await connection.ask(async () => {
         await own.connect()
-        const channels = this.#listeners.ids().map(this.#options.channelOf)
+        const channels = this.#listeners.ids().map(this.#channelOf)
         if (channels.length > 0) await own.subscribe(...channels)
       })
       if (this.#closed) throw new SessionStoreError('the store is closed')

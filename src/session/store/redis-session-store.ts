@@ -299,7 +299,7 @@ class RedisSessionStore implements SessionStore {
     const known = this.#feeds.get(address)
     if (known !== undefined) return known
     // After a failover all sessions of the node have moved together, so any one finds the new node.
-    const feed = new RedisSessionFeed({ node: () => this.#opened().holder(this.#keys(id).log(id)), channelOf: other => this.#keys(other).channel(other) })
+    const feed = new RedisSessionFeed(() => this.#opened().holder(this.#keys(id).log(id)), other => this.#keys(other).channel(other))
     this.#feeds.set(address, feed)
     return feed
   }

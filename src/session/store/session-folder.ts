@@ -12,7 +12,7 @@ import { ENDED, type Head, type LogPosition } from '../model.ts'
 import {
   type Append, type Appended, type StoredLogEntry, isNext, isSessionId, type ListQuery, refusal, type Renewed, type HeadPage, SessionStoreError, type Taken
 } from './session-store.ts'
-import { compareNewest, cursorOf, indexed, type IndexEntry, matchesQuery, type ListPosition, SessionIndex } from './session-index.ts'
+import { compareNewest, indexed, type IndexEntry, type ListPosition, matchesQuery, pageOf, SessionIndex } from './session-index.ts'
 import { appendLine, formatLine, readPages, readTail, type SessionTail } from './session-file.ts'
 
 /** In ms since a list last used the month's heads. */
@@ -304,9 +304,7 @@ export class SessionFolder {
       const ended = (await this.#ended.heads(month)).filter(head => matchesQuery(head, query) && (after === undefined || compareNewest(after, head) < 0))
       found = [...found, ...ended].sort(compareNewest)
     }
-    const heads = found.slice(0, query.limit)
-    const last = heads.at(-1)
-    return { heads, next: last !== undefined && found.length > heads.length ? cursorOf(last) : undefined }
+    return pageOf(found, query.limit)
   }
 
   take (by: string, limit: number, lease: number, engines?: ReadonlySet<string>): Taken {

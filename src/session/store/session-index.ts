@@ -1,5 +1,5 @@
 import { ENDED, type Head } from '../model.ts'
-import { type Append, type ListQuery, MAX_UNKNOWN, type Renewed, type Taken } from './session-store.ts'
+import { type Append, type HeadPage, type ListQuery, MAX_UNKNOWN, type Renewed, type Taken } from './session-store.ts'
 
 export interface IndexEntry {
   readonly head: Head
@@ -86,6 +86,13 @@ export function compareNewest (a: ListPosition, b: ListPosition): number {
 
 export function cursorOf ({ createdAt, id }: ListPosition): string {
   return `${createdAt}-${id}`
+}
+
+/** @param sorted beginning with the first of the page */
+export function pageOf (sorted: readonly Head[], limit: number): HeadPage {
+  const heads = sorted.slice(0, limit)
+  const last = heads.at(-1)
+  return { heads, next: last !== undefined && sorted.length > heads.length ? cursorOf(last) : undefined }
 }
 
 /** @throws RangeError for a foreign cursor */

@@ -9,14 +9,6 @@ export interface SharedCounters {
   close (): Promise<void>
 }
 
-interface RedisCountersOptions {
-  readonly url: string
-  readonly sentinelPassword?: string
-  readonly log: Log
-  /** In ms. @default 1000 */
-  readonly commandTimeout?: number
-}
-
 /** One field for each replica, so late or repeated reports count once. `ARGV`: the replica, its count, the lifetime in ms. */
 const REPORT = `
 if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or 0) then
@@ -28,7 +20,13 @@ for _, count in ipairs(redis.call('HVALS', KEYS[1])) do total = total + count en
 return total`
 
 /** Has connections of its own, so that a large read of the registry does not delay it. */
-export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: RedisCountersOptions): SharedCounters {
+export function createRedisCounters ({ url, sentinelPassword, log, commandTimeout = 1000 }: {
+  readonly url: string
+  readonly sentinelPassword?: string
+  readonly log: Log
+  /** In ms. @default 1000 */
+  readonly commandTimeout?: number
+}): SharedCounters {
   const nodes = openRedisNodes(parseRedisUrl(url, sentinelPassword), commandTimeout, log)
   const replica = randomUUID()
   const reportOne = (key: string, count: number, lifetime: number) =>

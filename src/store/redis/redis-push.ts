@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Redis, ReplyError } from 'ioredis'
 import type { Log } from '../../runtime/telemetry.ts'
 import { createGatherer, type Gatherer } from '../gather.ts'
-import type { Store, StoreStatus } from '../store.ts'
+import type { ChangeListener, StoreStatus } from '../store.ts'
 import { describeRedisError, type RedisConnection } from './redis-connection.ts'
 
 /** In ms; short, since further changes are collected while a listener reads. */
@@ -12,25 +12,13 @@ const GATHER_MS = 5
 /** In ms; a broken connection is as silent as one without changes. */
 const HEARTBEAT_MS = 1000
 
-interface RedisPushOptions {
-  /** Redis requires that no prefix begins with another one. */
-  readonly prefixes: readonly string[]
-  /** Longest wait of `watch` for the nodes' answers, in ms. */
-  readonly patience: number
-  readonly log?: Log | undefined
-}
-
-export interface RedisPush {
-  /** These nodes together have all keys; any others are dropped. None: there is nothing to wait for now. */
-  follow (nodes: readonly RedisConnection[]): void
-  changes (): StoreStatus['changes']
-  readonly watch: Store['watch']
-  close (): void
-}
-
-export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions): RedisPush {
+/**
+ * @param prefixes Redis requires that none begins with another one
+ * @param patience the longest wait of `watch` for the nodes' answers, in ms
+ */
+export function createRedisPush (prefixes: readonly string[], patience: number, log?: Log) {
   const watches = new Set<Gatherer>()
-  const trackings = new Map<RedisConnection, Tracking>()
+  const trackings = new Map<RedisConnection, ReturnType<typeof trackNode>>()
   let changes: StoreStatus['changes'] = 'polled'
   let logged: string | undefined
   let settle = (): void => {}
@@ -77,7 +65,8 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
   const heartbeat = setInterval(beat, HEARTBEAT_MS).unref()
 
   return {
-    follow (nodes) {
+    /** These nodes together have all keys; any others are dropped. None: there is nothing to wait for now. */
+    follow (nodes: readonly RedisConnection[]): void {
       for (const [node, tracking] of trackings) {
         if (nodes.includes(node)) continue
         tracking.close()
@@ -85,12 +74,12 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
       }
       for (const node of nodes) {
         if (trackings.has(node)) continue
-        trackings.set(node, trackNode(node, { prefixes, onKeys, onState: judge }))
+        trackings.set(node, trackNode(node, prefixes, onKeys, judge))
       }
       judge()
     },
-    changes: () => changes,
-    async watch (listener) {
+    changes: (): StoreStatus['changes'] => changes,
+    async watch (listener: ChangeListener): Promise<() => Promise<void>> {
       // The caller lists after this call, and again when pushing begins; the wait makes the second listing needless.
       await Promise.race([settled, delay(patience, undefined, { ref: false })])
       const gatherer = createGatherer(listener, GATHER_MS)
@@ -100,7 +89,7 @@ export function createRedisPush ({ prefixes, patience, log }: RedisPushOptions):
         gatherer.stop()
       }
     },
-    close () {
+    close (): void {
       clearInterval(heartbeat)
       settle()
       for (const tracking of trackings.values()) tracking.close()
@@ -122,27 +111,19 @@ const REFUSED_RETRY_MS = 60_000
 /** These go away by themselves; any other error counts as a refusal. */
 const PASSING = /^(LOADING|BUSY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|NOAUTH)\b|max number of clients/
 
-interface TrackingOptions {
-  /** Redis requires that no prefix begins with another one. */
-  readonly prefixes: readonly string[]
-  /** `undefined` after FLUSHALL. */
-  readonly onKeys: (keys: readonly string[] | undefined) => void
-  readonly onState: () => void
-}
-
 /** `polled`: the node refuses to push, or cannot. */
 type TrackingState = 'starting' | 'pushed' | 'polled'
 
-interface Tracking {
-  state (): TrackingState
-  refusal (): Error | undefined
-  /** Resolves after all changes that the node reported before. @throws when a connection is broken */
-  ping (): Promise<void>
-  close (): void
-}
-
-/** Broadcast mode costs the node no memory per key. RESP2 needs two connections; Redis is silent when one is lost, so both are made anew. */
-function trackNode ({ client: node, createCompanion }: RedisConnection, { prefixes, onKeys, onState }: TrackingOptions): Tracking {
+/**
+ * Broadcast mode costs the node no memory per key. RESP2 needs two connections; Redis is silent when one is lost, so both are made anew.
+ * @param onKeys gets `undefined` after FLUSHALL
+ */
+function trackNode (
+  { client: node, createCompanion }: RedisConnection,
+  prefixes: readonly string[],
+  onKeys: (keys: readonly string[] | undefined) => void,
+  onState: () => void
+) {
   let state: TrackingState = 'starting'
   let refusal: Error | undefined
   let listener: Redis | undefined
@@ -198,9 +179,10 @@ function trackNode ({ client: node, createCompanion }: RedisConnection, { prefix
   void begin()
 
   return {
-    state: () => state,
-    refusal: () => refusal,
-    async ping () {
+    state: (): TrackingState => state,
+    refusal: (): Error | undefined => refusal,
+    /** Resolves after all changes that the node reported before. @throws when a connection is broken */
+    async ping (): Promise<void> {
       const own = listener
       try {
         await Promise.all([node.ping(), own?.ping()])
@@ -209,7 +191,7 @@ function trackNode ({ client: node, createCompanion }: RedisConnection, { prefix
         throw error
       }
     },
-    close () {
+    close (): void {
       closed = true
       clearTimeout(timer)
       node.off('ready', onReady)

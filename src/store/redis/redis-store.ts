@@ -191,19 +191,17 @@ function refused (reason: string): WriteRefusal {
   return { kind: 'refused', reason }
 }
 
-interface RedisStoreOptions {
+/** Opens also while Redis is away. @throws StoreError when `parseRedisUrl` refuses the URL */
+export function createRedisStore ({ url, sentinelPassword, keys: { kinds, prefix }, commandTimeout = 2000, log }: {
   readonly url: string
   readonly sentinelPassword?: string
   readonly keys: StoreKeys
   /** In ms; without it, a frozen Redis would never let a read end. @default 2000 */
   readonly commandTimeout?: number
   readonly log?: Log
-}
-
-/** Opens also while Redis is away. @throws StoreError when `parseRedisUrl` refuses the URL */
-export function createRedisStore ({ url, sentinelPassword, keys: { kinds, prefix }, commandTimeout = 2000, log }: RedisStoreOptions): Store {
+}): Store {
   const place = parseRedisUrl(url, sentinelPassword)
-  const push = createRedisPush({ prefixes: kinds.map(({ key }) => kindPrefix(prefix, key)), patience: commandTimeout, log })
+  const push = createRedisPush(kinds.map(({ key }) => kindPrefix(prefix, key)), commandTimeout, log)
   const nodes = openRedisNodes(place, commandTimeout, log, undefined, push.follow)
   return {
     variant: 'redis',

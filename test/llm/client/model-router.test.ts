@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { createModelClients, type SharedModelOptions } from '../../../src/llm/create-model-client.ts'
-import { DEFAULT_LIMITS } from '../../../src/llm/limit.ts'
+import { DEFAULT_LIMITS } from '../../../src/llm/model-client.ts'
 import { type ModelClient } from '../../../src/llm/model-client.ts'
 import { UpstreamRefusal } from '../../../src/llm/upstream-error.ts'
 import { type Answer, completion, sendJson, startUpstream, type UpstreamServer } from '../../helpers/upstream-server.ts'

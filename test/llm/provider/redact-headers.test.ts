@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runInNewContext } from 'node:vm'
-import { redactHeaders } from '../../../src/llm/create-model-client.ts'
+import { redactHeaders } from '../../../src/llm/http-model.ts'
 
 describe('redactHeaders', () => {
   const cases: ReadonlyArray<readonly [headers: Record<string, string>, text: string, expected: string]> = [

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { RejectedEntry } from '../../../src/registry/diagnostic.ts'
 import { parsePromptDefinition, type PromptDefinition } from '../../../src/registry/kinds/prompt-definition.ts'
 import { type Dotprompt, readDotprompt } from '../../../src/store/read-dotprompt.ts'
-import { DotpromptError } from '../../../src/store/dotprompt-error.ts'
+import { DotpromptError } from '../../../src/store/dotprompt-head.ts'
 import { handlebarsLanguage } from '../../../src/template/handlebars/handlebars-language.ts'
 import { property } from '../../helpers/property.ts'
 

@@ -1,81 +1,133 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts'
-import type { Redact } from '../base/redact.ts'
-import { finishOf } from './answer.ts'
-import type { StreamEnd } from './model-client.ts'
-import { createFrameParser, DONE_EVENT, errorEvent, type Frame, type FrameParser, writtenBytes } from './frame.ts'
-import { UpstreamError } from './upstream-error.ts'
-import { Exchange, ReplyCollector, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
-import { badReply, statusError } from './judge-reply.ts'
+import { stringifyJson } from '../base/json.ts'
+import { createRedactor, isSensitive, type Redact } from '../base/redact.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import {
+  type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation,
+  type OperationKind, type StreamEnd, type UpstreamAddress, withoutConflicts
+} from './model-client.ts'
+import { createFrameParser, DONE_EVENT, errorEvent, type Frame, type FrameParser, StreamJudge } from './frame.ts'
+import { UpstreamError, UpstreamRefusal } from './upstream-error.ts'
+import { collectReply, Connections, Exchange, ReplyCollector, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
+import { badReply, judgeReply, statusError } from './judge-reply.ts'
+import type { ProviderConfig } from './providers.ts'
 
-/** OpenAI's own limit of `n` is 128; without a limit an API could make the map of choices grow for ever. */
-const MAX_CHOICES = 1000
+/** Values of this many characters count as secrets, whatever the header's name. */
+const LENGTH_OF_SECRETS = 8
 
-/** Decides at the end whether a stream is whole or cut; reads only the members it needs, since providers add what they like. */
-export class StreamJudge {
-  readonly #expectedChoices: number
-  readonly #choices = new Map<Json, 'open' | 'finished'>()
-  #chunks = 0
-  isDone = false
-  usage: JsonObject | undefined
-  model: string | undefined
-  /** In bytes of UTF-8. */
-  bytes = 0
+/** Redacts the operator's header values in replies: callers get them, and some gateways print a request's headers into errors. */
+export function redactHeaders (headers: ReadonlyArray<readonly [name: string, value: string]>): Redact {
+  return createRedactor(headers
+    .filter(([name, value]) => isSensitive(name) || value.length >= LENGTH_OF_SECRETS)
+    .map(([, value]) => withoutScheme(value)))
+}
 
-  constructor (expectedChoices: number) {
-    this.#expectedChoices = expectedChoices
-  }
+/** `Bearer` is no secret: https://www.rfc-editor.org/rfc/rfc9110#section-11.4 */
+function withoutScheme (value: string): string {
+  return value.replace(/^[\w-]+ +(?=\S+$)/, '')
+}
 
-  /** @throws UpstreamError for a frame that must not be passed on */
-  judge (frame: Frame): void {
-    switch (frame.kind) {
-      case 'chunk': return this.#read(frame.chunk)
-      case 'comment': return
-      case 'error': throw frame.error
-      case 'done':
-        this.requireChunk()
-        this.isDone = true
+const OWN_HEADERS: ReadonlySet<string> = new Set(['content-type', 'x-request-id', 'traceparent'])
+
+const COMPLETIONS = '/chat/completions'
+
+const NOT_FOUND = 'it has no such path, or no such model; most base URLs end in /v1'
+
+/** One attempt per call of an HTTP API in OpenAI's format. Fails with an UpstreamError, whose `retryable` says what to do, or an UpstreamRefusal. */
+export class HttpModel implements ModelUpstream {
+  readonly #address: UpstreamAddress
+  readonly #timeouts: ModelTimeouts
+  readonly #maxReplyBytes: number
+  readonly #log: Log | undefined
+  readonly #connections: Connections
+  /** A flat list of names and values, so that undici need not read an object in every call. */
+  readonly #headers: readonly string[]
+  readonly #redact: Redact
+  readonly #byKind: AskByKind = {
+    chat: operation => this.#askWhole(COMPLETIONS, operation, 'choices'),
+    embeddings: operation => this.#askWhole('/embeddings', operation, 'data'),
+    stream: async operation => {
+      const { readable, ended } = await this.#askStream(operation)
+      return { events: readable, ended }
+    },
+    frames: async operation => {
+      const { readable, ended } = await this.#askStream(operation)
+      return { frames: readable, ended }
     }
   }
 
-  /** Whole even without `[DONE]`: every choice has its `finish_reason`. */
-  get isFinished (): boolean {
-    if (this.#choices.size < this.#expectedChoices) return false
-    return [...this.#choices.values()].every(state => state === 'finished')
+  /** @param maxReplyBytes of a whole reply, in bytes */
+  constructor (address: UpstreamAddress, { apiKey, headers: more }: ProviderConfig, timeouts: ModelTimeouts, maxReplyBytes: number, log: Log | undefined) {
+    this.#address = address
+    this.#timeouts = timeouts
+    this.#maxReplyBytes = maxReplyBytes
+    this.#log = log
+    this.#connections = new Connections(address.origin, timeouts.connect)
+    const headers = new Map(Object.entries(more).map(([name, value]) => [name.toLowerCase(), value]))
+    if (apiKey !== undefined && apiKey !== '') headers.set('authorization', `Bearer ${apiKey}`)
+    for (const name of OWN_HEADERS) headers.delete(name)
+    this.#headers = ['content-type', 'application/json', ...[...headers].flat()]
+    this.#redact = redactHeaders([...headers])
   }
 
-  /** @throws UpstreamError when no chunk has come, or none has had a choice */
-  requireChunk (): void {
-    if (this.#chunks === 0) throw new UpstreamError('the stream is empty', { retryable: false })
-    if (this.#choices.size === 0) throw new UpstreamError('the stream has no choices', { retryable: true })
+  ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
+    return this.#byKind[operation.kind](operation)
   }
 
-  #read (chunk: JsonObject): void {
-    this.#chunks++
-    const { usage = null, model, choices } = chunk
-    if (isJsonObject(usage)) this.usage = usage
-    if (typeof model === 'string') this.model = model
-    if (!Array.isArray(choices)) return
-    for (const choice of choices as readonly Json[]) {
-      if (isJsonObject(choice)) this.#readChoice(choice)
+  close (): Promise<void> {
+    return this.#connections.close()
+  }
+
+  async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
+    try {
+      const reply = await collectReply(this.#post(endpoint, stringifyJson(withoutConflicts(request)), call), this.#maxReplyBytes)
+      return judgeReply(reply, member, this.#redact)
+    } catch (error) {
+      this.#warnOfNotFound(error, endpoint, call)
+      throw error
     }
-    if (this.#choices.size > MAX_CHOICES) throw new UpstreamError(`the stream has more than ${MAX_CHOICES} choices`, { retryable: false })
   }
 
-  #readChoice (choice: JsonObject): void {
-    const { index = 0, delta = null } = choice
-    if (finishOf(choice) !== undefined) this.#choices.set(index, 'finished')
-    else if (!this.#choices.has(index)) this.#choices.set(index, 'open')
-    if (isJsonObject(delta)) this.bytes += writtenBytes(delta)
+  async #askStream ({ kind, request, call }: Operation<'stream' | 'frames'>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
+    let resolveEnded: (end: StreamEnd) => void
+    const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
+    const terms: StreamTerms = {
+      as: kind === 'frames' ? 'frames' : 'bytes',
+      choices: typeof request['n'] === 'number' ? request['n'] : 1,
+      redact: this.#redact,
+      ended: end => {
+        if (end.outcome === 'failed') this.#log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
+        resolveEnded(end)
+      }
+    }
+    try {
+      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson(withoutConflicts({ ...request, stream: true })), call), terms)
+      return { readable, ended }
+    } catch (error) {
+      this.#warnOfNotFound(error, COMPLETIONS, call)
+      throw error
+    }
+  }
+
+  /** The operator learns in the log that the configured address may be wrong; the caller cannot know. */
+  #warnOfNotFound (error: unknown, endpoint: string, { requestId }: CallOptions): void {
+    if (!(error instanceof UpstreamRefusal) || error.status !== 404) return
+    this.#log?.warn({ requestId, path: this.#address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
+  }
+
+  #post (endpoint: string, body: string, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {
+    const traceparent = watch?.traceparent
+    const headers = [...this.#headers, 'x-request-id', requestId]
+    if (traceparent !== undefined) headers.push('traceparent', traceparent)
+    const path = `${this.#address.pathOf(endpoint)}${this.#address.query}`
+    return { connections: this.#connections, path, headers, body, timeouts: this.#timeouts, signal, tally }
   }
 }
 
-export interface StreamTerms {
+interface StreamTerms {
   readonly as: RelayedAs
   readonly choices: number
-  /** The greatest size of one event, in bytes. */
-  readonly maxEventBytes: number
   readonly redact: Redact
   readonly ended: (end: StreamEnd) => void
 }
@@ -84,7 +136,7 @@ export interface StreamTerms {
 const MAX_ERROR_BYTES = 1024 * 1024
 
 /** @throws UpstreamError or UpstreamRefusal while no event has been passed on; the reason of the request's signal */
-export function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
+function openStream (request: UpstreamRequest, terms: StreamTerms): Promise<Readable> {
   return new Promise((resolve, reject) => {
     // eslint-disable-next-line no-new -- the exchange does its work in callbacks, so nobody needs the object
     new Exchange(request, new StreamOpener(terms, resolve, reject))
@@ -123,8 +175,8 @@ class StreamOpener implements ReplyReceiver {
   }
 
   #relay (exchange: Exchange): EventRelay {
-    const { as, choices, redact, maxEventBytes, ended } = this.#terms
-    const relay = new EventRelay(as, exchange, createFrameParser(maxEventBytes, redact), new StreamJudge(choices), {
+    const { as, choices, redact, ended } = this.#terms
+    const relay: EventRelay = new EventRelay(as, exchange, createFrameParser(MAX_EVENT_BYTES, redact), new StreamJudge(choices), {
       begun: () => this.#resolve(relay.events),
       failed: this.#reject,
       ended

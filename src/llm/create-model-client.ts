@@ -24,15 +24,6 @@ interface RoutedProvider {
   readonly aliases: Readonly<Record<string, string>>
 }
 
-interface RouterOptions {
-  readonly providers: readonly [RoutedProvider, ...RoutedProvider[]]
-  readonly defaultModel?: string
-  readonly fallbacks: readonly string[]
-  /** In ms, for all the models that are asked in turn. */
-  readonly total: number
-  readonly log?: Log
-}
-
 interface Route {
   readonly provider: RoutedProvider
   readonly model: string | undefined
@@ -45,23 +36,26 @@ const MAX_LOGGED_NAME = 200
 
 /** Chooses a model API by the model's name. A fallback is asked only before the first byte of an answer. */
 class ModelRouter implements ModelClient {
-  readonly #options: RouterOptions
+  readonly #providers: readonly [RoutedProvider, ...RoutedProvider[]]
+  readonly #shared: SharedModelOptions
   readonly #routes = new Map<string, Route>()
   readonly #catchAll: RoutedProvider | undefined
 
-  constructor (options: RouterOptions) {
-    this.#options = options
-    for (const provider of options.providers) {
+  constructor (providers: readonly [RoutedProvider, ...RoutedProvider[]], shared: SharedModelOptions) {
+    this.#providers = providers
+    this.#shared = shared
+    for (const provider of providers) {
       for (const model of provider.models) this.#register(model, { provider, model })
       for (const [alias, model] of Object.entries(provider.aliases)) this.#register(alias, { provider, model })
     }
-    this.#catchAll = options.providers.find(provider => provider.models.length === 0)
+    this.#catchAll = providers.find(provider => provider.models.length === 0)
   }
 
   async ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind>): Promise<Answers[Kind]> {
-    const { total, log } = this.#options
+    const { timeouts, log } = this.#shared
     const routes = this.#routesOf(kind, request, call)
-    const { deadline = performance.now() + total, tally = beginTally() } = call
+    // For all the models that are asked in turn.
+    const { deadline = performance.now() + (timeouts?.total ?? DEFAULT_TIMEOUTS.total), tally = beginTally() } = call
     const options = withOptions(call, { deadline, tally })
     for (;;) {
       const { provider, model } = routes.shift() as Route
@@ -78,14 +72,14 @@ class ModelRouter implements ModelClient {
   }
 
   models (): readonly ModelDescription[] {
-    const { defaultModel, providers } = this.#options
+    const defaultModel = this.#shared.model
     const known = Array.from(this.#routes, ([id, { provider }]) => ({ id, provider: provider.name }))
     if (defaultModel === undefined || this.#routes.has(defaultModel)) return known
-    return [{ id: defaultModel, provider: (this.#catchAll ?? providers[0]).name }, ...known]
+    return [{ id: defaultModel, provider: (this.#catchAll ?? this.#providers[0]).name }, ...known]
   }
 
   async close (): Promise<void> {
-    await Promise.all(this.#options.providers.map(({ upstream }) => upstream.close()))
+    await Promise.all(this.#providers.map(({ upstream }) => upstream.close()))
   }
 
   /** Records which API has the model with this name. If several APIs list the name, the first one keeps it. */
@@ -98,15 +92,15 @@ class ModelRouter implements ModelClient {
     const first = this.#route(request)
     // Embeddings of another model cannot be compared with those of the requested one.
     if (kind === 'embeddings') return [first]
-    const { fallbacks = this.#options.fallbacks } = call
+    const { fallbacks = this.#shared.fallbacks ?? [] } = call
     return withoutRepeats([first, ...fallbacks.flatMap(name => this.#find(name) ?? [])])
   }
 
   #route (request: ModelRequest): Route {
-    const { defaultModel, providers } = this.#options
+    const [first] = this.#providers
     const { model = null } = Object.hasOwn(request, 'model') ? request : {}
-    const asked = model ?? defaultModel
-    if (typeof asked !== 'string') return { provider: providers[0], model: asked === undefined ? providers[0].models[0] : undefined }
+    const asked = model ?? this.#shared.model
+    if (typeof asked !== 'string') return { provider: first, model: asked === undefined ? first.models[0] : undefined }
     const route = this.#find(asked)
     if (route === undefined) throw modelNotFound(asked, [...this.#routes.keys()])
     return route
@@ -150,15 +144,8 @@ export interface SharedModelOptions {
 const MAX_QUEUE_WAIT = 5000
 
 export function createModelClients (providers: readonly [ProviderConfig, ...ProviderConfig[]], options: SharedModelOptions): ModelClient {
-  const { model, fallbacks = [], log } = options
   const [first, ...others] = providers
-  return new ModelRouter({
-    providers: [openProvider(first, options), ...others.map(provider => openProvider(provider, options))],
-    fallbacks,
-    total: options.timeouts?.total ?? DEFAULT_TIMEOUTS.total,
-    defaultModel: model,
-    log
-  })
+  return new ModelRouter([openProvider(first, options), ...others.map(provider => openProvider(provider, options))], options)
 }
 
 function openProvider (provider: ProviderConfig, options: SharedModelOptions): RoutedProvider {

@@ -163,7 +163,11 @@ class RedisSessionStore implements SessionStore {
 
   constructor (options: RedisSessionStoreOptions) {
     this.#options = options
-    this.#place = translated(() => parseRedisUrl(options.url, options.sentinelPassword))
+    try {
+      this.#place = parseRedisUrl(options.url, options.sentinelPassword)
+    } catch (error) {
+      throw translate(error)
+    }
     this.#shards = new Map(SHARDS.map(shard => [shard, shardKeys(options.keyPrefix ?? 'shenma:', shard)]))
   }
 
@@ -290,7 +294,7 @@ class RedisSessionStore implements SessionStore {
   async watch (id: string, listener: SessionListener): Promise<() => void> {
     this.#opened()
     if (!isSessionId(id)) return () => {}
-    return await translating(this.#feedOf(id).then(feed => feed.watch(id, listener)))
+    return await this.#feedOf(id).then(feed => feed.watch(id, listener)).catch(error => { throw translate(error) })
   }
 
   /** A cluster silently loses forwarded messages when a link breaks, so listeners connect to the session's own node. */
@@ -329,7 +333,7 @@ class RedisSessionStore implements SessionStore {
   }
 
   async #ask<T> (key: string, question: (client: Redis | Cluster) => Promise<T>): Promise<T> {
-    return await translating(this.#opened().ask(key, question))
+    return await this.#opened().ask(key, question).catch(error => { throw translate(error) })
   }
 }
 
@@ -351,22 +355,6 @@ function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQ
 function parseHead (head: string | null, driver: string | null): Head | undefined {
   if (head === null) return undefined
   return { ...JSON.parse(head) as Omit<Head, 'driver'>, driver: driver === null || driver === '' ? undefined : driver }
-}
-
-async function translating<T> (answer: Promise<T>): Promise<T> {
-  try {
-    return await answer
-  } catch (error) {
-    throw translate(error)
-  }
-}
-
-function translated<T> (action: () => T): T {
-  try {
-    return action()
-  } catch (error) {
-    throw translate(error)
-  }
 }
 
 function translate (error: unknown): unknown {

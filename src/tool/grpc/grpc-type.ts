@@ -8,9 +8,8 @@ import { createParserProcess, type ParserProcess } from '../../runtime/parser-pr
 import { createSlices, type Slices } from '../../runtime/event-loop.ts'
 import { type Attempt, type Connector, createPreparation, identify, type Preparation, type AttemptReply } from '../preparation.ts'
 import { quoteOf, ToolError } from '../tool-error.ts'
-import { logUnprepared, singleSource, type ToolType } from '../tool-type.ts'
-import type { BaseUrls } from '../operator.ts'
-import { resolveHeaders, type Secrets } from '../definition.ts'
+import { logUnprepared, singleSource, type ToolResources, type ToolType } from '../tool-type.ts'
+import { resolveHeaders } from '../definition.ts'
 import { type Egress, resolveHost, type TlsFiles } from '../egress.ts'
 import { SharedPool } from '../connections.ts'
 import type { MethodAnswer, MethodDescription, MethodQuestion } from './description-process.ts'
@@ -115,33 +114,17 @@ export const grpcType: ToolType<GrpcDefinition> = {
   name: 'grpc',
   parse: parseGrpc,
   connect (resources) {
-    const { operator, maxReply } = resources
     const servers = new SharedPool<GrpcServer>()
-    const reader = createDescriptionReader()
+    const reader: DescriptionReader = createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
     return {
-      open: definition => singleSource(definition, createGrpcConnector(definition, {
-        baseUrls: operator.baseUrls,
-        secrets: operator.secrets,
-        servers,
-        reader,
-        openServer: target => createGrpcServer(target, operator.egress, operator.tls, maxReply),
-        failed: logUnprepared(definition, resources)
-      }), resources),
+      open: definition => singleSource(definition, createGrpcConnector(definition, resources, servers, reader), resources),
       close: () => reader.close()
     }
   }
 }
 
-interface GrpcConnectorOptions {
-  readonly baseUrls: BaseUrls
-  readonly secrets: Secrets
-  readonly servers: SharedPool<GrpcServer>
-  readonly reader: DescriptionReader
-  readonly openServer: (target: GrpcTarget) => GrpcServer
-  readonly failed: (error: Error) => void
-}
-
-function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, servers, reader, openServer, failed }: GrpcConnectorOptions): Connector {
+function createGrpcConnector (definition: GrpcDefinition, resources: ToolResources, servers: SharedPool<GrpcServer>, reader: DescriptionReader): Connector {
+  const { operator: { baseUrls, secrets, egress, tls }, maxReply } = resources
   let held: { readonly key: string, readonly target: GrpcTarget, readonly server: GrpcServer } | undefined
 
   /** The address that a module gives can change between calls. */
@@ -151,7 +134,7 @@ function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, s
     const last = held
     if (last?.key === key) return last
     // Stored before the wait below, so that only one of several concurrent calls releases the old server.
-    const next = held = { key, target, server: servers.acquire(key, () => openServer(target)) }
+    const next = held = { key, target, server: servers.acquire(key, () => createGrpcServer(target, egress, tls, maxReply)) }
     if (last !== undefined) await servers.release(last.key)
     return next
   }
@@ -159,7 +142,7 @@ function createGrpcConnector (definition: GrpcDefinition, { baseUrls, secrets, s
   const method = createPreparation<GrpcMethod>({
     prepare: async signal => findMethod(definition, async () => (await locate(signal)).server.client(), reader),
     dispose: () => {},
-    failed
+    failed: logUnprepared(definition, resources)
   })
 
   async function call (values: JsonObject, attempt: Attempt): Promise<AttemptReply> {
@@ -258,10 +241,6 @@ type DescriptionReader = ParserProcess<MethodQuestion, MethodAnswer>
 
 /** In ms. */
 const READ_MILLISECONDS = 5000
-
-function createDescriptionReader (): DescriptionReader {
-  return createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
-}
 
 /** The code that protobufjs generates is safe: names enter it only as escaped literals. @throws ToolError with the reason */
 async function findMethod ({ source, service, method }: GrpcDefinition, client: () => Promise<Client>, reader: DescriptionReader): Promise<GrpcMethod> {

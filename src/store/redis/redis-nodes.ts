@@ -193,7 +193,7 @@ class RedisCluster implements RedisNodes {
   }
 
   masters (): RedisConnection[] {
-    return this.#cluster.nodes('master').flatMap(node => this.#connections.get(node) ?? [])
+    return [...this.#connections.values()]
   }
 
   /** Masters can disagree shortly after a slot has moved, hence the attempts. */

@@ -1,3 +1,8 @@
+import { readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
+import { parseCheckedYaml } from '../schema/checked-yaml.ts'
+import { configSchema } from './config-schema.ts'
+
 /** No registered entry, no request and no model can name a path, a host or a command that `OPERATOR_FILE` does not offer. */
 export interface OperatorFile {
   readonly workspaces: ReadonlyMap<string, Workspace>
@@ -74,3 +79,166 @@ export interface OperatorRule {
 
 /** Without an `OPERATOR_FILE`, sessions can reach nothing. */
 export const NOTHING_OFFERED: OperatorFile = { workspaces: new Map(), targets: new Map(), rules: [] }
+
+/** In bytes. */
+const MAX_BYTES = 1024 * 1024
+
+const HALF_STAR = /[^ \t]\*[ \t]*$/
+
+interface OperatorDocument {
+  readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
+  readonly targets?: Readonly<Record<string, LocalTargetEntry | SshEntry>>
+  readonly policy?: ReadonlyArray<OperatorRule & { readonly on: 'exec' }>
+}
+
+interface WorkspaceEntry {
+  readonly path: string
+  readonly readable?: readonly string[]
+  readonly skills?: boolean
+  readonly checks?: Readonly<Record<string, string>>
+  readonly logs?: Readonly<Record<string, string>>
+  readonly mayChange?: readonly string[]
+  readonly confirm?: Workspace['confirm']
+  readonly commit?: boolean
+  readonly disk?: string
+}
+
+interface TerminalEntry {
+  readonly terminal?: boolean
+  readonly record?: boolean
+}
+
+interface LocalTargetEntry extends TerminalEntry {
+  readonly type: 'local'
+  readonly workspace: string
+  readonly sandbox?: LocalTarget['sandbox']
+  readonly auto?: boolean
+  readonly network?: boolean
+  readonly environment?: readonly string[]
+}
+
+interface SshEntry extends TerminalEntry, Pick<SshTarget, 'type' | 'host' | 'user' | 'hostKey'> {
+  readonly port?: number
+  readonly keyFile?: string
+  readonly cwd?: string
+  readonly skills?: boolean
+  readonly auto?: boolean
+}
+
+type Refuse = (path: ReadonlyArray<string | number>, expected: string, got: string) => Error
+
+/** @throws Error that names the file and the line */
+export function readOperator (path: string): OperatorFile {
+  try {
+    const { size } = statSync(path)
+    if (size > MAX_BYTES) throw new Error(`expected at most ${MAX_BYTES} bytes, got ${size}`)
+    return parseOperator(readFileSync(path, 'utf8'), dirname(resolve(path)))
+  } catch (error) {
+    throw new Error(`${path}: ${(error as Error).message}`)
+  }
+}
+
+/** YAML or JSON; relative paths start from `base`, and named folders and keys must exist. @throws Error that names the line */
+export function parseOperator (text: string, base: string): OperatorFile {
+  const checked = parseCheckedYaml(text, 'operator', 'operator')
+  const refuse: Refuse = (path, expected, got) =>
+    new Error(`line ${checked.lineOf(path)}: ${path.join('.')}: expected ${expected}, got ${JSON.stringify(got)}`)
+  const document = checked.value as unknown as OperatorDocument | null
+  const workspaces = new Map(Object.entries(document?.workspaces ?? {}).map(([name, entry]) => [name, workspaceOf(name, entry, base, refuse)]))
+  const targets = new Map(Object.entries(document?.targets ?? {}).map(([name, entry]) => [name, targetOf(name, entry, { base, workspaces, refuse })]))
+  const rules = (document?.policy ?? []).map(({ effect, command, targets: names }, index) => {
+    const unknown = names?.findIndex(name => !targets.has(name)) ?? -1
+    if (unknown >= 0) throw refuse(['policy', index, 'targets', unknown], 'the name of a target', names?.[unknown] ?? '')
+    // `push*` matches one word only; most who write it mean all that follow, and would get a rule that denies less than it seems to.
+    if (HALF_STAR.test(command)) {
+      throw refuse(['policy', index, 'command'], 'a last word without a star at its end, or a star as a word of its own behind it', command)
+    }
+    return { effect, command, ...(names === undefined ? {} : { targets: names }) }
+  })
+  return { workspaces, targets, rules }
+}
+
+function workspaceOf (
+  name: string,
+  { path, readable = [], skills = false, checks = {}, logs = {}, mayChange, confirm = 'deletions', commit = false, disk }: WorkspaceEntry,
+  base: string,
+  refuse: Refuse
+): Workspace {
+  const place = ['workspaces', name]
+  const folder = resolve(base, path)
+  if (found(folder)?.isDirectory() !== true) throw refuse([...place, 'path'], 'a folder that is there', path)
+  // Without symbolic links, its beginning shows whether another path lies inside.
+  const root = realpathSync(folder)
+  for (const [log, file] of Object.entries(logs)) {
+    if (!isBelow(root, resolve(root, file))) throw refuse([...place, 'logs', log], 'a file below the workspace', file)
+  }
+  for (const [index, shown] of readable.entries()) {
+    const real = found(resolve(base, shown)) === undefined ? undefined : realpathSync(resolve(base, shown))
+    if (real === undefined) throw refuse([...place, 'readable', index], 'a file or folder that is there', shown)
+    // Processes outside of the sandbox, and devices.
+    if (/^\/(?:$|(?:proc|dev)(?:\/|$))/.test(real)) throw refuse([...place, 'readable', index], 'a path that is not all, and none below /proc or /dev', shown)
+  }
+  return {
+    name,
+    path: root,
+    hasSkills: skills,
+    checks: new Map(Object.entries(checks)),
+    logs: new Map(Object.entries(logs).map(([log, file]) => [log, relative(root, resolve(root, file))])),
+    confirm,
+    mayCommit: commit,
+    ...(disk === undefined ? {} : { disk }),
+    ...(readable.length === 0 ? {} : { readable: readable.map(shown => resolve(base, shown)) }),
+    ...(mayChange === undefined ? {} : { mayChange })
+  }
+}
+
+interface OperatorContext {
+  readonly base: string
+  readonly workspaces: ReadonlyMap<string, Workspace>
+  readonly refuse: Refuse
+}
+
+function targetOf (name: string, entry: LocalTargetEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
+  const place = ['targets', name]
+  // A skill is started with the name of a target or the id of a terminal, so a name must not look like an id.
+  if (/^[0-9a-f]{32}$/.test(name)) throw refuse(place, 'a name that is no id of a terminal', name)
+  const terminals = { mayOpenTerminal: entry.terminal === true, isRecorded: entry.record === true }
+  if (entry.type === 'local') {
+    const { workspace: wanted, sandbox = 'auto', auto = false, network = false, environment = [] } = entry
+    const workspace = workspaces.get(wanted)
+    if (workspace === undefined) throw refuse([...place, 'workspace'], 'the name of a workspace', wanted)
+    const own = environment.findIndex(isOfTheService)
+    if (own >= 0) throw refuse([...place, 'environment', own], 'a variable that is none of the service\'s own', environment[own] ?? '')
+    return { type: 'local', name, workspace, sandbox, hasNetwork: network, mayRunUnasked: auto, environment, ...terminals }
+  }
+  const { type, host, port = 22, user, hostKey, keyFile, cwd, skills = false, auto = false } = entry
+  const key = keyFile === undefined ? undefined : resolve(base, keyFile)
+  if (key !== undefined && found(key)?.isFile() !== true) throw refuse([...place, 'keyFile'], 'a file that is there', keyFile ?? '')
+  return {
+    type,
+    name,
+    host,
+    port,
+    user,
+    hostKey,
+    ...(key === undefined ? {} : { keyFile: key }),
+    ...(cwd === undefined ? {} : { cwd }),
+    hasSkills: skills,
+    mayRunUnasked: auto,
+    ...terminals
+  }
+}
+
+/** Its value can be a secret, so commands must not get it. */
+function isOfTheService (variable: string): boolean {
+  return Object.hasOwn(configSchema.properties, variable) || variable.startsWith('TOOL_SECRET_')
+}
+
+function found (path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+function isBelow (root: string, path: string): boolean {
+  const way = relative(root, path)
+  return way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)
+}

@@ -140,7 +140,7 @@ function readFile (path: string): string {
 /** Nothing without an operator's file. @throws ConfigError */
 export async function readOffered (config: Config): Promise<OperatorFile> {
   if (config.OPERATOR_FILE === '') return NOTHING_OFFERED
-  const { readOperator } = await import('./parse-operator.ts')
+  const { readOperator } = await import('./operator.ts')
   let offered: OperatorFile
   try {
     offered = readOperator(config.OPERATOR_FILE)

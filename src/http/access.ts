@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv4, isIPv6 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { ANYONE, type Caller, isUnlimited, NOBODY, type Role, ROLES, withoutRoles } from '../access/caller.ts'
-import { visibleGeneration } from '../access/generation-view.ts'
+import { visibleGeneration } from '../access/views.ts'
 import { parseTokens, TokenFile, type TokenHolders } from '../access/token-table.ts'
 import { hostNotAllowed, originForeign, roleMissing, tokenRequired, tokenUnknown, writeNotLocal } from '../base/errors.ts'
 import type { Log } from '../runtime/telemetry.ts'
@@ -11,7 +11,7 @@ import { type Config, ConfigError } from '../config/config.ts'
 import { listIn } from '../base/text.ts'
 import type { App } from './app.ts'
 import { oneOf } from './schemas.ts'
-import { subprotocolToken } from './socket/accept-sockets.ts'
+import { subprotocolToken } from './connections.ts'
 
 const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revision', 'x-prompt-version', 'x-registry-revision', 'x-request-id',
   'x-should-retry', 'x-usage-estimate',

@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject, stringifyJson } from '../base/json.ts'
 import { nodeHttp } from '../runtime/http-modules.ts'
 import { type TSchema, Type } from '../schema/builder.ts'
 import { openAiError, type UpstreamCode, UpstreamRefusal } from '../llm/upstream-error.ts'
-import { SOCKET_PATH } from './socket/accept-sockets.ts'
+import { SOCKET_PATH } from './connections.ts'
 
 type MethodsOf = (path: string) => readonly string[]
 

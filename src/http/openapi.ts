@@ -9,7 +9,7 @@ import { ENGINE_VERSION } from '../base/version.ts'
 import type { App, ReplyHeader, SchemaTypes } from './app.ts'
 import { errorBody, errorShapeOf, handleErrors, refusePath, SkillErrorReply } from './error-replies.ts'
 import { DiagnosticReply, ErrorReply, OpenAiErrorReply, UpstreamErrorReply } from './schemas.ts'
-import { ExplanationReply } from './explanation.ts'
+import { ExplanationReply } from './prompt-request.ts'
 import { schemaController } from './validation.ts'
 
 const REQUEST_ID = 'c42fe880-6bab-4ea6-aaa0-5322ea741100'

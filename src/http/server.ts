@@ -1,45 +1,41 @@
 import { randomUUID } from 'node:crypto'
-import fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import fastify, { type FastifyBaseLogger, LogController, type FastifyReply, type FastifyRequest } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
-import { type Registry } from '../registry/registry.ts'
+import type { Registry } from '../registry/registry.ts'
 import { type Access, allowOrigins, callerRoutes, guardAccess, guardHosts, guardUpgrades } from './access.ts'
-import { type Service } from '../service.ts'
+import type { Service } from '../service.ts'
 import type { App, RequestObserver, SchemaTypes } from './app.ts'
 import { answerClientErrors, handleErrors, refusePath, refuseUnknownRoutes } from './error-replies.ts'
 import { closeRequests, schemaController } from './validation.ts'
 import { controlAdmission, limitRates } from './admission.ts'
-import { closeConnectionsWhenLeaving, closePipelinedReplies, drainOnClose, Rotation } from './connections.ts'
+import { closeConnectionsWhenLeaving, closePipelinedReplies, drainOnClose, Rotation, acceptSockets } from './connections.ts'
 import { checkRequestHeads, readJsonBodies } from './request-reading.ts'
 import { observeRequests } from './request-log.ts'
-import { openApiRoutes } from './openapi-routes.ts'
 import { agentRoutes } from './routes/agents.ts'
-import { approvalRoutes } from './routes/approvals.ts'
-import { chatRoutes } from './routes/chat.ts'
+import { approvalRoutes, sessionRoutes } from './routes/sessions.ts'
+import { chatRoutes, renderRoutes } from './routes/render.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes, metricsRoutes, type ReadMetrics, statusRoutes } from './routes/status.ts'
-import { lintRoutes } from './routes/lint.ts'
+import { lintRoutes, definitionRoutes, type KindRoute, publishingRoutes, usedByRoutes } from './routes/entries.ts'
 import { memoryRoutes, planRoutes } from './routes/plans.ts'
-import { definitionRoutes, type KindRoute, publishingRoutes, usedByRoutes } from './routes/entries.ts'
-import { needsRoutes, promptRoutes } from './routes/prompts.ts'
+import { needsRoutes, promptRoutes, previewRoutes, promptTestRoutes } from './routes/prompts.ts'
 import { offerRoutes } from './routes/offers.ts'
 import { openAiRoutes } from './routes/openai.ts'
 import { eventRoutes } from './routes/events.ts'
-import { previewRoutes } from './routes/preview.ts'
-import { promptTestRoutes } from './routes/prompt-tests.ts'
 import { releaseRoutes } from './routes/releases.ts'
-import { renderRoutes } from './routes/render.ts'
 import { skillRoutes } from './routes/skills.ts'
-import { sessionRoutes } from './routes/sessions.ts'
 import { traceRoutes } from './routes/traces.ts'
 import { toolRoutes } from './routes/tools.ts'
 import { seekPrompts } from './prompt-request.ts'
-import { acceptSockets } from './socket/accept-sockets.ts'
-import { terminalRoutes } from './routes/terminals.ts'
 import { socketRoutes } from './socket/websocket.ts'
-import { mcpRoutes } from './mcp-routes.ts'
+import { terminalRoutes } from './routes/terminals.ts'
 import { typedRoutes } from './routes/typed-prompts.ts'
 import { consoleRoutes } from './routes/console.ts'
+import { Type } from '../schema/builder.ts'
+import type { McpEndpoint } from './mcp-handler.ts'
+import type { McpUses } from './mcp-tools.ts'
+import type { ApiRoute, describeCalls } from './openapi.ts'
 
 interface ServerOptions {
   readonly service: Service
@@ -158,4 +154,58 @@ function followGeneration (app: App, registry: Registry): void {
 /** `undefined` if missing, too long, or with characters that logs or headers cannot carry. */
 function acceptableId (given: string | string[] | undefined): string | undefined {
   return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : undefined
+}
+
+const Message = Type.Object({ jsonrpc: Type.Literal('2.0') }, { additionalProperties: true, description: 'A message of JSON-RPC' })
+
+/** MCP over streamable HTTP: https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+function mcpRoutes (app: App, uses: Omit<McpUses, 'environs'>, registry: Registry): void {
+  let endpoint: Promise<McpEndpoint> | undefined
+
+  /** At the first request: most services have no MCP clients. */
+  async function load (): Promise<McpEndpoint> {
+    const { McpEndpoint } = await import('./mcp-handler.ts')
+    return new McpEndpoint({ ...uses, environs: registry.environs }, registry)
+  }
+
+  app.addHook('preClose', async () => { await (await endpoint)?.close() })
+
+  app.post('/mcp', {
+    config: { role: 'render' },
+    // Not in openapi.json: JSON-RPC replies have statuses and shapes of their own, see docs/mcp.md.
+    schema: { hide: true, body: Message }
+  }, async (request, reply) => {
+    endpoint ??= load()
+    return await reply.send(await (await endpoint).answer(request, reply))
+  })
+}
+
+/** They decide whether a file is sent, which part of it, and in which encoding. */
+const PASSED_ON = ['if-none-match', 'if-modified-since', 'range', 'accept-encoding'] as const
+
+/** Not passed to the client: the server that it asked sets its own. */
+const OWN = ['date', 'connection', 'keep-alive', 'transfer-encoding']
+
+/** Answered by an inner server without a port, made at the first request: it would take a tenth of every start. */
+function openApiRoutes (app: App): void {
+  const calls: ApiRoute[] = []
+  app.addHook('onRoute', ({ method, url, schema, config }) => {
+    if (schema?.tags !== undefined && method !== 'HEAD') calls.push({ method, url, schema, config })
+  })
+  let made: ReturnType<typeof describeCalls> | undefined
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    made ??= import('./openapi.ts').then(openApi => openApi.describeCalls(calls))
+    const headers: Record<string, string> = { 'x-request-id': request.id }
+    for (const name of PASSED_ON) if (request.headers[name] !== undefined) headers[name] = request.headers[name]
+    const { statusCode, headers: given, rawPayload } = await (await made).inject({ method: 'GET', url: request.url, headers })
+    if (statusCode === 404) {
+      reply.callNotFound()
+      return reply
+    }
+    for (const [name, value] of Object.entries(given)) if (!OWN.includes(name)) reply.header(name, value)
+    return await reply.code(statusCode).send(rawPayload.length === 0 ? undefined : rawPayload)
+  }
+  const options = { logLevel: 'warn', schema: { hide: true } } as const
+  for (const url of ['/openapi.json', '/docs', '/docs/*']) app.get(url, options, answer)
+  for (const url of ['/swagger', '/documentation']) app.get(url, { schema: { hide: true } }, (_request, reply) => reply.redirect('/docs'))
 }

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts'
-import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/views.ts'
 import { mayPublish } from '../access/rights.ts'
 import {
   clientClosed, describeText, entryForbidden, type MissingPath, type PartProblem, ServiceError, type TextName, type Violation
@@ -20,9 +20,8 @@ import type { Language } from '../template/language.ts'
 import { scanTags, type Tag } from '../template/tags.ts'
 import { linkCandidates, type LintCandidate } from './lint/lint-candidate.ts'
 import { findUnstorable } from './publish-entry.ts'
-import type { Bundle } from './bundle.ts'
+import { type Bundle, knownTools, type Recordings } from './recordings.ts'
 import { type ExplainedMessage, type Explanation, type MessageSpan, promptOrMessages, type RenderedMessage } from './rendered-messages.ts'
-import { knownTools, type Recordings } from './recordings.ts'
 import type { RenderPrompt } from './render-prompt.ts'
 import type { VersionReader } from './version-reader.ts'
 

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts'
-import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/views.ts'
 import { clientClosed, describeViolations, entryMissing, requestInvalid, ServiceError, storeUnavailable, testsUnreadable } from '../base/errors.ts'
 import { canonicalJson, isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson, textIn, textOf } from '../base/json.ts'
 import { beginningOf } from '../base/text.ts'
@@ -16,11 +16,10 @@ import type { CallerSignal } from '../runtime/deadline.ts'
 import { inTurn } from '../runtime/event-loop.ts'
 import { keyToPath, kindPrefix, pathToKey, type Store, type StoredValue, StoreError, toPath } from '../store/store.ts'
 import { compileSchema, SchemaError } from '../schema/compile.ts'
-import type { Bundle } from './bundle.ts'
+import { type Bundle, knownTools } from './recordings.ts'
 import type { ChatWithPrompt } from './chat/chat-with-prompt.ts'
-import { knownTools } from './recordings.ts'
 import type { RenderEnvironment, RenderPrompt, RenderRequest } from './render-prompt.ts'
-import type { ChoosePrompt, ChosenPrompt } from './choose-prompt.ts'
+import type { ChoosePrompt, ChosenPrompt } from './find-entries.ts'
 
 /** The tests of one prompt can have a MiB. */
 const AT_A_TIME = 50

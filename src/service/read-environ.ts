@@ -1,5 +1,5 @@
 import { type Caller } from '../access/caller.ts'
-import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/views.ts'
 import { type Generation } from '../registry/generation.ts'
 import { DEFAULT_LIMITS, renderToFixpoint, RenderRun } from '../template/run.ts'
 import { readEnviron } from '../template/scope.ts'

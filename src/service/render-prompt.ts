@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts'
-import { visibleEnvirons, type VisibleEnvirons } from '../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../access/views.ts'
 import {
   type MissingPath, renderBudget, renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing,
   variablesInvalid, type Violation
@@ -23,8 +23,7 @@ import { Trace } from '../template/trace.ts'
 import { isObject, type Value } from '../template/value.ts'
 import { type ToolCallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
 import type { ToolCaller } from '../tool/tool-caller.ts'
-import { missingPrompt } from './find-entries.ts'
-import { type ChosenPrompt, lookUpPrompt } from './choose-prompt.ts'
+import { missingPrompt, type ChosenPrompt, lookUpPrompt } from './find-entries.ts'
 import { assembleMessages, explain, type Explanation, type RenderedMessage } from './rendered-messages.ts'
 
 export interface RenderEnvironment {

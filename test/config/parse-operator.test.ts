@@ -3,7 +3,7 @@ import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { loadConfig } from '../../src/config/config.ts'
-import { parseOperator, readOperator } from '../../src/config/parse-operator.ts'
+import { parseOperator, readOperator } from '../../src/config/operator.ts'
 import { openService } from '../../src/service.ts'
 import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Bundle, sealBundle } from '../../src/service/bundle.ts'
+import { type Bundle, sealBundle } from '../../src/service/recordings.ts'
 import { type JsonObject } from '../../src/base/json.ts'
 import { startRestfulToolServer } from '../helpers/restful-tool-server.ts'
 import { type Registrations } from '../helpers/registered.ts'

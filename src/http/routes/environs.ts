@@ -1,4 +1,4 @@
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
 import { environKind } from '../../registry/kinds/environ-kind.ts'
 import { type Registry } from '../../registry/registry.ts'

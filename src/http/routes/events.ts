@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import { type Caller, seesEverything } from '../../access/caller.ts'
-import { visibleGeneration } from '../../access/generation-view.ts'
+import { visibleGeneration } from '../../access/views.ts'
 import { isVisibleEntry, isVisibleKey, refusalBy, type RightsWatch } from '../../access/rights.ts'
 import { tooManyStreams } from '../../base/errors.ts'
 import { Type } from '../../schema/builder.ts'
@@ -13,8 +13,7 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import type { Service } from '../../service.ts'
 import { keyToPath, kindPrefix } from '../../store/store.ts'
 import type { App } from '../app.ts'
-import { holdStream, sendEvents } from '../send-reply.ts'
-import { eventText } from '../event-stream.ts'
+import { holdStream, sendEvents, eventText } from '../send-reply.ts'
 
 /** In ms. */
 const PAUSE = 100

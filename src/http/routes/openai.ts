@@ -13,7 +13,7 @@ import { EventScanner, type ServerSentEvent } from '../../runtime/server-sent-ev
 import type { ChatStream, ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import { type CountedCall, type CountedModels, withDefaultModel } from '../../service/chat/models.ts'
 import { type ChatRequest, splitFields } from '../../service/chat/prepare-chat.ts'
-import type { ChoosePrompt } from '../../service/choose-prompt.ts'
+import type { ChoosePrompt } from '../../service/find-entries.ts'
 import type { App } from '../app.ts'
 import { abortWhenGone, sendReply, sendStream } from '../send-reply.ts'
 import { passedOn } from '../validation.ts'

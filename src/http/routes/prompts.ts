@@ -1,4 +1,4 @@
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
 import { Type } from '../../schema/builder.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import type { Prompt, PromptRelease } from '../../registry/generation.ts'
@@ -7,12 +7,25 @@ import { sharesOf } from '../../registry/kinds/release-record.ts'
 import { callersIn, lintPrompt } from '../../registry/lint-prompt.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
 import type { Registry } from '../../registry/registry.ts'
-import type { ChoosePrompt } from '../../service/choose-prompt.ts'
+import { type ChoosePrompt, resolveId } from '../../service/find-entries.ts'
 import { requireRevision, whyNotRunnable } from '../../service/render-prompt.ts'
 import type { App } from '../app.ts'
-import { choose, RevisionQuery, SelectorQuery } from '../prompt-request.ts'
-import { entityTag, ListedStored, ListedTag, pageOf, selectIds } from '../resource.ts'
-import { CHOOSES_PROMPT, listReply, partPlace, PlacedDiagnosticReply, PromptId, SupportsListQuery } from '../schemas.ts'
+import { choose, RevisionQuery, SelectorQuery, messages, variables, ExplanationReply, explainedMessage, Span } from '../prompt-request.ts'
+import { entityTag, ListedStored, ListedTag, pageOf, selectIds, rowsOf } from '../resource.ts'
+import {
+  CHOOSES_PROMPT, listReply, partPlace, PlacedDiagnosticReply, PromptId, SupportsListQuery, nullable, oneOf, RenderedMessageReply, ListQuery
+} from '../schemas.ts'
+import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
+import { BundleSchema } from '../../service/recordings.ts'
+import type { PreviewPrompt } from '../../service/preview-prompt.ts'
+import { entryForbidden, requestInvalid, roleMissing } from '../../base/errors.ts'
+import type { Caller } from '../../access/caller.ts'
+import { mayPublish } from '../../access/rights.ts'
+import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
+import { parseTests, type TestCase, testsKind } from '../../registry/kinds/tests-kind.ts'
+import type { CaseResult, PromptTests, RunCase } from '../../service/prompt-tests.ts'
+import { toPath } from '../../store/store.ts'
+import { abortWhenGone } from '../send-reply.ts'
 
 const place = {
   line: Type.Integer(),
@@ -31,7 +44,7 @@ const reference = {
   ...place
 }
 
-export const Needs = Type.Object({
+const Needs = Type.Object({
   variables: Type.Array(Type.Object({
     path,
     use,
@@ -163,4 +176,211 @@ function summarise ({ id, entry, state, revision }: Prompt, release: PromptRelea
 
 function labelsOf ({ record: { labels } }: PromptRelease) {
   return [...labels].flatMap(([label, target]) => sharesOf(target).map(({ version, weight }) => ({ label, version, weight })))
+}
+
+const stretch = (description: string) => Type.Object({
+  from: Type.Integer({ minimum: 0 }),
+  to: Type.Integer({ minimum: 0, description: 'Behind its last one' })
+}, { description: `${description}, in UTF-16 units from its beginning` })
+
+const PreviewBody = Type.Object({
+  prompt: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Array(Type.Unknown()), Type.String()], { description: 'As it would be published: an object, a list of messages, or a text' }),
+  variables,
+  messages,
+  tools: Type.Optional(oneOf(['known', 'live'], { description: 'known (default): a call that `known` has is answered from it, any other with its tool\'s default, and no tool is called; live: tools are called, and the reply has a bundle' })),
+  known: nullable(BundleSchema, { description: 'What an earlier preview with live tools, or a render with `?tools=record`, gave; only its calls are read' })
+}, { additionalProperties: false, examples: [{ prompt: { userPrompt: 'Hello {{variables.name}}!' }, variables: { name: 'Ada' } }] })
+
+const MistakeReply = Type.Object({
+  ...PlacedDiagnosticReply.properties,
+  code: Type.String({ description: 'Of a diagnostic, or of the error that a render would answer with: VARIABLE_MISSING, RENDER_BUDGET' }),
+  in: Type.Optional(Type.String({ description: 'The partial whose text is meant; left out for the prompt\'s own' })),
+  path: Type.Optional(Type.String({ description: 'The variable that is meant', examples: ['variables.name'] })),
+  near: Type.Optional(Type.String({ description: 'What is there and may be meant by it' })),
+  field: Type.Optional(Type.String({ description: 'The part of the prompt that is meant, as a JSON pointer, where it is no text of a message', examples: ['/parameters'] }))
+})
+
+const PreviewReply = Type.Object({
+  id: Type.String(),
+  diagnostics: Type.Array(MistakeReply, { description: 'What is wrong with the prompt or its variables, then what else was noticed. With an error among them nothing was rendered' }),
+  needs: Type.Optional(Type.Object(Needs.properties, { description: 'As `GET /api/prompts/{id}/needs`; left out where the text cannot be read' })),
+  rendered_prompt: Type.Optional(Type.Union([
+    Type.String(),
+    Type.Array(RenderedMessageReply)
+  ],
+  { description: 'A text for a prompt with one text and no `messages` given, else a list of messages' })),
+  explain: Type.Optional(Type.Object({
+    ...ExplanationReply.properties,
+    messages: Type.Array(Type.Object({
+      ...explainedMessage,
+      spans: Type.Array(Type.Object({
+        ...Span.properties,
+        output: stretch('Where it stands in the rendered message'),
+        source: Type.Optional(stretch('What wrote it in the message\'s template, a tag with its braces or a piece of text; left out for what a partial wrote'))
+      }), { description: 'Joined, their texts are the message\'s content' })
+    }), { description: 'In the order of the prompt\'s messages' })
+  }, { description: 'As `?explain=true` gives it, with the places of each span' })),
+  bundle: Type.Optional(BundleSchema)
+})
+
+export function previewRoutes (app: App, { previewPrompt }: { readonly previewPrompt: PreviewPrompt }): void {
+  app.post('/api/prompts/:id/preview', {
+    config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'LINT_BUSY'] },
+    schema: {
+      tags: ['Publishing'],
+      operationId: 'previewPrompt',
+      summary: 'Try a prompt without storing it',
+      description: 'For whoever may publish it. It is checked as publishing does, linked with what is registered now, and rendered within the same bounds. A prompt with mistakes answers 200, too.',
+      params: PromptId,
+      body: PreviewBody,
+      response: { 200: PreviewReply }
+    }
+  }, async (request, reply) => {
+    const { generation, caller, params, body, activity, id: requestId } = request
+    const { prompt, tools = 'known', known } = body
+    const { id, mistakes, needs, rendered, explanation, bundle } = await previewPrompt({
+      generation,
+      caller,
+      id: params.id,
+      text: stringifyJson(prompt as Json),
+      variables: (body.variables ?? {}) as JsonObject,
+      history: (body.messages ?? undefined) as readonly JsonObject[] | undefined,
+      tools,
+      known: known ?? undefined,
+      requestId,
+      activity,
+      isGone: () => reply.raw.destroyed
+    })
+    request.log.info({ action: 'preview', kind: 'templates', id, by: caller.name, tools, outcome: rendered === undefined ? 'mistakes' : 'rendered' }, 'audit')
+    return {
+      id,
+      diagnostics: mistakes,
+      needs,
+      rendered_prompt: rendered,
+      explain: explanation,
+      bundle
+    }
+  })
+}
+
+const TestsReply = Type.Object({
+  id: Type.String({ description: 'Of the prompt' }),
+  tests: Type.Array(Type.Object({}, { additionalProperties: true }), { description: 'The cases as they are stored, as in jsonschema/tests.json' })
+})
+
+const TestsSummary = Type.Object({
+  id: Type.String({ description: 'Of the prompt' }),
+  cases: Type.Integer({ description: 'How many there are; 0 where they cannot be read' }),
+  etag: ListedTag
+})
+
+const RunBody = Type.Object({
+  case: Type.Object({}, { additionalProperties: true, description: 'One case, as in jsonschema/tests.json' }),
+  known: nullable(BundleSchema, { description: 'Where the case names a file as its tools: the bundle in it, whose calls are answered from it' })
+}, { additionalProperties: false, examples: [{ case: { description: 'greets by name', vars: { name: 'Ada' }, assert: [{ type: 'contains', value: 'Ada' }] } }] })
+
+const RunReply = Type.Object({
+  id: Type.String(),
+  version: Type.Optional(Type.Integer({ description: 'Which version was tested; left out for content that is none' })),
+  label: Type.Optional(Type.String({ description: 'The label that it was asked for by' })),
+  pass: Type.Boolean(),
+  durationMs: Type.Integer({ description: 'How long the prompt or its model took; judges do not count' }),
+  output: Type.Optional(Type.String({ description: 'What was looked at: the rendered texts, or the answer' })),
+  checks: Type.Array(Type.Object({
+    type: Type.String(),
+    pass: Type.Boolean(),
+    reason: Type.String({ description: 'Why it fails; of a judge, why either way; else empty' }),
+    score: Type.Optional(Type.Number())
+  }), { description: 'One for each assertion' }),
+  error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why nothing could be looked at: the error of the render or of the chat' }))
+})
+
+interface PromptTestRoutesOptions {
+  readonly promptTests: PromptTests
+  readonly runCase: RunCase
+  readonly choosePrompt: ChoosePrompt
+}
+
+export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt }: PromptTestRoutesOptions): void {
+  app.get('/api/tests', {
+    config: { role: 'read', headers: ['link'] },
+    schema: { tags: ['Tests'], operationId: 'listPromptTests', summary: 'List the prompts that have tests', description: 'Each call reads the store.', querystring: ListQuery, response: { 200: listReply(TestsSummary) } }
+  }, async (request, reply) => {
+    const { query, caller } = request
+    const prefix = toPath(query.prefix ?? '')
+    const ids = (await promptTests.ids(caller)).filter(id => id.startsWith(prefix) && id > (query.after ?? '')).slice(0, query.limit + 1)
+    const page = rowsOf(request, reply, query.limit, ids, id => id)
+    if (!query.detail) return page
+    return (await promptTests.rows(page)).map(({ id, cases, tag }) => ({ id, cases, etag: tag === undefined ? undefined : entityTag(tag) }))
+  })
+
+  app.get('/api/prompts/:id/tests', {
+    config: { role: 'read', fails: ['ENTRY_NOT_FOUND', 'TESTS_UNREADABLE'], headers: ['etag'] },
+    schema: {
+      tags: ['Tests'],
+      operationId: 'getPromptTests',
+      summary: 'Get the tests of a prompt',
+      description: 'As they are stored now. A prompt has one list of tests, whichever version of it is named.',
+      params: PromptId,
+      response: { 200: TestsReply }
+    }
+  }, async ({ caller, params }, reply) => {
+    const { id, tests, tag } = await promptTests.read(caller, resolveId(params.id).id)
+    reply.header('etag', entityTag(tag))
+    return { id, tests: tests as object[] }
+  })
+
+  app.post('/api/prompts/:id/tests/run', {
+    config: {
+      role: 'write',
+      seeksPrompt: true,
+      fails: [...CHOOSES_PROMPT, 'ENTRY_FORBIDDEN'],
+      headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label']
+    },
+    schema: {
+      tags: ['Tests'],
+      operationId: 'runPromptTest',
+      summary: 'Run one case of a prompt\'s tests',
+      description: 'For whoever may publish the prompt; a case that asks a model, as `run: chat` and `llm-rubric` do, needs the role chat, too. What fails is a result: the reply is 200.',
+      params: PromptId,
+      querystring: SelectorQuery,
+      body: RunBody,
+      response: { 200: RunReply }
+    }
+  }, async (request, reply) => {
+    const { generation, caller, params, body, query, activity, id: requestId } = request
+    const id = toPath(resolveId(params.id).id)
+    if (!mayPublish(testsKind, id, caller)) throw entryForbidden(caller.name, testsKind.key, id)
+    const testCase = readCase(body.case as Json)
+    requireChat(testCase, caller)
+    const chosen = await choose(choosePrompt, request, reply, params.id, query)
+    const known = body.known ?? undefined
+    const result = await runCase({ generation, caller, id: params.id, chosen, testCase, known, requestId, activity, signal: abortWhenGone(reply) })
+    const { version, label } = chosen
+    const { run, tools } = testCase
+    request.log.info({ action: 'test', kind: testsKind.key, id, version, by: caller.name, run, tools, outcome: result.pass ? 'passed' : 'failed' }, 'audit')
+    return { id: chosen.prompt.id, version, label, ...asReply(result) }
+  })
+}
+
+/** @throws REQUEST_INVALID */
+function readCase (value: Json): TestCase {
+  try {
+    return parseTests([value])[0] as TestCase
+  } catch (error) {
+    if (error instanceof RejectedEntry) {
+      throw requestInvalid(`body: case: ${error.diagnostics.map(describeDiagnostic).join('; ')}`, { part: 'body', field: 'case' })
+    }
+    throw error
+  }
+}
+
+/** @throws ROLE_MISSING */
+function requireChat ({ run, assertions }: TestCase, { name, roles }: Caller): void {
+  const asksModel = run === 'chat' || assertions.some(({ kind }) => kind === 'llm-rubric')
+  if (asksModel && !roles.has('chat')) throw roleMissing(name, 'chat', [...roles])
+}
+
+function asReply ({ checks, ...result }: CaseResult) {
+  return { ...result, checks: checks.map(check => ({ ...check })) }
 }

@@ -1,15 +1,21 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../schema/builder.ts'
-import { type Bundle, BundleSchema } from '../../service/bundle.ts'
+import { type Bundle, BundleSchema, type Recordings } from '../../service/recordings.ts'
 import { type Explanation, promptOrMessages } from '../../service/rendered-messages.ts'
-import { type Recordings } from '../../service/recordings.ts'
-import { type ChoosePrompt } from '../../service/choose-prompt.ts'
-import { type RenderResult, type RenderPrompt, type RenderRequest } from '../../service/render-prompt.ts'
-import { type JsonObject } from '../../base/json.ts'
-import { type App } from '../app.ts'
-import { oneOf, PromptId, RenderedMessageReply, RENDERS } from '../schemas.ts'
-import { ExplainQuery } from '../explanation.ts'
-import { ChoiceQuery, chooseToRender, givenVariables, RenderBody, RevisionQuery, setToolDefaults } from '../prompt-request.ts'
+import type { ChoosePrompt } from '../../service/find-entries.ts'
+import type { RenderResult, RenderPrompt, RenderRequest } from '../../service/render-prompt.ts'
+import type { JsonObject } from '../../base/json.ts'
+import type { App } from '../app.ts'
+import { oneOf, PromptId, RenderedMessageReply, RENDERS, CHATS, upstreamRefusals } from '../schemas.ts'
+import {
+  ExplainQuery, ChoiceQuery, chooseToRender, givenVariables, RenderBody, RevisionQuery, setToolDefaults, explainedCompletionReply, refuseExplainedStream,
+  ChatBody
+} from '../prompt-request.ts'
+import type { ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
+import type { ToolStep } from '../../service/chat/model-tool-calls.ts'
+import type { ChatRequest } from '../../service/chat/prepare-chat.ts'
+import { passedOn } from '../validation.ts'
+import { abortWhenGone, sendReply, sendStream, withMember } from '../send-reply.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -28,7 +34,7 @@ const RenderReply = Type.Object({
   explain: Type.Optional(Type.Ref('Explanation'))
 })
 
-const PATHS = [
+const RENDER_PATHS = [
   { url: '/api/render/prompts/:id', operationId: 'renderPrompt', summary: 'Render a prompt', tag: 'Prompts' },
   { url: '/api/prompts/:id/render', operationId: 'renderPromptAlias', summary: 'Render a prompt (same as /api/render/prompts/{id})', tag: 'Other paths' }
 ]
@@ -42,7 +48,7 @@ interface RenderRouteOptions {
 export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 
-  for (const { url, operationId, summary, tag } of PATHS) {
+  for (const { url, operationId, summary, tag } of RENDER_PATHS) {
     app.post(url, {
       config: {
         role: 'render',
@@ -82,4 +88,55 @@ export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt
 function describe ({ prompt, messages, bundle }: RenderResult & { readonly bundle?: Bundle }, explain: Explanation | undefined) {
   const rendered = promptOrMessages(prompt, messages)
   return { rendered_prompt: rendered, status: 'success' as const, bundle, explain }
+}
+
+const ChatQuery = Type.Object({
+  ...ExplainQuery.properties,
+  ...RevisionQuery.properties,
+  ...ChoiceQuery.properties,
+  tools: Type.Optional(oneOf(['live'], { description: 'Tools are called; render the prompt to have them recorded or stubbed' }))
+})
+
+const OWN_FIELDS: ReadonlySet<string> = new Set(['variables', 'args', 'messages'])
+
+const CHAT_PATHS = [
+  { url: '/api/chat/prompts/:id', operationId: 'chatWithPrompt', summary: 'Ask the model with a prompt', tag: 'Prompts' },
+  { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (same as /api/chat/prompts/{id})', tag: 'Other paths' }
+]
+
+export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
+  for (const { url, operationId, summary, tag } of CHAT_PATHS) {
+    app.post(url, {
+      config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
+      schema: { tags: [tag], operationId, summary, description: 'With `stream: true` in the body, `explain` must not be true: a stream has no place for an explanation.', params: PromptId, querystring: ChatQuery, body: ChatBody, response: { 200: explainedCompletionReply, ...upstreamRefusals } }
+    }, async (request, reply) => {
+      const body = request.body ?? {}
+      refuseExplainedStream(request.query, body.stream)
+      const fields = passedOn(body, OWN_FIELDS)
+      const chosen = await chooseToRender(choosePrompt, request, reply, request.params.id, request.query)
+      let explanation: Explanation | undefined
+      const toolSteps: ToolStep[] = []
+      const chat: ChatRequest = {
+        generation: request.generation,
+        caller: request.caller,
+        id: request.params.id,
+        chosen,
+        revision: request.query.revision,
+        variables: givenVariables(request.body) ?? {},
+        body: fields,
+        fields,
+        history: (body.messages ?? []) as readonly JsonObject[],
+        requestId: request.id,
+        activity: request.activity,
+        arrivedAt: request.arrivedAt,
+        signal: abortWhenGone(reply),
+        onExplained: request.query.explain ? found => { explanation = found } : undefined,
+        onToolDefaults: setToolDefaults(reply),
+        onToolStep: step => toolSteps.push(step)
+      }
+      if (body.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
+      const completion = await chatWithPrompt.complete(chat)
+      return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
+    })
+  }
 }

@@ -13,9 +13,10 @@ import { approvalsIn, type RecordedDecision, describeApproval } from '../../sess
 import type { Head, Start, LogEntry } from '../../session/model.ts'
 import type { Session } from '../../session/session.ts'
 import type { App } from '../app.ts'
-import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION } from '../schemas.ts'
-import { abortWhenGone, holdStream, sendEvents } from '../send-reply.ts'
-import { EventStream, eventStream, parseEventId } from '../event-stream.ts'
+import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION, DECIDES } from '../schemas.ts'
+import { abortWhenGone, holdStream, sendEvents, EventStream, eventStream, parseEventId } from '../send-reply.ts'
+import { requestInvalid } from '../../base/errors.ts'
+import type { Approvals } from '../../service/sessions/approvals.ts'
 
 export const ApprovalView = Type.Object({
   id: Type.String(),
@@ -35,7 +36,7 @@ export const ApprovalView = Type.Object({
   lastOutput: Type.Optional(Type.String({ description: 'The end of what the last command printed' }))
 })
 
-export const Decision = Type.Object({
+const Decision = Type.Object({
   decision: oneOf(['approve', 'reject']),
   by: Type.String({ description: 'Name of a token' }),
   at: Type.String({ format: 'date-time' }),
@@ -45,7 +46,7 @@ export const Decision = Type.Object({
 
 export const viewApproval = describeApproval
 
-export function viewDecision ({ decision, by, at, command, reason }: RecordedDecision): Static<typeof Decision> {
+function viewDecision ({ decision, by, at, command, reason }: RecordedDecision): Static<typeof Decision> {
   return { decision, by, at: new Date(at).toISOString(), command, reason }
 }
 
@@ -67,7 +68,7 @@ export const SessionSummary = Type.Object({
   reason: Type.Optional(Type.String({ description: 'Why this process can neither open it nor go on with it: it was begun by another version' }))
 })
 
-export const SessionReply = Type.Object({
+const SessionReply = Type.Object({
   ...SessionSummary.properties,
   revision: Type.String({ description: 'Of the definition that it began with' }),
   seq: Type.Integer({ description: 'How many transitions it has' }),
@@ -120,7 +121,7 @@ function describeTree ({ head, children }: SessionBranch): Static<typeof Session
   return { ...summariseSession(head), children: children.map(describeTree) }
 }
 
-export function describeSession (session: Session) {
+function describeSession (session: Session) {
   const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens }, engine } = session
   return {
     ...summariseSession({ ...session, definition, owner, parent: parent?.session, root: parent?.root }),
@@ -343,4 +344,53 @@ export function requestContextOf (
   const isAsync = /(?:^|,)\s*respond-async\s*(?:[,;]|$)/i.test([prefer ?? ''].flat().join(','))
   const waits = isAsync ? 0 : patience
   return { caller, requestId: id, key: typeof key === 'string' ? key : undefined, signal: toAbortSignal(abortWhenGone(reply)), patience: waits }
+}
+
+const ApprovalPage = Type.Object({ approvals: Type.Array(ApprovalView), next: Type.Optional(Type.String({ description: '`after` of the next page' })) })
+
+const ApprovalQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 200, default: 100, description: 'Sessions of one page' }),
+  after: Type.Optional(Type.String({ maxLength: 100, description: '`next` of the page before' })),
+  session: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session alone' })),
+  root: Type.Optional(Type.String({ maxLength: 100, description: 'What waits in this session and in all that were started below it' }))
+})
+
+const ApprovalAnswer = Type.Object({
+  decision: oneOf(['approve', 'reject']),
+  digest: Type.Optional(Type.String({ maxLength: 100, description: 'Of what was shown; nothing is approved without it' })),
+  reason: Type.Optional(Type.String({ maxLength: 1000 })),
+  command: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000, description: 'To run in place of the command that was shown; the operator\'s rules hold for it too' }))
+}, { examples: [{ decision: 'reject', reason: 'not today' }] })
+
+const OneApproval = Type.Object({ ...ApprovalView.properties, decided: Type.Optional(Decision) })
+
+const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
+
+export function approvalRoutes (app: App, approvals: Approvals): void {
+  app.get('/api/approvals', {
+    config: { role: 'approve' },
+    schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: ApprovalQuery, response: { 200: ApprovalPage } }
+  }, async ({ caller, query: { limit, after, session, root } }) => {
+    const { approvals: waiting, next } = await approvals.list(caller, { limit, after, session, root })
+    return { approvals: waiting.map(viewApproval), next }
+  })
+
+  app.get('/api/approvals/:id', {
+    config: { role: 'approve', fails: [...READS_SESSION, 'APPROVAL_NOT_FOUND'] },
+    schema: { tags: ['Sessions'], operationId: 'getApproval', summary: 'Get what waits for a person, or was decided', params: ApprovalId, response: { 200: OneApproval } }
+  }, async ({ caller, params }) => {
+    const { approval, decided } = await sessions.approval(caller, params.id)
+    return { ...viewApproval(approval), decided: decided === undefined ? undefined : viewDecision(decided) }
+  })
+
+  app.post('/api/approvals/:id', {
+    config: { role: 'approve', fails: [...DECIDES, 'APPROVAL_NOT_FOUND'] },
+    schema: { tags: ['Sessions'], operationId: 'decideApproval', summary: 'Allow or refuse what waits', description: 'An answer that is sent again counts once; one that comes too late is 409 `APPROVAL_DECIDED`. A digest of anything but what waits now is 409 `APPROVAL_OUTDATED`. Both have what waits now as `details.next`.', params: ApprovalId, body: ApprovalAnswer, response: { 200: Type.Object({ ...SessionReply.properties, decided: Decision }) } }
+  }, async ({ caller, params, body: { decision, digest, reason, command } }) => {
+    if (decision === 'approve' && digest === undefined) {
+      throw requestInvalid('body: digest: expected that of what was shown, which is what is approved', { part: 'body' })
+    }
+    const { session, held, decided } = await sessions.decide(caller, params.id, { decision, digest, reason, command })
+    return { ...describeSession(session), approvals: held.map(viewApproval), decided: viewDecision(decided) }
+  })
 }

@@ -1,4 +1,4 @@
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
 import { contentHash, isJsonObject, type Json, type JsonObject, type MutableObject, ownField, setMember, stringifyJson, textOf } from '../../base/json.ts'
 import { Type } from '../../schema/builder.ts'
 import { ENGINE_VERSION } from '../../base/version.ts'

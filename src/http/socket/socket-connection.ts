@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import type { Caller } from '../../access/caller.ts'
-import { visibleGeneration } from '../../access/generation-view.ts'
+import { visibleGeneration } from '../../access/views.ts'
 import type { Rates } from '../../access/rates.ts'
 import { rateLimited, ServiceError } from '../../base/errors.ts'
 import { isJsonObject, type Json, JsonError, type JsonObject, parseJson, stringifyJson } from '../../base/json.ts'

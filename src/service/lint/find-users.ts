@@ -1,6 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
-import { wholeGeneration } from '../../access/generation-view.ts'
+import { visibleEnvirons, type VisibleEnvirons, wholeGeneration } from '../../access/views.ts'
 import type { Generation, Prompt, PromptRelease } from '../../registry/generation.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
 import { readReference } from '../../registry/link/references.ts'

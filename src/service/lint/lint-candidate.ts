@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
 import { lintBusy } from '../../base/errors.ts'
 import { asWarnings, type Diagnostic, ofContributed } from '../../registry/diagnostic.ts'
 import type { Generation, Prompt } from '../../registry/generation.ts'

@@ -1,5 +1,5 @@
 import { type Caller } from '../../access/caller.ts'
-import { visibleEnvirons } from '../../access/environ-view.ts'
+import { visibleEnvirons } from '../../access/views.ts'
 import { isVisibleKey } from '../../access/rights.ts'
 import { asWarnings, type Diagnostic } from '../../registry/diagnostic.ts'
 import { type EntryProblem } from '../../registry/entries/entry-table.ts'

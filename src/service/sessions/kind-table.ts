@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import { visibleGeneration } from '../../access/generation-view.ts'
+import { visibleGeneration } from '../../access/views.ts'
 import { operatorFor, unknownWorkspace } from '../../access/rights.ts'
 import { definitionNotFound, requestInvalid } from '../../base/errors.ts'
 import { type JsonObject, ownField } from '../../base/json.ts'

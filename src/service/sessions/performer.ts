@@ -1,5 +1,5 @@
 import type { Caller } from '../../access/caller.ts'
-import { visibleGeneration } from '../../access/generation-view.ts'
+import { visibleGeneration } from '../../access/views.ts'
 import type { RightsWatch } from '../../access/rights.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { ExecutorError } from '../../exec/executor.ts'

@@ -6,6 +6,7 @@ import { Pool } from 'undici'
 import { ChatBody } from '../src/http/prompt-request.ts'
 import { PromptId } from '../src/http/schemas.ts'
 import { type JsonObject } from '../src/base/json.ts'
+import { usageOfReply, usageOfStream } from '../src/llm/usage.ts'
 import { createYardstickApp, listenAsYardstick, REVISION } from './yardstick-app.ts'
 
 const PROMPT = 'bench'
@@ -19,9 +20,10 @@ app.post('/api/chat/prompts/:id', { schema: { params: PromptId, body: ChatBody }
   const asked = { ...fields, messages: [{ role: 'user', content: `Say ${variables.word} and go on for a hundred words.` }] }
   const watch = request.activity.beginModelCall('chat', 'default', asked)
   const { body } = await upstream.request({ method: 'POST', path: '/v1/chat/completions', headers: { 'content-type': 'application/json' }, body: JSON.stringify(asked) })
-  if (asked.stream) return reply.type('text/event-stream').send(counted(body, bytes => watch.streamed({ outcome: 'complete', bytes })))
+  if (asked.stream) return reply.type('text/event-stream').send(counted(body, bytes => watch.streamed('complete', usageOfStream(asked, { outcome: 'complete', bytes }))))
   const text = await body.text()
-  watch.replied(JSON.parse(text) as JsonObject)
+  const completion = JSON.parse(text) as JsonObject
+  watch.replied(usageOfReply(asked, completion), completion['model'])
   return reply.type('application/json; charset=utf-8').send(text)
 })
 

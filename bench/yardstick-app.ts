@@ -6,7 +6,6 @@ import { observeRequests } from '../src/http/request-log.ts'
 import { schemaController } from '../src/http/validation.ts'
 import { openLog } from '../src/observe/log.ts'
 import { Metrics } from '../src/observe/metrics.ts'
-import { createObserver } from '../src/observe/observer.ts'
 import { type Generation } from '../src/registry/generation.ts'
 
 /** Of a prompt that no yardstick has. */
@@ -32,7 +31,7 @@ export function createYardstickApp (): App {
     request.generation = { revision: REVISION } as Generation
     done()
   })
-  observeRequests(app, createObserver(new Metrics(), undefined), false)
+  observeRequests(app, { metrics: new Metrics(), tracer: undefined }, false)
   return app
 }
 

@@ -28,7 +28,7 @@ import { callWith, createPromptRenderer, observeRenders, recallWith, type Render
 import { type SessionKinds, sessionKindsOf } from './service/sessions/kind-table.ts'
 import { Offers } from './service/sessions/offers.ts'
 import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
-import type { SessionObserver } from './service/sessions/performer.ts'
+import type { Observer } from './observe/activity.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { sessionSealsOf } from './service/sessions/session-storage.ts'
 import { createToolTrial, type TryTool } from './service/try-tool.ts'
@@ -65,13 +65,9 @@ interface ServiceOptions {
   readonly peers?: Peers | undefined
   /** Without a request, a continued session has the rights of its owner. @default no tokens */
   readonly owners?: Owners | undefined
-  readonly sessionObserver?: SessionObserver | undefined
+  readonly observer?: Observer | undefined
   /** @default true; false for a program that shows them itself */
   readonly logsSessions?: boolean
-  /** `moved` gets labels moved or removed; `missed` gets a token's or the default label that a prompt does not have. */
-  readonly onLabel?: { moved (label: string): void, missed (label: string): void }
-  /** Gets the time, in ms, from a batch of changes until requests are answered from all of them; see `RegistryOptions`. */
-  readonly onServed?: (milliseconds: number) => void
 }
 
 /** Hits and misses since the start of the service. */
@@ -120,7 +116,7 @@ export interface Service extends SessionServices {
 
 /** Opens the store, the registry that follows it, tools, models, and the use cases on them. @throws ConfigError, StoreError */
 export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
-  const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, sessionObserver, logsSessions = true, onServed, onLabel } = options
+  const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, observer, logsSessions = true } = options
   const offered = await readOffered(config)
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
@@ -147,7 +143,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     pollInterval: config.POLL_INTERVAL_MS,
     emptyHold: config.EMPTY_HOLD_MS,
     log,
-    onServed
+    onServed: observer?.metrics.served
   })
 
   const callTool = callWith(tools)
@@ -167,10 +163,10 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     versions,
     log,
     onChanged: keys => peers?.changed(keys),
-    onMoved: onLabel?.moved
+    onMoved: observer?.metrics.onLabel.moved
   })
 
-  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, onFallback: onLabel?.missed })
+  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, onFallback: observer?.metrics.onLabel.missed })
   const chatOptions = {
     models,
     toolLoop,
@@ -203,7 +199,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     registry,
     kinds: sessionKinds,
     owners,
-    observer: sessionObserver,
+    observer,
     logsLines: logsSessions
   })
 

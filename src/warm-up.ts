@@ -6,7 +6,6 @@ import { hostNames } from './http/access.ts'
 import { KIND_ROUTES } from './http/routes/entries.ts'
 import { createServer } from './http/server.ts'
 import { Metrics } from './observe/metrics.ts'
-import { createObserver } from './observe/observer.ts'
 import { timeLimit } from './runtime/deadline.ts'
 import type { Log } from './runtime/telemetry.ts'
 import { openService } from './service.ts'
@@ -78,8 +77,8 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
   const config = loadConfig({ STORE_DIR: 'in memory', SESSION_STORE: 'memory', KEY_PREFIX: OWN_PREFIX, LLM_BASE_URL: 'builtin:echo' })
   const silent = pino({ level }, { write: () => {} })
   const metrics = new Metrics()
-  const observer = createObserver(metrics, undefined)
-  const service = await openService(config, silent, { store: fixedStore(OWN_ENTRIES), sessionObserver: observer })
+  const observer = { metrics, tracer: undefined }
+  const service = await openService(config, silent, { store: fixedStore(OWN_ENTRIES), observer })
   const app = await createServer({
     service,
     kindRoutes: KIND_ROUTES,

@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 import { describe, it } from 'node:test'
 
 /** The rooms of docs/architecture.md, in their order. */
-const ROOMS = ['base', 'runtime', 'schema', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'observe', 'workers', 'app.ts', 'warm-up.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli', 'client']
+const ROOMS = ['base', 'runtime', 'observe', 'schema', 'template', 'store', 'tool', 'registry', 'llm', 'config', 'access', 'files', 'exec', 'session', 'engine', 'service', 'service.ts', 'http', 'workers', 'app.ts', 'warm-up.ts', 'early-signals.ts', 'process.ts', 'main.ts', 'cli', 'client']
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.ts'))
 

@@ -1,11 +1,11 @@
 import type {
-  FastifyBaseLogger, FastifyInstance, FastifyRequest, FastifyTypeProvider, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault
+  FastifyBaseLogger, FastifyInstance, FastifyTypeProvider, RawReplyDefaultExpression, RawRequestDefaultExpression, RawServerDefault
 } from 'fastify'
 import type { Caller, Role } from '../access/caller.ts'
 import type { ErrorCode } from '../base/errors.ts'
 import type { Static, TSchema } from '../schema/builder.ts'
 import type { Generation } from '../registry/generation.ts'
-import type { Activity } from '../runtime/telemetry.ts'
+import type { RequestActivity } from '../observe/activity.ts'
 import type { UsageCounter } from '../service/chat/models.ts'
 
 /** `undefined` may be sent for an optional member, since JSON leaves it out. */
@@ -48,29 +48,4 @@ declare module 'fastify' {
     /** When the whole body had arrived, in ms of `performance.now()`; `undefined` without a body. */
     arrivedAt?: number
   }
-}
-
-export interface RequestObserver {
-  begin (request: FastifyRequest): RequestActivity
-  /** Refused in an overload, before Fastify saw it. */
-  refused (): void
-}
-
-export interface RequestActivity extends Activity {
-  /** From the caller, or of the trace that begins here; `undefined` when none was sent and traces are not exported. */
-  readonly traceId: string | undefined
-  readonly prompt: string | undefined
-  readonly promptRevision: string | undefined
-  /** `undefined` for a prompt without versions or labels. */
-  readonly promptVersion: number | undefined
-  readonly promptLabel: string | undefined
-  /** With the tools that templates called, in ms of wall time; `undefined` when nothing was rendered. */
-  readonly renderMs: number | undefined
-  /** Wall time in which at least one tool was being called, in ms. */
-  readonly toolsMs: number | undefined
-  /** Wall time, in ms. */
-  readonly modelMs: number | undefined
-  readonly isOver: boolean
-  /** The reply is complete, or the client has left. @param route its pattern; `undefined` when none matched */
-  end (method: string, route: string | undefined, status: number, milliseconds: number): void
 }

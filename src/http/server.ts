@@ -4,7 +4,8 @@ import { MAX_ID_LENGTH } from '../base/errors.ts'
 import type { Registry } from '../registry/registry.ts'
 import { type Access, allowOrigins, callerRoutes, guardAccess, guardHosts, guardUpgrades } from './access.ts'
 import type { Service } from '../service.ts'
-import type { App, RequestObserver, SchemaTypes } from './app.ts'
+import type { Observer } from '../observe/activity.ts'
+import type { App, SchemaTypes } from './app.ts'
 import { answerClientErrors, handleErrors, refusePath, refuseUnknownRoutes } from './error-replies.ts'
 import { closeRequests, schemaController } from './validation.ts'
 import { controlAdmission, limitRates } from './admission.ts'
@@ -42,7 +43,7 @@ interface ServerOptions {
   readonly log: FastifyBaseLogger
   readonly access: Access
   readonly corsOrigins: readonly string[]
-  readonly observer: RequestObserver
+  readonly observer: Observer
   readonly readMetrics: ReadMetrics
   readonly onWatched: () => void
   readonly logValues: boolean
@@ -84,7 +85,8 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
 
   await acceptSockets(app)
   const rotation = new Rotation(options.onWatched)
-  controlAdmission(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused: options.observer.refused, origins: options.corsOrigins })
+  const onRefused = (): void => { options.observer.metrics.refused.inc() }
+  controlAdmission(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused, origins: options.corsOrigins })
   closePipelinedReplies(app)
   followGeneration(app, registry)
   observeRequests(app, options.observer, options.logValues)

@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { modelAuth, modelBusy, modelNotFound, modelRateLimited, modelUpstream, ServiceError } from '../base/errors.ts'
 import { contentHash, type Json, stringifyJson } from '../base/json.ts'
-import type { Log, ModelWatch, WorkOutcome } from '../runtime/telemetry.ts'
+import type { ModelCall } from '../observe/activity.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import { usageOfReply, usageOfStream } from './usage.ts'
 import { beginningOf } from '../base/text.ts'
 import { NoSlotError, type ReleaseSlot, type SlotLimits, Slots } from '../runtime/concurrency.ts'
 import { type CallerSignal, Deadline, type DeadlineReasons, toAbortSignal } from '../runtime/deadline.ts'
@@ -207,17 +209,17 @@ function observe (provider: string): Layer {
   return ask => operation => {
     const { kind, request, call } = operation
     const watch = call.activity?.beginModelCall(kind === 'embeddings' ? 'embeddings' : 'chat', provider, request)
-    return watch === undefined ? ask(operation) : report(watch, call, ask({ kind, request, call: withOptions(call, { watch }) }))
+    return watch === undefined ? ask(operation) : report(watch, operation, ask({ kind, request, call: withOptions(call, { watch }) }))
   }
 }
 
-async function report<T extends Answers[OperationKind]> (watch: ModelWatch, call: CallOptions, asking: Promise<T>): Promise<T> {
+async function report<T extends Answers[OperationKind]> (watch: ModelCall, { request, call }: Operation<OperationKind>, asking: Promise<T>): Promise<T> {
   try {
     const answer = await asking
     if ('ended' in answer) {
       watch.begun()
-      void answer.ended.then(end => watch.streamed(end))
-    } else watch.replied(answer.value)
+      void answer.ended.then(end => watch.streamed(end.outcome, usageOfStream(request, end), end.model))
+    } else watch.replied(usageOfReply(request, answer.value), answer.value['model'])
     return answer
   } catch (error) {
     watch.failed(outcomeOf(error, call))
@@ -225,7 +227,7 @@ async function report<T extends Answers[OperationKind]> (watch: ModelWatch, call
   }
 }
 
-function outcomeOf (error: unknown, { signal }: CallOptions): WorkOutcome {
+function outcomeOf (error: unknown, { signal }: CallOptions): string {
   if (signal.aborted) return 'CLIENT_CLOSED'
   if (error instanceof UpstreamRefusal) return 'REFUSED'
   return error instanceof ServiceError ? error.code : 'INTERNAL'

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { JsonObject } from '../base/json.ts'
 import { withoutEnd } from '../base/text.ts'
-import type { Activity, ModelWatch, StreamFacts } from '../runtime/telemetry.ts'
+import type { Activity, ModelCall } from '../observe/activity.ts'
+import type { StreamFacts } from './usage.ts'
 import type { CallerSignal } from '../runtime/deadline.ts'
 import type { Frame } from './frame.ts'
 
@@ -58,7 +59,7 @@ export interface CallOptions {
   /** Whether an API that refuses `response_format` is asked again without it. */
   readonly optionalFormat?: boolean | undefined
   readonly activity?: Activity | undefined
-  readonly watch?: ModelWatch | undefined
+  readonly watch?: ModelCall | undefined
 }
 
 /** Written out, since a spread takes V8 two microseconds, and reading its copy as long again. */

@@ -1,5 +1,6 @@
 import { type Log } from '../runtime/telemetry.ts'
 import {
+  type Attributes,
   type Context,
   diag,
   DiagLogLevel,
@@ -14,7 +15,6 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { ENGINE_NAME, ENGINE_VERSION } from '../base/version.ts'
-import { type Span, type SpanAttributes, type TraceContext, type Tracer } from './span.ts'
 
 /** In ms. */
 const CLOSE_PATIENCE = 3000
@@ -22,52 +22,57 @@ const CLOSE_PATIENCE = 3000
 const KINDS = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT } as const
 
 /** Exports traces as OTLP over HTTP, in JSON. OpenTelemetry's SDK reads its standard environment variables itself. */
-export function createTracer (log: Log): Tracer {
-  logProblems(log)
-  const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
-    detectResources({ detectors: [envDetector] })
-  )
-  const provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
-  const tracer = provider.getTracer(ENGINE_NAME, ENGINE_VERSION)
-  return {
-    begin: (name, attributes, parent) => startSpan(tracer, parent === undefined ? ROOT_CONTEXT : remote(parent), name, SpanKind.SERVER, attributes),
-    async close () {
-      let timer: NodeJS.Timeout | undefined
-      const patience = new Promise<void>(resolve => { timer = setTimeout(resolve, CLOSE_PATIENCE) })
-      await Promise.race([provider.shutdown().catch(() => {}), patience])
-      clearTimeout(timer)
-    }
+export class Tracer {
+  readonly #provider: BasicTracerProvider
+  readonly #tracer: OpenTelemetryTracer
+
+  constructor (log: Log) {
+    logProblems(log)
+    const resource = resourceFromAttributes({ 'service.name': ENGINE_NAME, 'service.version': ENGINE_VERSION }).merge(
+      detectResources({ detectors: [envDetector] })
+    )
+    this.#provider = new BasicTracerProvider({ resource, spanProcessors: [new BatchSpanProcessor(new OTLPTraceExporter())] })
+    this.#tracer = this.#provider.getTracer(ENGINE_NAME, ENGINE_VERSION)
+  }
+
+  begin (name: string, attributes: Attributes, parent: string | undefined): Span {
+    return new Span(this.#tracer, parent === undefined ? ROOT_CONTEXT : remote(parent), name, SpanKind.SERVER, attributes)
+  }
+
+  /** Sends the spans that were not sent yet, within a bounded time. */
+  async close (): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>(resolve => { timer = setTimeout(resolve, CLOSE_PATIENCE) })
+    await Promise.race([this.#provider.shutdown().catch(() => {}), patience])
+    clearTimeout(timer)
   }
 }
 
-function startSpan (tracer: OpenTelemetryTracer, parent: Context, name: string, kind: SpanKind, attributes: SpanAttributes): Span {
-  return new TracedSpan(tracer, tracer.startSpan(name, { kind, attributes }, parent))
-}
-
 /** Makes its child spans itself: the SDK would follow asynchronous calls to find a parent, which costs every request time. */
-class TracedSpan implements Span {
+export class Span {
   readonly traceId: string
+  /** The W3C trace context to send with calls that belong to this span: https://www.w3.org/TR/trace-context/ */
   readonly traceparent: string
   readonly #tracer: OpenTelemetryTracer
   readonly #span: OpenTelemetrySpan
 
-  constructor (tracer: OpenTelemetryTracer, span: OpenTelemetrySpan) {
-    const { traceId, spanId, traceFlags } = span.spanContext()
+  constructor (tracer: OpenTelemetryTracer, parent: Context, name: string, kind: SpanKind, attributes: Attributes) {
     this.#tracer = tracer
-    this.#span = span
+    this.#span = tracer.startSpan(name, { kind, attributes }, parent)
+    const { traceId, spanId, traceFlags } = this.#span.spanContext()
     this.traceId = traceId
     this.traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
   }
 
-  child (name: string, kind: 'internal' | 'client', attributes: SpanAttributes): Span {
-    return startSpan(this.#tracer, trace.setSpan(ROOT_CONTEXT, this.#span), name, KINDS[kind], attributes)
+  child (name: string, kind: 'internal' | 'client', attributes: Attributes): Span {
+    return new Span(this.#tracer, trace.setSpan(ROOT_CONTEXT, this.#span), name, KINDS[kind], attributes)
   }
 
-  event (name: string, attributes: SpanAttributes): void {
+  event (name: string, attributes: Attributes): void {
     this.#span.addEvent(name, attributes)
   }
 
-  end (attributes: SpanAttributes, error?: string): void {
+  end (attributes: Attributes, error?: string): void {
     this.#span.setAttributes(attributes)
     if (error !== undefined) {
       this.#span.setAttribute('error.type', error)
@@ -77,7 +82,7 @@ class TracedSpan implements Span {
   }
 }
 
-function remote ({ traceparent }: TraceContext): Context {
+function remote (traceparent: string): Context {
   const [, traceId = '', spanId = '', flags = '00'] = traceparent.split('-')
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
 }

@@ -1,4 +1,4 @@
-import { type Activity } from '../runtime/telemetry.ts'
+import { type Activity } from '../observe/activity.ts'
 import { toolArgumentsInvalid, toolNotCallable } from '../base/errors.ts'
 import { type CallableTool, type Generation, type Tool } from '../registry/generation.ts'
 import { type Json, type JsonObject } from '../base/json.ts'

@@ -1,4 +1,5 @@
-import type { Activity, Log } from '../runtime/telemetry.ts'
+import type { Activity } from '../observe/activity.ts'
+import type { Log } from '../runtime/telemetry.ts'
 import { type LinkedTool, type ToolCall } from '../template/template-function.ts'
 import { type JsonObject } from '../base/json.ts'
 import { type ToolDefinition } from './definition.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { LOG_FIELDS } from '../../src/observe/log-fields.ts'
+import { LOG_FIELDS } from '../../src/http/request-log.ts'
 
 const known = new Set(LOG_FIELDS.flatMap(([, fields]) => Object.keys(fields)))
 

@@ -9,7 +9,6 @@ import { type App } from '../../src/http/app.ts'
 import { KIND_ROUTES } from '../../src/http/routes/entries.ts'
 import { createServer } from '../../src/http/server.ts'
 import { Metrics } from '../../src/observe/metrics.ts'
-import { createObserver } from '../../src/observe/observer.ts'
 import { openService } from '../../src/service.ts'
 import { createMemoryStore } from '../helpers/memory-store.ts'
 import { bearer, tokenEntry } from '../helpers/tokens.ts'
@@ -34,8 +33,8 @@ async function startWithBells (t: TestContext): Promise<App> {
   const config = loadConfig({ STORE_DIR: 'in memory', SESSION_STORE: 'memory' })
   const log = pino({ level: 'silent' })
   const metrics = new Metrics()
-  const observer = createObserver(metrics, undefined)
-  const service = await openService(config, log, { store: createMemoryStore(), sessionObserver: observer })
+  const observer = { metrics, tracer: undefined }
+  const service = await openService(config, log, { store: createMemoryStore(), observer })
   const app = await createServer({
     service,
     kindRoutes: KIND_ROUTES,

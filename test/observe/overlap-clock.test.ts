@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { OverlapClock } from '../../src/observe/observer.ts'
+import { OverlapClock } from '../../src/observe/activity.ts'
 
 it('OverlapClock counts time once in which several run, and none in which nothing does', () => {
   const clock = new OverlapClock()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { parseTraceparent } from '../../src/observe/span.ts'
+import { parseTraceparent } from '../../src/observe/activity.ts'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const good = `00-${traceId}-b7ad6b7169203331-01`

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Json } from '../../src/base/json.ts'
-import { readUsage, UsageCounter } from '../../src/service/chat/models.ts'
+import { readUsage } from '../../src/llm/usage.ts'
+import { UsageCounter } from '../../src/service/chat/models.ts'
 
 describe('UsageCounter', () => {
   it('keeps no more than the beginning of a model\'s name', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Activity } from '../../src/runtime/telemetry.ts'
+import { type Activity } from '../../src/observe/activity.ts'
 import { type RegisteredTool } from '../../src/tool/registered-tool.ts'
 import { startGrpcToolServer, TRANSLATOR_PROTO } from '../helpers/grpc-tool-server.ts'
 import { startMcpToolServer } from '../helpers/mcp-tool-server.ts'

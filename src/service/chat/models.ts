@@ -1,19 +1,14 @@
 import type { Caller } from '../../access/caller.ts'
 import { modelNotConfigured } from '../../base/errors.ts'
-import { isJsonObject, type Json, type JsonObject, listOf, objectOf, stringifyJson } from '../../base/json.ts'
-import type { Log, StreamFacts } from '../../runtime/telemetry.ts'
+import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import type { TokenUsage } from '../../observe/activity.ts'
+import type { Log } from '../../runtime/telemetry.ts'
 import { beginningOf } from '../../base/text.ts'
-import { contentBytes, textBytes, writtenBytes } from '../../llm/frame.ts'
 import {
   type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation,
   type OperationKind, withOptions
 } from '../../llm/model-client.ts'
-
-export interface TokenUsage {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly isEstimate: boolean
-}
+import { estimate, usageOfReply, usageOfStream } from '../../llm/usage.ts'
 
 interface UsageTotals {
   /** `''` for calls that came without a prompt. */
@@ -63,17 +58,6 @@ export class UsageCounter {
     totals.estimatedCalls++
     totals.estimatedTokens += inputTokens + outputTokens
   }
-}
-
-/** `undefined` for a value that is not of OpenAI's form. */
-export function readUsage (usage: Json | undefined): TokenUsage | undefined {
-  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
-  const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject
-  return isCount(input) && isCount(output) ? { inputTokens: input, outputTokens: output, isEstimate: false } : undefined
-}
-
-function isCount (value: Json | undefined): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 export interface CountedCall extends CallOptions {
@@ -161,58 +145,8 @@ export class CountedModels {
   }
 }
 
-/** Estimated if the provider has sent no usage. */
-export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
-  return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
-}
-
-/** Also of a stream that was left or cut off; estimated if the provider has sent no usage. */
-export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
-  return readUsage(usage) ?? estimate(request, bytes)
-}
-
-function estimate (request: ModelRequest, bytes: number): TokenUsage {
-  return { inputTokens: estimateInputTokens(request), outputTokens: tokensOf(bytes), isEstimate: true }
-}
-
 function nameOf (request: ModelRequest): string {
   return typeof request['model'] === 'string' ? request['model'] : '(default)'
-}
-
-/** In bytes of UTF-8, of the same texts that are counted for a stream. */
-function bytesOfReply ({ choices }: JsonObject): number {
-  if (!Array.isArray(choices)) return 0
-  return choices.reduce((sum: number, choice: Json) => {
-    const { message = null } = objectOf(choice)
-    return sum + (isJsonObject(message) ? writtenBytes(message) : 0)
-  }, 0)
-}
-
-const TOKENS_PER_MESSAGE = 4
-
-const BYTES_PER_TOKEN = 4
-
-/** About right for English and code, a little low for Chinese, without images and sound: every model has its own tokenizer. */
-export function estimateInputTokens (request: JsonObject): number {
-  const { messages = [], input = '', tools = [] } = request
-  const list = listOf(messages)
-  const texts = list.reduce((sum: number, message: Json) => sum + TOKENS_PER_MESSAGE + tokensOf(isJsonObject(message) ? messageBytes(message) : 0), 0)
-  const declared = Array.isArray(tools) && tools.length > 0 ? tokensOf(Buffer.byteLength(stringifyJson(tools))) : 0
-  return texts + inputTokens(input) + declared
-}
-
-function inputTokens (input: Json): number {
-  const numbers = Array.isArray(input) ? input.flat().filter(each => typeof each === 'number').length : 0
-  return numbers + tokensOf(contentBytes(input))
-}
-
-function messageBytes (message: JsonObject): number {
-  const { tool_calls: calls = null } = message
-  return textBytes(message) + (calls === null ? 0 : Buffer.byteLength(stringifyJson(calls)))
-}
-
-function tokensOf (bytes: number): number {
-  return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
 /** For programs that use the service without HTTP; an error is returned rather than thrown. */

@@ -1,12 +1,13 @@
 import { inputTooLong, inputUncounted, requestInvalid } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject, listOf, ownField } from '../../base/json.ts'
 import { mergeFields } from '../../llm/model-client.ts'
+import { estimateInputTokens } from '../../llm/usage.ts'
 import type { CallableTool, Prompt } from '../../registry/generation.ts'
 import type { AnswerSchema } from '../../registry/kinds/prompt-kind.ts'
 import type { CallerSignal } from '../../runtime/deadline.ts'
 import { modelNames } from '../../tool/definition.ts'
 import type { RenderResult, RenderPrompt, RenderRequest } from '../render-prompt.ts'
-import { type CountedCall, estimateInputTokens } from './models.ts'
+import type { CountedCall } from './models.ts'
 import type { ToolStep } from './model-tool-calls.ts'
 
 const MAX_FALLBACKS = 20

@@ -3,6 +3,7 @@ import { ANYONE } from '../../access/caller.ts'
 import { RightsWatch } from '../../access/rights.ts'
 import type { Owners } from '../../access/token-table.ts'
 import { type JsonObject, textOf } from '../../base/json.ts'
+import type { Observer } from '../../observe/activity.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import type { Config } from '../../config/config.ts'
 import type { OperatorFile, Target, Workspace } from '../../config/operator.ts'
@@ -26,7 +27,7 @@ import { followChildren, stopOrphan } from './perform-children.ts'
 import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
 import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from './perform-files.ts'
 import { askModelWith } from './perform-model.ts'
-import { callToolsOf, createPerformer, isRepeatableTool, type SessionObserver } from './performer.ts'
+import { callToolsOf, countDecisions, createPerformer, isRepeatableTool } from './performer.ts'
 import { disksOf, hasOpenChanges, hasOpenSessions, openSessionStore, placeOf } from './session-storage.ts'
 import { TerminalService } from './terminal-service.ts'
 import { logLinesTo, Traces } from './traces.ts'
@@ -44,7 +45,7 @@ interface OpenSessionsOptions {
   readonly kinds: SessionKinds
   /** @default one anonymous caller, for a service without tokens */
   readonly owners?: Owners | undefined
-  readonly observer?: SessionObserver | undefined
+  readonly observer?: Observer | undefined
   readonly logsLines: boolean
 }
 
@@ -119,13 +120,13 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
         log,
         onWritten (session, transition) {
           if (logsLines) writeLines(session, transition)
-          observer?.wrote(transition)
+          if (observer !== undefined) countDecisions(observer.metrics, transition)
           const isTraced = config.PAPAYU_TRACE === 1 && (ENDED.has(session.status) || isWaiting(session))
           return isTraced ? traces.write(session) : undefined
         },
         onEnded (session) {
           log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')
-          observer?.ended(session)
+          observer?.metrics.sessionsEnded.inc({ engine: session.start.engine, status: session.status })
         }
       })
       runner.open()

@@ -7,9 +7,11 @@ import { UpstreamError, UpstreamRefusal } from '../../llm/upstream-error.ts'
 import { type CallerSignal, timeLimit } from '../../runtime/deadline.ts'
 import type { ModelEffect } from '../../session/model.ts'
 import type { Outcome } from '../../session/effects.ts'
+import { usageOfStream } from '../../llm/usage.ts'
+import type { TokenUsage } from '../../observe/activity.ts'
 import { parseParameters } from '../../tool/parameters.ts'
 import { readFrames, valueIn } from '../chat/chat-with-prompt.ts'
-import { type CountedCall, type CountedModels, type TokenUsage, usageOfStream } from '../chat/models.ts'
+import type { CountedCall, CountedModels } from '../chat/models.ts'
 import { clipped, type Perform, type Performing } from './performer.ts'
 
 /** In UTF-16 units of its JSON: a plan may contain files of 5 MB. */

@@ -5,7 +5,8 @@ import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { ExecutorError } from '../../exec/executor.ts'
 import { FileRefusal } from '../../files/workspace-files.ts'
 import type { Generation } from '../../registry/generation.ts'
-import type { Activity } from '../../runtime/telemetry.ts'
+import { EffectActivity, type Observer } from '../../observe/activity.ts'
+import type { Metrics } from '../../observe/metrics.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 import { type ActiveEffect, type Outcome, type Performer, rowOf, type ToolKnowledge } from '../../session/effects.ts'
 import type { ToolEffect, LogEntry } from '../../session/model.ts'
@@ -35,14 +36,14 @@ export function isRepeatableTool ({ tools }: Generation, tool: string): boolean 
   return tools.get(toPath(tool))?.definition.policy.isRepeatable === true
 }
 
-export interface EffectActivity extends Activity {
-  end (outcome: string): void
-}
-
-export interface SessionObserver {
-  beginEffect (session: Session, effect: ActiveEffect): EffectActivity
-  wrote (transition: LogEntry): void
-  ended (session: Session): void
+/** Counts the calls of tools that a transition makes wait for an approval, or refuses. */
+export function countDecisions ({ tools, sessionToolsHeld, sessionToolsRefused }: Metrics, { fact, held, denied, notices }: LogEntry): void {
+  for (const { effect } of held) if (effect.kind === 'tool') sessionToolsHeld.inc({ tool: tools.take(effect.tool) })
+  for (const { type, data: { phase, outcome, effect, tool } } of notices) {
+    if (type !== 'tool' || phase !== 'ended' || outcome !== 'refused') continue
+    const by = denied.find(({ id }) => id === effect)?.by ?? (fact.kind === 'refused' ? fact.by : 'person')
+    sessionToolsRefused.inc({ tool: tools.take(String(tool)), by })
+  }
 }
 
 export interface Performing<E extends ActiveEffect> {
@@ -67,7 +68,7 @@ interface PerformerOptions {
   /** With the rights that the token has now; `undefined` if it has been removed. */
   readonly callerNamed: (name: string) => Caller | undefined
   readonly rights: RightsWatch
-  readonly observer: SessionObserver | undefined
+  readonly observer: Observer | undefined
   /** Ends a child session if one above it has ended. @default no session has a parent */
   readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
 }
@@ -102,7 +103,7 @@ export function createPerformer ({ performers, tools, callerNamed, rights, obser
   }
 
   async function observed (given: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
-    const performing = { ...given, activity: observer?.beginEffect(given.session, given.effect) }
+    const performing = { ...given, activity: observer && new EffectActivity(observer, given.effect.kind, given.session.id, given.session.start.definition) }
     // TypeScript cannot tell that the function found under an effect's kind takes effects of that kind.
     const perform = performers[performing.effect.kind] as Perform<ActiveEffect>
     let ended = 'INTERNAL'

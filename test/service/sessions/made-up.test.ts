@@ -36,7 +36,7 @@ function serving (t: TestContext, engines: Engines, performers: object, owner: C
       tools: { isRepeatableTool: () => true },
       rights: new RightsWatch(),
       callerNamed: () => owner,
-      observer: { beginEffect: (_session, { kind }) => ({ end: (outcome: string) => { counted.push(`${kind} ${outcome}`) } }) as never, wrote () {}, ended () {} }
+      observer: { metrics: { sessionEffects: { at: (kind: string, outcome: string) => ({ observe () { counted.push(`${kind} ${outcome}`) } }) } } as never, tracer: undefined }
     }),
     onEnded ({ status, used }: Session) { counted.push(`${status} after ${used.steps}`) }
   })

@@ -1,0 +1,321 @@
+import type { Attributes } from '@opentelemetry/api'
+import type { JsonObject } from '../base/json.ts'
+import { beginningOf, type Environment } from '../base/text.ts'
+import type { Log } from '../runtime/telemetry.ts'
+import type { Metrics } from './metrics.ts'
+import type { Span, Tracer } from './open-telemetry.ts'
+
+// What a request or an effect of a session does is told to its activity, where it happens: it counts, and writes spans. Spans never contain
+// values of variables or secrets. Without a tracer there are no spans, and a caller's trace context is only passed on.
+
+/** Measures the wall time in which at least one of several overlapping pieces of work is running. */
+export class OverlapClock {
+  #running = 0
+  #since = 0
+  #total = 0
+
+  /** `now` is on the clock of `performance.now()`, in ms. */
+  enter (now: number): void {
+    if (this.#running++ === 0) this.#since = now
+  }
+
+  leave (now: number): void {
+    if (--this.#running === 0) this.#total += now - this.#since
+  }
+
+  /** In ms. */
+  read (now: number): number {
+    return this.#running === 0 ? this.#total : this.#total + now - this.#since
+  }
+}
+
+export interface TokenUsage {
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly isEstimate: boolean
+}
+
+/** A W3C trace context: https://www.w3.org/TR/trace-context/ */
+interface TraceContext {
+  readonly traceparent: string
+  readonly traceId: string
+}
+
+const UNKNOWN_PROMPT = '(unknown)'
+
+/** What is rendered, called and asked for one request or effect. An outcome is `ok`, a word or a stable code, and becomes a label of metrics. */
+export class Activity {
+  prompt: string | undefined
+  promptRevision: string | undefined
+  /** `undefined` for a prompt without versions or labels. */
+  promptVersion: number | undefined
+  promptLabel: string | undefined
+  /** With the tools that templates called, in ms of wall time; `undefined` when nothing was rendered. */
+  renderMs: number | undefined
+  readonly metrics: Metrics
+  readonly caller: TraceContext | undefined
+  readonly span: Span | undefined
+  // The parent of new spans: the render under way, else the whole work. Only one render of this work runs at a time.
+  #current: Span | undefined
+  #tools: OverlapClock | undefined
+  #models: OverlapClock | undefined
+
+  constructor (metrics: Metrics, caller: TraceContext | undefined, span: Span | undefined) {
+    this.metrics = metrics
+    this.caller = caller
+    this.span = span
+    this.#current = span
+  }
+
+  /** From the caller, or of the trace that begins here; `undefined` when none was sent and traces are not exported. */
+  get traceId (): string | undefined {
+    return this.span?.traceId ?? this.caller?.traceId
+  }
+
+  /** Wall time in which at least one tool was being called, in ms. */
+  get toolsMs (): number | undefined {
+    return this.#tools?.read(performance.now())
+  }
+
+  /** Wall time, in ms. */
+  get modelMs (): number | undefined {
+    return this.#models?.read(performance.now())
+  }
+
+  /** `revision` is `undefined` when no prompt is registered under that id. */
+  beginRender (prompt: string, revision: string | undefined, version?: number, label?: string) {
+    const started = performance.now()
+    if (revision !== undefined) {
+      this.prompt = prompt
+      this.promptRevision = revision
+      this.promptVersion = version
+      this.promptLabel = label
+    }
+    const attributes = revision === undefined ? {} : { 'gen_ai.prompt.name': prompt, ...versionAttributes(revision, version, label) }
+    const span = this.span?.child('render', 'internal', attributes)
+    this.#current = span
+    return {
+      /** `passes`: how often the template was run; `undefined` when the render failed. */
+      ended: (outcome: string, passes?: number) => {
+        const milliseconds = performance.now() - started
+        const { prompts, versions, renders, renderDurations, passes: passCounts } = this.metrics
+        this.renderMs = (this.renderMs ?? 0) + milliseconds
+        this.#current = this.span
+        renders.at(revision === undefined ? UNKNOWN_PROMPT : prompts.take(prompt), version === undefined ? '' : versions.take(String(version)), outcome).inc()
+        renderDurations.at(outcome).observe(milliseconds / 1000)
+        if (passes !== undefined) passCounts.at().observe(passes)
+        span?.end(passes === undefined ? {} : { 'prompt_shell.render.passes': passes }, outcome === 'ok' ? undefined : outcome)
+      }
+    }
+  }
+
+  beginToolCall ({ id, name }: { readonly id: string, readonly name: string }) {
+    const started = performance.now()
+    const clock = this.#tools ??= new OverlapClock()
+    clock.enter(started)
+    const span = this.#current?.child(`execute_tool ${name}`, 'internal', {
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': name,
+      'gen_ai.tool.type': 'function'
+    })
+    return {
+      traceparent: span?.traceparent ?? this.caller?.traceparent,
+      ended: (outcome: 'ok' | 'cached' | 'failed', code?: string) => {
+        const now = performance.now()
+        const { tools, toolCalls, toolFailures } = this.metrics
+        const tool = tools.take(id)
+        clock.leave(now)
+        toolCalls.at(tool, outcome).observe((now - started) / 1000)
+        if (code !== undefined) toolFailures.inc({ tool, code })
+        span?.end({ 'prompt_shell.tool.outcome': outcome }, code)
+      }
+    }
+  }
+
+  beginModelCall (operation: 'chat' | 'embeddings', provider: string, request: JsonObject): ModelCall {
+    this.#models ??= new OverlapClock()
+    return new ModelCall(this, this.#models, operation, provider, request)
+  }
+}
+
+const DEFAULT_MODEL = '(default)'
+
+/** In characters, since callers can write any name. */
+const MAX_MODEL_NAME = 200
+
+const STREAM_OUTCOMES = { complete: 'ok', failed: 'CUT', left: 'CLIENT_CLOSED' } as const
+
+/**
+ * One call of a model, by OpenTelemetry's conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/
+ * The last report is exactly one of `replied`, `streamed` and `failed`.
+ */
+export class ModelCall {
+  /** The W3C trace context to send with the call; `undefined` when there is none. */
+  readonly traceparent: string | undefined
+  readonly #metrics: Metrics
+  readonly #clock: OverlapClock
+  readonly #operation: 'chat' | 'embeddings'
+  readonly #provider: string
+  readonly #version: string | undefined
+  readonly #model: string | undefined
+  readonly #started = performance.now()
+  readonly #span: Span | undefined
+  #retries = 0
+
+  constructor (activity: Activity, clock: OverlapClock, operation: 'chat' | 'embeddings', provider: string, request: JsonObject) {
+    const { metrics, caller, span, prompt, promptRevision, promptVersion, promptLabel } = activity
+    const model = typeof request['model'] === 'string' ? beginningOf(request['model'], MAX_MODEL_NAME) : undefined
+    this.#metrics = metrics
+    this.#clock = clock
+    this.#operation = operation
+    this.#provider = provider
+    this.#version = prompt === undefined || promptVersion === undefined ? undefined : `${prompt}@${promptVersion}`
+    this.#model = model
+    this.#span = span?.child(model === undefined ? operation : `${operation} ${model}`, 'client', {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': provider,
+      'gen_ai.request.model': model,
+      'gen_ai.request.stream': request['stream'] === true ? true : undefined,
+      'gen_ai.prompt.name': prompt,
+      ...(promptRevision === undefined ? {} : versionAttributes(promptRevision, promptVersion, promptLabel))
+    })
+    this.traceparent = this.#span?.traceparent ?? caller?.traceparent
+    clock.enter(this.#started)
+  }
+
+  /** `retry` counts new attempts from 1; `status` is the HTTP status of the failed one, if any. */
+  retried (retry: number, status: number | undefined): void {
+    this.#retries++
+    this.#span?.event('retry', { 'prompt_shell.retry': retry, ...(status === undefined ? {} : { 'http.response.status_code': status }) })
+  }
+
+  begun (): void {
+    this.#metrics.firstEvents.at(this.#provider, this.#label('ok')).observe((performance.now() - this.#started) / 1000)
+  }
+
+  replied (usage: TokenUsage, model: unknown): void {
+    this.#count(usage)
+    this.#end('ok', this.#span && answerAttributes(model, usage))
+  }
+
+  streamed (outcome: keyof typeof STREAM_OUTCOMES, usage: TokenUsage, model?: string): void {
+    this.#count(usage)
+    this.#end(STREAM_OUTCOMES[outcome], this.#span && answerAttributes(model, usage))
+  }
+
+  failed (outcome: string): void {
+    this.#end(outcome)
+  }
+
+  #count ({ inputTokens, outputTokens }: TokenUsage): void {
+    const { tokens, promptVersions } = this.#metrics
+    const version = this.#version === undefined ? '' : promptVersions.take(this.#version)
+    const model = this.#label('ok')
+    tokens.at(this.#provider, model, version, 'input').inc(inputTokens)
+    tokens.at(this.#provider, model, version, 'output').inc(outputTokens)
+  }
+
+  #end (outcome: string, attributes: Attributes = {}): void {
+    const now = performance.now()
+    const model = this.#label(outcome)
+    this.#clock.leave(now)
+    this.#metrics.modelCalls.at(this.#provider, model, this.#operation, outcome).observe((now - this.#started) / 1000)
+    if (this.#retries > 0) this.#metrics.modelRetries.inc({ provider: this.#provider, model }, this.#retries)
+    this.#span?.end(attributes, outcome === 'ok' ? undefined : outcome)
+  }
+
+  /** Callers can invent models, so an unconfigured name is `(others)` until a provider has answered a call with it. */
+  #label (outcome: string): string {
+    const { models } = this.#metrics
+    if (this.#model === undefined) return DEFAULT_MODEL
+    return outcome === 'ok' ? models.take(this.#model) : models.find(this.#model)
+  }
+}
+
+/** Leaves out estimated tokens: readers of a trace would take them for the provider's. */
+function answerAttributes (model: unknown, { inputTokens, outputTokens, isEstimate }: TokenUsage): Attributes {
+  return {
+    'gen_ai.response.model': typeof model === 'string' ? model.slice(0, MAX_MODEL_NAME) : undefined,
+    ...(isEstimate ? {} : { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens })
+  }
+}
+
+const NO_ROUTE = '(none)'
+
+export class RequestActivity extends Activity {
+  isOver = false
+
+  constructor ({ metrics, tracer }: Observer, method: string, route: string | undefined, traceparent: string | string[] | undefined) {
+    const caller = parseTraceparent(traceparent)
+    const name = route === undefined ? method : `${method} ${route}`
+    super(metrics, caller, tracer?.begin(name, { 'http.request.method': method, 'http.route': route }, caller?.traceparent))
+    metrics.requestsInFlight++
+  }
+
+  /** The reply is complete, or the client has left. @param route its pattern; `undefined` when none matched */
+  end (method: string, route: string | undefined, status: number, milliseconds: number): void {
+    this.isOver = true
+    const { requests, overhead } = this.metrics
+    this.metrics.requestsInFlight--
+    requests.at(method, route ?? NO_ROUTE, status).observe(milliseconds / 1000)
+    const waited = (this.toolsMs ?? 0) + (this.modelMs ?? 0)
+    if (this.renderMs !== undefined || waited > 0) overhead.at(route ?? NO_ROUTE).observe(Math.max(0, milliseconds - waited) / 1000)
+    this.span?.end({ 'http.response.status_code': status }, status >= 500 || status === 499 ? String(status) : undefined)
+  }
+}
+
+export class EffectActivity extends Activity {
+  readonly #kind: string
+  readonly #started = performance.now()
+
+  constructor ({ metrics, tracer }: Observer, kind: string, session: string, definition: string) {
+    const attributes = { 'prompt_shell.session.id': session, 'prompt_shell.session.definition': definition }
+    super(metrics, undefined, tracer?.begin(`session ${kind}`, attributes, undefined))
+    this.#kind = kind
+  }
+
+  end (outcome: string): void {
+    this.metrics.sessionEffects.at(this.#kind, outcome).observe((performance.now() - this.#started) / 1000)
+    this.span?.end({}, outcome === 'ok' ? undefined : outcome)
+  }
+}
+
+/** Where what the service does is counted and traced. */
+export interface Observer {
+  readonly metrics: Metrics
+  readonly tracer: Tracer | undefined
+}
+
+const TRACEPARENT = /^(?!ff)[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(?:-|$)/
+
+/** Parts that a later version of the standard may add are ignored, as the standard demands. */
+export function parseTraceparent (header: string | string[] | undefined): TraceContext | undefined {
+  if (typeof header !== 'string') return undefined
+  const [, traceId = '', spanId = '', flags = ''] = TRACEPARENT.exec(header) ?? []
+  if (/^0*$/.test(traceId) || /^0*$/.test(spanId)) return undefined
+  return { traceparent: `00-${traceId}-${spanId}-${flags}`, traceId }
+}
+
+function versionAttributes (revision: string, version: number | undefined, label: string | undefined): Attributes {
+  return {
+    'gen_ai.prompt.version': version === undefined ? revision : String(version),
+    'prompt_shell.prompt.revision': version === undefined ? undefined : revision,
+    'prompt_shell.prompt.label': label
+  }
+}
+
+/** `undefined` unless OpenTelemetry's variables name an exporter. The SDK is loaded only then: it costs a tenth of a second at the start. */
+export async function openTracer (environment: Environment, log: Log): Promise<Tracer | undefined> {
+  if (!isConfigured(environment)) return undefined
+  const protocol = environment['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] ?? environment['OTEL_EXPORTER_OTLP_PROTOCOL'] ?? 'http/json'
+  if (protocol !== 'http/json') log.warn({ protocol }, 'traces are sent as http/json, which collectors take at the same address as http/protobuf')
+  const { Tracer } = await import('./open-telemetry.ts')
+  return new Tracer(log)
+}
+
+/** https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+function isConfigured (environment: Environment): boolean {
+  const given = (name: string): boolean => (environment[name] ?? '') !== ''
+  if (environment['OTEL_SDK_DISABLED'] === 'true' || environment['OTEL_TRACES_EXPORTER'] === 'none') return false
+  return given('OTEL_EXPORTER_OTLP_ENDPOINT') || given('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT')
+}

@@ -11,14 +11,16 @@ const GREETING = { 'templates:greet': { userPrompt: 'Hello {{variables.name}}' }
 
 describe('the service without HTTP', () => {
   it('renders a prompt', async t => {
-    const { registry: { generation }, renderPrompt } = await open(t)
-    const { messages } = await renderPrompt({ generation, caller: ANYONE, id: 'greet', variables: { name: 'Ann' }, requestId: 'r' })
+    const { registry: { generation }, renderPrompt, choosePrompt } = await open(t)
+    const chosen = await choosePrompt(generation, ANYONE, 'greet', {})
+    const { messages } = await renderPrompt({ generation, caller: ANYONE, id: 'greet', chosen, variables: { name: 'Ann' }, requestId: 'r' })
     assert.deepEqual(messages.map(({ content }) => content), ['Hello Ann'])
   })
 
   it('asks a model', async t => {
-    const { registry: { generation }, chatWithPrompt } = await open(t)
-    const { value } = await chatWithPrompt.complete({ generation, caller: ANYONE, id: 'greet', variables: { name: 'Ann' }, requestId: 'r', history: [], fields: {}, signal: AbortSignal.timeout(5000) })
+    const { registry: { generation }, chatWithPrompt, choosePrompt } = await open(t)
+    const chosen = await choosePrompt(generation, ANYONE, 'greet', {})
+    const { value } = await chatWithPrompt.complete({ generation, caller: ANYONE, id: 'greet', chosen, variables: { name: 'Ann' }, requestId: 'r', history: [], fields: {}, signal: AbortSignal.timeout(5000) })
     assert.match(JSON.stringify(value), /Hello Ann/)
   })
 

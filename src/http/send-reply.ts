@@ -1,10 +1,9 @@
-import { PassThrough } from 'node:stream'
+import { PassThrough, type Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { once } from 'node:events'
 import { clientClosed, tooManyStreams, ServiceError } from '../base/errors.ts'
 import { stringifyJson, type JsonObject } from '../base/json.ts'
 import { type CallerSignal, LightSignal, timeLimit } from '../runtime/deadline.ts'
-import type { ChatStream } from '../service/chat/chat-with-prompt.ts'
 import type { CountedReply } from '../service/chat/models.ts'
 import { Type } from '../schema/builder.ts'
 import { eventsOf, type FeedItem, timeOf } from '../session/follow.ts'
@@ -52,7 +51,8 @@ export function holdStream ({ caller: { name } }: Pick<FastifyRequest, 'caller'>
   })
 }
 
-export function sendEvents (reply: FastifyReply, events: PassThrough): FastifyReply {
+/** The stream is destroyed when the client leaves. */
+export function sendEvents (reply: FastifyReply, events: Readable): FastifyReply {
   return reply.headers(EVENT_HEADERS).serializer(String).send(events)
 }
 
@@ -77,16 +77,6 @@ export function withMember (reply: CountedReply, name: string, value: object): C
   const end = reply.body.lastIndexOf('}')
   const comma = Object.keys(reply.value).length === 0 ? '' : ','
   return { ...reply, body: Buffer.concat([reply.body.subarray(0, end), Buffer.from(`${comma}${JSON.stringify(name)}:${stringifyJson(value)}}`)]) }
-}
-
-/** The stream is destroyed when the client leaves. */
-export function sendStream (reply: FastifyReply, { events }: ChatStream): FastifyReply {
-  return reply.headers({
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    // Tells nginx and similar proxies to pass each event on at once.
-    'x-accel-buffering': 'no'
-  }).send(events)
 }
 
 /** In ms: proxies close connections on which nothing happens. */

@@ -108,10 +108,10 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()
     extensionRoutes(api, registry)
-    promptRoutes(api, { registry, choosePrompt: service.choosePrompt })
-    needsRoutes(api, { environs: registry.environs, choosePrompt: service.choosePrompt })
+    promptRoutes(api, service)
+    needsRoutes(api, service)
     typedRoutes(api, registry)
-    environRoutes(api, { registry, readEnviron: service.readEnviron })
+    environRoutes(api, service)
     toolRoutes(api, service)
     usedByRoutes(api, service)
     lintRoutes(api, kindRoutes, service)

@@ -68,6 +68,13 @@ export function createPromptChoice ({ versions, defaultLabel, onFallback }: Choi
   }
 }
 
+/** @throws PROMPT_NOT_FOUND with near matches, STORE_UNAVAILABLE before anything was loaded */
+export function findPrompt (generation: Generation, id: string): Prompt {
+  const prompt = lookUpPrompt(generation, id)
+  if (prompt === undefined) throw missingPrompt(generation, id)
+  return prompt
+}
+
 export function resolveId (given: string): PromptReference {
   return readReference(given) ?? { id: given }
 }
@@ -95,9 +102,7 @@ export function lookUpPrompt ({ prompts }: Generation, id: string): Prompt | und
 }
 
 function latest (generation: Generation, id: string, release: PromptRelease | undefined): ChosenPrompt {
-  const prompt = lookUpPrompt(generation, id)
-  if (prompt === undefined) throw missingPrompt(generation, id)
-  return { prompt, version: release?.latest, label: undefined }
+  return { prompt: findPrompt(generation, id), version: release?.latest, label: undefined }
 }
 
 function underLabel (generation: Generation, id: string, release: PromptRelease | undefined, label: string, key: string | undefined): ChosenPrompt {

@@ -93,7 +93,8 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     const { generation, caller, variables, history, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
     const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined
-    const asked = { generation, caller, id: candidate.id, candidate, variables, history, requestId, activity, onExplained }
+    const chosen = { prompt: candidate, version: undefined, label: undefined }
+    const asked = { generation, caller, id: candidate.id, chosen, variables, history, requestId, activity, onExplained }
     const renderWithKnown = () => renderPrompt({
       ...asked,
       environment: { environs: visibleEnvirons(environs, caller), callTool: knownTools(generation, known?.tools ?? []) }

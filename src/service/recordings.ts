@@ -8,7 +8,7 @@ import type { EnvironSource, EnvironValue } from '../template/run.ts'
 import { toolCallKey } from '../template/template-function.ts'
 import { markToolResult, NOTHING, type Value } from '../template/value.ts'
 import { defaultOf } from '../tool/registered-tool.ts'
-import { type CallTool, findPrompt, type RenderEnvironment, type RenderResult, type RenderPrompt, type RenderRequest } from './render-prompt.ts'
+import type { CallTool, RenderEnvironment, RenderResult, RenderPrompt, RenderRequest } from './render-prompt.ts'
 import { type Static, Type } from '../schema/builder.ts'
 
 /** Calls no tool: a recorded call gives its recorded result, any other the default from the tool's registration. */
@@ -58,7 +58,7 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
       return { ...rendering, bundle }
     },
     async replay ({ bundle, variables = bundle.variables, history = bundle.history, ...request }) {
-      checkBundle(bundle, request.chosen?.prompt ?? findPrompt(request.generation, request.id), request.caller)
+      checkBundle(bundle, request.chosen.prompt, request.caller)
       const caller = { ...request.caller, facts: bundle.caller }
       return renderPrompt({ ...request, caller, history, variables: throughJson(variables), environment: replayEnvironment(bundle) })
     },

@@ -23,7 +23,7 @@ import { Trace } from '../template/trace.ts'
 import { isObject, type Value } from '../template/value.ts'
 import { type ToolCallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
 import type { ToolCaller } from '../tool/tool-caller.ts'
-import { missingPrompt, type ChosenPrompt, lookUpPrompt } from './find-entries.ts'
+import type { ChosenPrompt } from './find-entries.ts'
 import { assembleMessages, explain, type Explanation, type RenderedMessage } from './rendered-messages.ts'
 
 export interface RenderEnvironment {
@@ -221,11 +221,9 @@ interface RendererOptions {
 export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
+  /** As the caller has named it. */
   readonly id: string
-  /** @default the prompt that is served when a request names no label */
-  readonly chosen?: ChosenPrompt | undefined
-  /** A valid prompt that is not stored, rendered in place of a registered one. */
-  readonly candidate?: Prompt | undefined
+  readonly chosen: ChosenPrompt
   /** @default any */
   readonly revision?: string | undefined
   readonly variables: JsonObject
@@ -249,9 +247,11 @@ export type RenderPrompt = (request: RenderRequest) => Promise<RenderResult>
 
 export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
   return async function renderPrompt (request) {
-    const { generation, caller, id, chosen, candidate, revision, variables: given, history = [], body } = request
+    const { generation, caller, id, chosen, revision, variables: given, history = [], body } = request
     const { requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
-    const prompt = candidate ?? runnablePrompt(generation, id, revision, chosen?.prompt)
+    const prompt = requireRevision(chosen.prompt, id, revision)
+    const unusable = whyNotRunnable(prompt, generation)
+    if (unusable !== undefined) throw unusable
     const deadline = new Deadline(timeout, arrivedAt)
     const shared = visibleEnvirons(environs, caller)
     const environment = request.environment ?? { environs: shared, callTool, recallTool }
@@ -273,7 +273,7 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
         return text
       }), options)
       const messages = assembleMessages(prompt, texts, history)
-      if (trace !== undefined) onExplained?.(explain(trace, chosen ?? { prompt, version: undefined, label: undefined }, options.failedTools))
+      if (trace !== undefined) onExplained?.(explain(trace, chosen, options.failedTools))
       if (options.failedTools.length > 0) onToolDefaults?.(options.failedTools)
       return { prompt, messages, passes: run.passes }
     } catch (error) {
@@ -292,13 +292,6 @@ export function createPromptRenderer ({ environs, callTool, recallTool, timeout 
   }
 }
 
-/** @throws PROMPT_NOT_FOUND with near matches, PROMPT_REVISION, STORE_UNAVAILABLE before anything was loaded */
-export function findPrompt (generation: Generation, id: string, revision?: string): Prompt {
-  const prompt = lookUpPrompt(generation, id)
-  if (prompt === undefined) throw missingPrompt(generation, id)
-  return requireRevision(prompt, id, revision)
-}
-
 /** @throws PROMPT_REVISION */
 export function requireRevision (prompt: Prompt, id: string, revision: string | undefined): Prompt {
   if (revision !== undefined && revision !== prompt.revision) throw revisionMoved(id, revision, prompt.revision)
@@ -311,13 +304,6 @@ export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): S
   const isEndless = mistakes.every(({ code }) => code === 'PARTIAL_CYCLE')
   const problem = prompt.state === 'invalid' ? templateSyntax : isEndless ? templateCycle : templateLink
   return problem(prompt.id, mistakes.map(describeDiagnostic), mistakes)
-}
-
-function runnablePrompt (generation: Generation, id: string, revision: string | undefined, chosen: Prompt | undefined): Prompt {
-  const prompt = chosen === undefined ? findPrompt(generation, id, revision) : requireRevision(chosen, id, revision)
-  const error = whyNotRunnable(prompt, generation)
-  if (error !== undefined) throw error
-  return prompt
 }
 
 interface FilledVariables {
@@ -399,10 +385,9 @@ function isWithin (path: string, outer: string): boolean {
 
 export function observeRenders (renderPrompt: RenderPrompt): RenderPrompt {
   return async request => {
-    const { activity, generation, id, chosen } = request
+    const { activity, chosen: { prompt, version, label } } = request
     if (activity === undefined) return await renderPrompt(request)
-    const prompt = chosen?.prompt ?? lookUpPrompt(generation, id)
-    const watch = activity.beginRender(prompt?.id ?? id, prompt?.revision, chosen?.version, chosen?.label)
+    const watch = activity.beginRender(prompt.id, prompt.revision, version, label)
     try {
       const rendering = await renderPrompt(request)
       watch.ended('ok', rendering.passes)

@@ -5,6 +5,7 @@ import { templateParser } from '../registry/kinds/prompt-kind.ts'
 import type { SkillDefinition } from '../registry/kinds/skill-kind.ts'
 import { createSlices } from '../runtime/event-loop.ts'
 import type { Language } from '../template/language.ts'
+import { findPrompt } from './find-entries.ts'
 import { linkCandidates } from './lint/lint-candidate.ts'
 import type { RenderPrompt } from './render-prompt.ts'
 import type { Starter } from './sessions/session-kind.ts'
@@ -38,7 +39,8 @@ export function createSkillRenderer (languages: readonly Language[], renderPromp
     if (!isTemplate || body.trim() === '') return body
     const entry = await templateParser('', uncachedTemplates(languages)).parse(id, stringifyJson({ userPrompt: body }), createSlices())
     const linked = { ...generation, prompts: await linkCandidates(generation, [entry]) }
-    const { messages } = await renderPrompt({ generation: linked, caller, id, variables, requestId })
+    const chosen = { prompt: findPrompt(linked, id), version: undefined, label: undefined }
+    const { messages } = await renderPrompt({ generation: linked, caller, id, chosen, variables, requestId })
     return messages[0]?.content as string
   }
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { createTemplateCache } from '../../src/registry/entries/template-cache.ts'
+import { findPrompt } from '../../src/service/find-entries.ts'
 import { createPromptRenderer } from '../../src/service/render-prompt.ts'
 import { goLanguage } from '../../src/template/go/go-language.ts'
 import { handlebarsLanguage } from '../../src/template/handlebars/handlebars-language.ts'
@@ -137,7 +138,7 @@ describe('a registry whose prompts do not all fit into the template cache', () =
       timeout: 60_000
     })
     const { generation } = registry
-    const render = async () => (await renderPrompt({ generation, caller: ANYONE, id: 'outer', variables: { name: 'Ada' }, requestId: 'r' })).messages[0]?.content
+    const render = async () => (await renderPrompt({ generation, caller: ANYONE, id: 'outer', chosen: { prompt: findPrompt(generation, 'outer'), version: undefined, label: undefined }, variables: { name: 'Ada' }, requestId: 'r' })).messages[0]?.content
     assert.equal(await render(), 'Ada and by m.up, by m.up')
 
     await write(Object.fromEntries(Array.from({ length: Math.ceil(MOST / bytesOf('go', commentsOf(0))) }, (_, number) => [`templates:large:p${number}`, { syntax: 'go', userPrompt: commentsOf(number) }])))

@@ -14,15 +14,16 @@ import { testsKind } from '../../registry/kinds/tests-kind.ts'
 import { toolKind } from '../../registry/kinds/tool-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { findDefinition } from '../../service/find-entries.ts'
-import type { FindUsers, UsedKind } from '../../service/lint/find-users.ts'
+import type { UsedKind } from '../../service/lint/find-users.ts'
 import type { Publisher } from '../../service/publish-entry.ts'
+import type { Service } from '../../service.ts'
 import type { App } from '../app.ts'
 import { decodeText, parseJsonText } from '../request-reading.ts'
 import { ConditionalHeaders, entityTag, ListedStored, ListedTag, pageOf, readPrecondition, rowsOf, selectIds } from '../resource.ts'
 import { EnvironId, idParameters, ListQuery, listReply, PageQuery, PlacedDiagnosticReply, PromptId, ToolId, oneOf } from '../schemas.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import { locate } from '../../registry/diagnostic.ts'
-import type { LintCandidate, LintRequest } from '../../service/lint/lint-candidate.ts'
+import type { LintRequest } from '../../service/lint/lint-candidate.ts'
 
 const UserReply = Type.Object({
   id: Type.String({ description: 'A prompt; `review.short@production` for a label whose versions use it' }),
@@ -37,7 +38,7 @@ const kinds: ReadonlyArray<{ used: UsedKind, missing: ErrorCode, params: typeof 
   { used: 'prompts', missing: 'PROMPT_NOT_FOUND', params: PromptId, operationId: 'listPromptUsers', summary: 'Prompts that include a prompt as a partial' }
 ]
 
-export function usedByRoutes (app: App, { findUsers }: { findUsers: FindUsers }): void {
+export function usedByRoutes (app: App, { findUsers }: Pick<Service, 'findUsers'>): void {
   for (const { used, missing, params, operationId, summary } of kinds) {
     app.get(`/api/${used}/:id/used-by`, {
       config: { role: 'read', fails: [missing], headers: ['link'] },
@@ -329,7 +330,7 @@ type Linted = Pick<KindRoute, 'kind' | 'body'> & { readonly field: string }
 
 const LintReply = Type.Object({ diagnostics: Type.Array(PlacedDiagnosticReply) })
 
-export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCandidate }: { lintCandidate: LintCandidate }): void {
+export function lintRoutes (app: App, kindRoutes: readonly KindRoute[], { lintCandidate }: Pick<Service, 'lintCandidate'>): void {
   const linted = kindRoutes.flatMap(({ kind, body, lintedAs }) => lintedAs === undefined ? [] : [{ kind, body, field: lintedAs }])
   app.post('/api/lint', {
     config: { role: 'read', fails: ['LINT_BUSY'], keepsText: true },

@@ -1,12 +1,11 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
 import { contentHash, stringifyJson } from '../../base/json.ts'
 import { environKind } from '../../registry/kinds/environ-kind.ts'
-import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../schema/builder.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { pathToKey, toPath } from '../../store/store.ts'
-import { type ReadEnviron } from '../../service/read-environ.ts'
+import type { Service } from '../../service.ts'
 import { type App } from '../app.ts'
 import { entityTag, ListedStored, ListedTag, pageOf } from '../resource.ts'
 import { EnvironId, ListQuery, listReply } from '../schemas.ts'
@@ -19,7 +18,7 @@ const BATCH = 100
 /** In ms. */
 const PATIENCE = 10_000
 
-export function environRoutes (app: App, { registry, readEnviron }: { registry: Registry, readEnviron: ReadEnviron }): void {
+export function environRoutes (app: App, { registry, readEnviron }: Pick<Service, 'registry' | 'readEnviron'>): void {
   const { environs } = registry
   app.get('/api/environs', {
     config: { role: 'read', headers: ['link'], fails: ['STORE_UNAVAILABLE'] },

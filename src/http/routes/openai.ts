@@ -8,14 +8,12 @@ import { MAX_EVENT_BYTES, type ModelDescription } from '../../llm/model-client.t
 import { UpstreamError } from '../../llm/upstream-error.ts'
 import type { Prompt } from '../../registry/generation.ts'
 import { runnablePrompts } from '../../registry/offered.ts'
-import type { Registry } from '../../registry/registry.ts'
 import { EventScanner, type ServerSentEvent } from '../../runtime/server-sent-events.ts'
-import type { ChatStream, ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
-import { type CountedCall, type CountedModels, withDefaultModel } from '../../service/chat/models.ts'
+import { type CountedCall, withDefaultModel } from '../../service/chat/models.ts'
 import { type ChatRequest, splitFields } from '../../service/chat/prepare-chat.ts'
-import type { ChoosePrompt } from '../../service/find-entries.ts'
+import type { Service } from '../../service.ts'
 import type { App } from '../app.ts'
-import { abortWhenGone, sendReply, sendStream } from '../send-reply.ts'
+import { abortWhenGone, sendReply, sendEvents } from '../send-reply.ts'
 import { passedOn } from '../validation.ts'
 import { ASKS_MODEL, CHATS, completionReply, nullable, upstreamRefusals } from '../schemas.ts'
 import {
@@ -199,15 +197,6 @@ const responsesReply = {
   }
 }
 
-interface OpenAiRoutesOptions {
-  readonly chatWithPrompt: ChatWithPrompt
-  readonly choosePrompt: ChoosePrompt
-  readonly models: CountedModels
-  readonly registry: Registry
-  /** For requests that name none; empty for the provider's default. */
-  readonly embeddingModel: string
-}
-
 const Model = Type.Object({ id: Type.String(), object: Type.Literal('model'), created: Type.Integer(), owned_by: Type.String({ description: 'The provider' }) })
 
 const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) })
@@ -221,15 +210,16 @@ const STARTED = Math.floor(Date.now() / 1000)
 
 interface AnswerForm {
   readonly sendReply: typeof sendReply
-  readonly sendStream: typeof sendStream
+  readonly sendEvents: typeof sendEvents
 }
 
 const OWN: ReadonlySet<string> = new Set(['prompt'])
 
-const CHAT: AnswerForm = { sendReply, sendStream }
+const CHAT: AnswerForm = { sendReply, sendEvents }
 
 /** In the form of OpenAI's API, so that its clients can use prompts and models unchanged. */
-export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, registry, embeddingModel }: OpenAiRoutesOptions): void {
+export function openAiRoutes (app: App, service: Pick<Service, 'chatWithPrompt' | 'choosePrompt' | 'models' | 'registry' | 'embeddingModel'>): void {
+  const { chatWithPrompt, choosePrompt, models, registry, embeddingModel } = service
   app.get('/v1/models', {
     config: { role: 'chat' },
     schema: { tags: ['OpenAI'], operationId: 'listModels', summary: 'List models, and prompts as models', description: 'A prompt is `prompt:{id}`, which `POST /v1/chat/completions` takes as a model.', response: { 200: ModelList } }
@@ -271,7 +261,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
     const body = request.body as JsonObject
     return answer(request, reply, completionRequest(body), {
       sendReply: (to, counted) => sendReply(to, { ...counted, body: Buffer.from(stringifyJson(responseFrom(counted, body))) }),
-      sendStream: (to, stream) => sendStream(to, responseStream(stream, body))
+      sendEvents: (to, events) => sendEvents(to, responseStream(events, body))
     })
   })
 
@@ -292,7 +282,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
     // `prompt` is this service's own, and null here; a model's API may refuse a field that it does not know.
     const { fields, fallbacks } = splitFields(passedOn(body, OWN))
     const call = callOf(request, reply, fallbacks)
-    if (body.stream === true) return form.sendStream(reply, await models.ask({ kind: 'stream', request: fields, call }))
+    if (body.stream === true) return form.sendEvents(reply, (await models.ask({ kind: 'stream', request: fields, call })).events)
     return form.sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
   }
 
@@ -320,7 +310,7 @@ export function openAiRoutes (app: App, { chatWithPrompt, choosePrompt, models, 
       signal: abortWhenGone(reply),
       onToolDefaults: setToolDefaults(reply)
     }
-    return fields['stream'] === true ? form.sendStream(reply, await chatWithPrompt.stream(chat)) : form.sendReply(reply, await chatWithPrompt.complete(chat))
+    return fields['stream'] === true ? form.sendEvents(reply, await chatWithPrompt.stream(chat)) : form.sendReply(reply, await chatWithPrompt.complete(chat))
   }
 }
 
@@ -338,8 +328,8 @@ function callOf ({ caller, id, activity }: FastifyRequest, reply: FastifyReply, 
 }
 
 /** Chunk by chunk; comments in the stream are passed on unchanged. */
-function responseStream ({ events }: ChatStream, body: JsonObject): ChatStream {
-  return { events: Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false }) }
+function responseStream (events: Readable, body: JsonObject): Readable {
+  return Readable.from(translated(events, new ResponseEvents(body)), { objectMode: false })
 }
 
 async function * translated (events: Readable, response: ResponseEvents): AsyncGenerator<Buffer, void> {

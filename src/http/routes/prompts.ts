@@ -1,4 +1,4 @@
-import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
+import { visibleEnvirons } from '../../access/views.ts'
 import { Type } from '../../schema/builder.ts'
 import { placed } from '../../registry/diagnostic-table.ts'
 import type { Prompt, PromptRelease } from '../../registry/generation.ts'
@@ -6,9 +6,9 @@ import { promptKind } from '../../registry/kinds/prompt-kind.ts'
 import { sharesOf } from '../../registry/kinds/release-record.ts'
 import { callersIn, lintPrompt } from '../../registry/lint-prompt.ts'
 import { collectNeeds } from '../../registry/needs/prompt-needs.ts'
-import type { Registry } from '../../registry/registry.ts'
-import { type ChoosePrompt, resolveId } from '../../service/find-entries.ts'
+import { resolveId } from '../../service/find-entries.ts'
 import { requireRevision, whyNotRunnable } from '../../service/render-prompt.ts'
+import type { Service } from '../../service.ts'
 import type { App } from '../app.ts'
 import { choose, RevisionQuery, SelectorQuery, messages, variables, ExplanationReply, explainedMessage, Span } from '../prompt-request.ts'
 import { entityTag, ListedStored, ListedTag, pageOf, selectIds, rowsOf } from '../resource.ts'
@@ -17,13 +17,12 @@ import {
 } from '../schemas.ts'
 import { type Json, type JsonObject, stringifyJson } from '../../base/json.ts'
 import { BundleSchema } from '../../service/recordings.ts'
-import type { PreviewPrompt } from '../../service/preview-prompt.ts'
 import { entryForbidden, requestInvalid, roleMissing } from '../../base/errors.ts'
 import type { Caller } from '../../access/caller.ts'
 import { mayPublish } from '../../access/rights.ts'
 import { describeDiagnostic, RejectedEntry } from '../../registry/diagnostic.ts'
 import { parseTests, type TestCase, testsKind } from '../../registry/kinds/tests-kind.ts'
-import type { CaseResult, PromptTests, RunCase } from '../../service/prompt-tests.ts'
+import type { CaseResult } from '../../service/prompt-tests.ts'
 import { toPath } from '../../store/store.ts'
 import { abortWhenGone } from '../send-reply.ts'
 
@@ -67,7 +66,7 @@ const Needs = Type.Object({
 
 const NeedsReply = Type.Object({ id: Type.String(), revision: Type.String(), ...Needs.properties })
 
-export function needsRoutes (app: App, { environs, choosePrompt }: { environs: VisibleEnvirons, choosePrompt: ChoosePrompt }): void {
+export function needsRoutes (app: App, { registry: { environs }, choosePrompt }: Pick<Service, 'registry' | 'choosePrompt'>): void {
   app.get('/api/prompts/:id/needs', {
     config: { role: 'read', fails: CHOOSES_PROMPT, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label'] },
     schema: { tags: ['Registry'], operationId: 'getPromptNeeds', summary: 'What a prompt needs: variables, shared variables, tools, partials', params: PromptId, querystring: SelectorQuery, response: { 200: NeedsReply } }
@@ -113,7 +112,7 @@ const PromptReply = Type.Object({
 /** Who is said to have made a change that was written directly into the store, which keeps no authors. */
 const STORE = 'store'
 
-export function promptRoutes (app: App, { registry, choosePrompt }: { registry: Registry, choosePrompt: ChoosePrompt }): void {
+export function promptRoutes (app: App, { registry, choosePrompt }: Pick<Service, 'registry' | 'choosePrompt'>): void {
   const { environs } = registry
   app.get('/api/prompts', {
     config: { role: 'read', headers: ['link'] },
@@ -223,7 +222,7 @@ const PreviewReply = Type.Object({
   bundle: Type.Optional(BundleSchema)
 })
 
-export function previewRoutes (app: App, { previewPrompt }: { readonly previewPrompt: PreviewPrompt }): void {
+export function previewRoutes (app: App, { previewPrompt }: Pick<Service, 'previewPrompt'>): void {
   app.post('/api/prompts/:id/preview', {
     config: { role: 'write', fails: ['ENTRY_FORBIDDEN', 'LINT_BUSY'] },
     schema: {
@@ -295,13 +294,7 @@ const RunReply = Type.Object({
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why nothing could be looked at: the error of the render or of the chat' }))
 })
 
-interface PromptTestRoutesOptions {
-  readonly promptTests: PromptTests
-  readonly runCase: RunCase
-  readonly choosePrompt: ChoosePrompt
-}
-
-export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt }: PromptTestRoutesOptions): void {
+export function promptTestRoutes (app: App, { promptTests, runCase, choosePrompt }: Pick<Service, 'promptTests' | 'runCase' | 'choosePrompt'>): void {
   app.get('/api/tests', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Tests'], operationId: 'listPromptTests', summary: 'List the prompts that have tests', description: 'Each call reads the store.', querystring: ListQuery, response: { 200: listReply(TestsSummary) } }

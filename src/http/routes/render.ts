@@ -1,21 +1,20 @@
 import { requestInvalid } from '../../base/errors.ts'
 import { Type } from '../../schema/builder.ts'
-import { type Bundle, BundleSchema, type Recordings } from '../../service/recordings.ts'
+import { type Bundle, BundleSchema } from '../../service/recordings.ts'
 import { type Explanation, promptOrMessages } from '../../service/rendered-messages.ts'
-import type { ChoosePrompt } from '../../service/find-entries.ts'
-import type { RenderResult, RenderPrompt, RenderRequest } from '../../service/render-prompt.ts'
+import type { RenderResult, RenderRequest } from '../../service/render-prompt.ts'
 import type { JsonObject } from '../../base/json.ts'
+import type { Service } from '../../service.ts'
 import type { App } from '../app.ts'
 import { oneOf, PromptId, RenderedMessageReply, RENDERS, CHATS, upstreamRefusals } from '../schemas.ts'
 import {
   ExplainQuery, ChoiceQuery, chooseToRender, givenVariables, RenderBody, RevisionQuery, setToolDefaults, explainedCompletionReply, refuseExplainedStream,
   ChatBody
 } from '../prompt-request.ts'
-import type { ChatWithPrompt } from '../../service/chat/chat-with-prompt.ts'
 import type { ToolStep } from '../../service/chat/model-tool-calls.ts'
 import type { ChatRequest } from '../../service/chat/prepare-chat.ts'
 import { passedOn } from '../validation.ts'
-import { abortWhenGone, sendReply, sendStream, withMember } from '../send-reply.ts'
+import { abortWhenGone, sendReply, sendEvents, withMember } from '../send-reply.ts'
 
 const RenderQuery = Type.Object({
   ...ExplainQuery.properties,
@@ -39,13 +38,7 @@ const RENDER_PATHS = [
   { url: '/api/prompts/:id/render', operationId: 'renderPromptAlias', summary: 'Render a prompt (same as /api/render/prompts/{id})', tag: 'Other paths' }
 ]
 
-interface RenderRouteOptions {
-  readonly renderPrompt: RenderPrompt
-  readonly recordings: Recordings
-  readonly choosePrompt: ChoosePrompt
-}
-
-export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: RenderRouteOptions): void {
+export function renderRoutes (app: App, { renderPrompt, recordings, choosePrompt }: Pick<Service, 'renderPrompt' | 'recordings' | 'choosePrompt'>): void {
   const withTools = { live: renderPrompt, record: recordings.record, stub: recordings.stub }
 
   for (const { url, operationId, summary, tag } of RENDER_PATHS) {
@@ -104,7 +97,7 @@ const CHAT_PATHS = [
   { url: '/api/prompts/:id/chat', operationId: 'chatWithPromptAlias', summary: 'Ask the model with a prompt (same as /api/chat/prompts/{id})', tag: 'Other paths' }
 ]
 
-export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWithPrompt: ChatWithPrompt, choosePrompt: ChoosePrompt }): void {
+export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: Pick<Service, 'chatWithPrompt' | 'choosePrompt'>): void {
   for (const { url, operationId, summary, tag } of CHAT_PATHS) {
     app.post(url, {
       config: { role: 'chat', seeksPrompt: true, fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
@@ -134,7 +127,7 @@ export function chatRoutes (app: App, { chatWithPrompt, choosePrompt }: { chatWi
         onToolDefaults: setToolDefaults(reply),
         onToolStep: step => toolSteps.push(step)
       }
-      if (body.stream === true) return sendStream(reply, await chatWithPrompt.stream(chat))
+      if (body.stream === true) return sendEvents(reply, await chatWithPrompt.stream(chat))
       const completion = await chatWithPrompt.complete(chat)
       return sendReply(reply, explanation === undefined ? completion : withMember(completion, 'explain', { ...explanation, toolSteps }))
     })

@@ -2,13 +2,12 @@ import { contentHash, type Json, type JsonObject } from '../../base/json.ts'
 import { toAbortSignal } from '../../runtime/deadline.ts'
 import { type Tool } from '../../registry/generation.ts'
 import { toolKind } from '../../registry/kinds/tool-kind.ts'
-import { type Registry } from '../../registry/registry.ts'
 import { Type } from '../../schema/builder.ts'
-import { findTool, type TryTool } from '../../service/try-tool.ts'
+import { findTool } from '../../service/try-tool.ts'
 import { NOTHING } from '../../template/value.ts'
 import { withoutCredentials } from '../../tool/definition.ts'
 import { type ToolOutcome } from '../../tool/registered-tool.ts'
-import { type PreparationState } from '../../tool/preparation.ts'
+import type { Service } from '../../service.ts'
 import { type App } from '../app.ts'
 import { abortWhenGone } from '../send-reply.ts'
 import { entityTag, ListedStored, ListedTag, pageOf, selectIds } from '../resource.ts'
@@ -62,13 +61,7 @@ const CallReply = Type.Object({
   error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why it failed' }))
 })
 
-interface ToolRouteOptions {
-  readonly registry: Registry
-  readonly tryTool: TryTool
-  readonly toolStates: () => ReadonlyMap<string, PreparationState>
-}
-
-export function toolRoutes (app: App, { registry, tryTool, toolStates }: ToolRouteOptions): void {
+export function toolRoutes (app: App, { registry, tryTool, toolStates }: Pick<Service, 'registry' | 'tryTool' | 'toolStates'>): void {
   app.get('/api/tools', {
     config: { role: 'read', headers: ['link'] },
     schema: { tags: ['Registry'], operationId: 'listTools', summary: 'List tools', querystring: SupportsListQuery, response: { 200: listReply(ToolSummary) } }

@@ -25,7 +25,8 @@ export interface ChatWithPrompt {
   /** @throws ANSWER_INVALID too */
   complete (request: ChatRequest): Promise<CountedReply>
   /** A failure after the first event becomes an error event at the end. */
-  stream (request: ChatRequest): Promise<ChatStream>
+  /** Server-sent events, up to `[DONE]` or one error event; destroy it when the client leaves. */
+  stream (request: ChatRequest): Promise<Readable>
 }
 
 export function createPromptChat (options: ChatServices): ChatWithPrompt {
@@ -44,7 +45,7 @@ export function createPromptChat (options: ChatServices): ChatWithPrompt {
       const chat = await prepareChat(request, options)
       if (chat.offered !== undefined) return await toolLoop.stream(chat, chat.offered)
       const { promptId, body, call, answer } = chat
-      if (answer === undefined) return await models.ask({ kind: 'stream', request: body, call })
+      if (answer === undefined) return (await models.ask({ kind: 'stream', request: body, call })).events
       return checkedStream(await models.ask({ kind: 'frames', request: body, call }), promptId, answer, call.signal)
     }
   }
@@ -68,7 +69,7 @@ function checkedReply (reply: CountedReply, promptId: string, answer: AnswerSche
 }
 
 /** A wrong answer ends with an error event instead of `[DONE]`, since the parts already sent cannot be taken back. */
-function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): ChatStream {
+function checkedStream (stream: FrameStream, promptId: string, answer: AnswerSchema, signal: CallerSignal): Readable {
   return chatStream(checked(stream, promptId, answer, signal), signal)
 }
 
@@ -85,7 +86,7 @@ interface ToolLoop {
   /** Gives the model's last reply as it came. @throws TOOL_FAILED, TOOL_LOOP_ENDLESS, and the errors of a model */
   complete (chat: PreparedChat, offered: OfferedTools): Promise<CountedReply>
   /** Throws an error that comes before the first event; a later one is an event of the stream. */
-  stream (chat: PreparedChat, offered: OfferedTools): Promise<ChatStream>
+  stream (chat: PreparedChat, offered: OfferedTools): Promise<Readable>
 }
 
 export function createToolLoop ({ models, callTool }: { readonly models: CountedModels, readonly callTool: ToolCaller['call'] }): ToolLoop {
@@ -110,7 +111,7 @@ export function createToolLoop ({ models, callTool }: { readonly models: Counted
 type OpenTurn = (request: JsonObject) => Promise<FrameStream>
 
 /** All turns as one answer with one `[DONE]`: registered tools' calls become comments (`: tool id outcome …`), which clients ignore. */
-async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<ChatStream> {
+async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<Readable> {
   // Opened before the stream begins, so that a failure is an ordinary error rather than an event.
   const request = turns.request()
   return chatStream(allTurns({ request, stream: await open(request) }, turns, open, chat), chat.call.signal)
@@ -326,14 +327,9 @@ function check (compiled: AnswerSchema['compiled'], { text, cut, finishReason }:
   return 'reason' in found ? wrong(`is not JSON: ${found.reason}`) : { ...found, violations: compiled.validate(found.value, ROOT) }
 }
 
-export interface ChatStream {
-  /** Server-sent events, up to `[DONE]` or one error event; destroy it when the client leaves. */
-  readonly events: Readable
-}
-
 /** An expected failure becomes an error event at the end, since the client has seen a part of the answer by then. */
-function chatStream (events: AsyncIterable<Buffer>, signal: CallerSignal): ChatStream {
-  return { events: Readable.from(withErrorEvent(events, signal), { objectMode: false }) }
+function chatStream (events: AsyncIterable<Buffer>, signal: CallerSignal): Readable {
+  return Readable.from(withErrorEvent(events, signal), { objectMode: false })
 }
 
 /** They end without an error when the caller has left. */

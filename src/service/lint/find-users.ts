@@ -9,7 +9,7 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import { toPath } from '../../store/store.ts'
 import type { Link, LinkedPartial } from '../../template/language.ts'
 import { missingEnviron } from '../find-entries.ts'
-import { findPrompt } from '../render-prompt.ts'
+import { findPrompt } from '../find-entries.ts'
 import { findTool } from '../try-tool.ts'
 
 interface ReleasedUser {

@@ -166,7 +166,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     onMoved: observer?.metrics.onLabel.moved
   })
 
-  const choosePrompt = createPromptChoice({ versions, defaultLabel: config.DEFAULT_LABEL, onFallback: observer?.metrics.onLabel.missed })
+  const choosePrompt = createPromptChoice(versions, config.DEFAULT_LABEL, observer?.metrics.onLabel.missed)
   const chatOptions = {
     models,
     toolLoop,
@@ -215,11 +215,11 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     rates,
     renderPrompt,
     chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt }),
-    readEnviron: createEnvironReader({ environs, timeout: config.RENDER_TIMEOUT_MS }),
+    readEnviron: createEnvironReader(environs, config.RENDER_TIMEOUT_MS),
     findUsers: createUserFinder(environs),
-    lintCandidate: createLinter({ parser: lints, environs, versions }),
+    lintCandidate: createLinter(lints, environs, versions),
     previewPrompt: createPreviewer({
-      lintCandidate: createLinter({ parser: previews, environs, versions }),
+      lintCandidate: createLinter(previews, environs, versions),
       languages,
       versions,
       environs,
@@ -229,7 +229,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
     }),
     listNotices: createNoticeList(registry, config.KEY_PREFIX),
     recordings: createRecordings({ renderPrompt, environs, callTool, maxBody: config.BODY_LIMIT_BYTES }),
-    tryTool: createToolTrial({ tools }),
+    tryTool: createToolTrial(tools),
     publisher: publishing.publisher,
     choosePrompt,
     releases: publishing.releases,
@@ -294,7 +294,7 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   const publisher = createPublisher({
     store,
     registry: { follow },
-    checkEntry: createEntryCheck({ lintCandidate: createLinter({ parser, environs, versions }), toolReader }),
+    checkEntry: createEntryCheck(createLinter(parser, environs, versions), toolReader),
     keyPrefix,
     versions: new VersionPublisher({ store, keyPrefix, records, isPinned: (id, n) => registry.isPinned(id, n) }),
     isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),

@@ -37,15 +37,11 @@ export interface ChosenPrompt {
 /** A promise only for a version. @throws PROMPT_NOT_FOUND, LABEL_NOT_FOUND, VERSION_NOT_FOUND, REQUEST_INVALID, STORE_UNAVAILABLE */
 export type ChoosePrompt = (generation: Generation, caller: Pick<Caller, 'serve'>, id: string, wish: VersionSelector) => ChosenPrompt | Promise<ChosenPrompt>
 
-interface ChoiceOptions {
-  readonly versions: Pick<VersionReader, 'read'>
-  /** For requests that name no label, and whose token names none; empty for `latest`. */
-  readonly defaultLabel: string
-  /** Gets the token's or the default label if the prompt lacks it; the latest version is served then. */
-  readonly onFallback?: (label: string) => void
-}
-
-export function createPromptChoice ({ versions, defaultLabel, onFallback }: ChoiceOptions): ChoosePrompt {
+/**
+ * @param defaultLabel for requests that name no label, and whose token names none; empty for `latest`
+ * @param onFallback gets the token's or the default label if the prompt lacks it; the latest version is served then
+ */
+export function createPromptChoice (versions: Pick<VersionReader, 'read'>, defaultLabel: string, onFallback?: (label: string) => void): ChoosePrompt {
   return function choosePrompt (generation, { serve }, given, wish) {
     const { id, label, version } = selectorOf(given, wish)
     const release = generation.releases.get(id.includes(':') ? toPath(id) : id)

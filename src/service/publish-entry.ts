@@ -133,7 +133,7 @@ interface EntryCandidate extends NewEntry {
 /** Checks as the registry would; with an error, the entry, or a prompt that it contains, would not run. */
 type CheckEntry = (generation: Generation, entry: EntryCandidate, caller: Caller) => Promise<readonly Diagnostic[]>
 
-export function createEntryCheck ({ lintCandidate, toolReader }: { readonly lintCandidate: LintCandidate, readonly toolReader: ToolReader }): CheckEntry {
+export function createEntryCheck (lintCandidate: LintCandidate, toolReader: ToolReader): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
     const unusable = findUnstorable(id, text)
     if (unusable.length > 0) return unusable

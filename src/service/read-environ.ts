@@ -9,16 +9,10 @@ import { Deadline } from '../runtime/deadline.ts'
 import { missingEnviron } from './find-entries.ts'
 import { toPath } from '../store/store.ts'
 
-interface EnvironReaderOptions {
-  readonly environs: VisibleEnvirons
-  /** In ms. */
-  readonly timeout: number
-}
-
 /** Parts hidden from the caller are left out. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */
 export type ReadEnviron = (request: { readonly generation: Generation, readonly caller: Caller, readonly id: string }) => Promise<Json>
 
-export function createEnvironReader ({ environs: all, timeout }: EnvironReaderOptions): ReadEnviron {
+export function createEnvironReader (all: VisibleEnvirons, timeout: number): ReadEnviron {
   return async function read ({ generation, caller, id }) {
     const environs = visibleEnvirons(all, caller)
     const name = toPath(id)

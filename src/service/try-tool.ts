@@ -12,12 +12,6 @@ import { toPath } from '../store/store.ts'
 /** In ms, for a call by hand; a call in a render has less time. */
 const TOOL_CALL_TIMEOUT = 10_000
 
-interface ToolTrialOptions {
-  readonly tools: Pick<ToolCaller, 'call'>
-  /** In ms. @default 10 s */
-  readonly timeout?: number
-}
-
 interface ToolTrialRequest {
   readonly generation: Generation
   readonly id: string
@@ -30,7 +24,7 @@ interface ToolTrialRequest {
 
 export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
 
-export function createToolTrial ({ tools, timeout = TOOL_CALL_TIMEOUT }: ToolTrialOptions): TryTool {
+export function createToolTrial (tools: ToolCaller, timeout = TOOL_CALL_TIMEOUT): TryTool {
   return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {
     const tool = callableTool(generation, id)
     const values = Array.isArray(given) ? tool.mapArguments(given, {}) : tool.mapArguments([], given as JsonObject)

@@ -30,13 +30,7 @@ export interface LintRequest {
 /** Checks an entry without registering it. @throws STORE_UNAVAILABLE before the store was first read, LINT_BUSY */
 export type LintCandidate = (generation: Generation, request: LintRequest, caller: Caller) => Promise<readonly Diagnostic[]>
 
-interface LinterOptions {
-  readonly parser: CandidateParser
-  readonly environs: VisibleEnvirons
-  readonly versions: Pick<VersionReader, 'pinned'>
-}
-
-export function createLinter ({ parser, environs: all, versions }: LinterOptions): LintCandidate {
+export function createLinter (parser: CandidateParser, all: VisibleEnvirons, versions: VersionReader): LintCandidate {
   return async function lintCandidate (generation, { kind, text, id = UNNAMED }, caller) {
     // Before the store was read every tool and partial would be reported as unknown.
     requireLoaded(generation)

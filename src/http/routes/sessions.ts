@@ -16,7 +16,6 @@ import type { App } from '../app.ts'
 import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION, DECIDES } from '../schemas.ts'
 import { abortWhenGone, holdStream, sendEvents, EventStream, eventStream, parseEventId } from '../send-reply.ts'
 import { requestInvalid } from '../../base/errors.ts'
-import type { Approvals } from '../../service/sessions/approvals.ts'
 
 export const ApprovalView = Type.Object({
   id: Type.String(),
@@ -366,12 +365,12 @@ const OneApproval = Type.Object({ ...ApprovalView.properties, decided: Type.Opti
 
 const ApprovalId = Type.Object({ id: Type.String({ maxLength: 512, description: 'Of an approval: that of its session, and its effect', examples: ['0123456789abcdef0123456789abcdef:4.0'] }) })
 
-export function approvalRoutes (app: App, approvals: Approvals): void {
+export function approvalRoutes (app: App, sessions: SessionService): void {
   app.get('/api/approvals', {
     config: { role: 'approve' },
     schema: { tags: ['Sessions'], operationId: 'listApprovals', summary: 'What waits for a person', description: 'The oldest of each owner first, then the second of each: no owner hides what others wait for.', querystring: ApprovalQuery, response: { 200: ApprovalPage } }
   }, async ({ caller, query: { limit, after, session, root } }) => {
-    const { approvals: waiting, next } = await approvals.list(caller, { limit, after, session, root })
+    const { approvals: waiting, next } = await sessions.approvals(caller, { limit, after, session, root })
     return { approvals: waiting.map(viewApproval), next }
   })
 

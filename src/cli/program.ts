@@ -59,7 +59,7 @@ export async function runProgram (host: ProgramHost): Promise<number> {
 
 /** Replies have the types of the API; only what is no ai-prompt-shell, or one of another version, lacks members of them. */
 function unreadableReply ({ message, stack = '' }: TypeError): CliError {
-  const place = /\n\s+at (.*)/.exec(stack)?.[1] ?? ''
+  const place = /at (.+)/.exec(stack)?.[1] ?? ''
   return new CliError(EXIT.UNREACHABLE, `the reply is not as an ai-prompt-shell of this version gives it: ${message} (${place})`)
 }
 

@@ -43,12 +43,12 @@ function ask (rule: string): Judgement {
 /** This many equal calls since the user's last input need an approval: it stops a model that repeats itself. */
 const REPEATED_CALLS = 3
 
-/** @param what such as `the same command` */
-function judgeAgain (effect: Effect, { doubtful, used: { calls } }: Session, what: string): Judgement {
+/** @param third the rule for a call that comes for the third time */
+function judgeAgain (effect: Effect, { doubtful, used: { calls } }: Session, third: string): Judgement {
   const digest = digestOf(effect)
   // A repeat of an interrupted call may do the same thing twice.
   if (doubtful.has(digest)) return ask('the same call was interrupted before, and may have been done')
-  return (calls.get(digest) ?? 0) + 1 >= REPEATED_CALLS ? ask(`${what} for the third time since the user spoke`) : ALLOW
+  return (calls.get(digest) ?? 0) + 1 >= REPEATED_CALLS ? ask(third) : ALLOW
 }
 
 function unlessPlanning ({ engine }: Session, reason: string): Judgement | undefined {
@@ -71,7 +71,8 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
     place: nowhere,
     judge (effect, session) {
       const { tool } = effect
-      return session.start.ask.includes(tool) ? ask(`calls of ${tool} are approved one by one`) : judgeAgain(effect, session, `the same call of ${tool}`)
+      if (session.start.ask.includes(tool)) return ask(`calls of ${tool} are approved one by one`)
+      return judgeAgain(effect, session, `the same call of ${tool} for the third time since the user spoke`)
     },
     isRepeatable: ({ tool }, registry) => registry.isRepeatableTool(tool)
   },
@@ -86,7 +87,7 @@ export const EFFECTS: { readonly [K in Effect['kind']]: EffectRow<Extract<Effect
       const now = commands(effect)
       const began = judgeCommand(effect, session.start.commands)
       const verdict = now === undefined ? began : stricter(began, judgeCommand(effect, now))
-      return verdict.answer === 'allow' ? judgeAgain(effect, session, 'the same command') : verdict
+      return verdict.answer === 'allow' ? judgeAgain(effect, session, 'the same command for the third time since the user spoke') : verdict
     },
     // An interrupted command may have changed anything.
     isRepeatable: () => false

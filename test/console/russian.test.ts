@@ -5,7 +5,7 @@ import { numberIn, plural } from '../../console/text/plural.ts'
 import { ruleInRussian } from '../../console/text/rules-ru.ts'
 
 /** The rules that the service words, those with names as they are written there. */
-const RULES = ['gate.ts', 'effects.ts'].flatMap(file => Array.from(
+const RULES = ['command-rules.ts', 'gate.ts', 'effects.ts'].flatMap(file => Array.from(
   readFileSync(`src/session/${file}`, 'utf8').matchAll(/['`]([^'`\n]*(?:one by one|third time|may have been done|is a command)[^'`\n]*)['`]/g),
   ([, rule]) => rule as string
 ))

@@ -62,7 +62,7 @@ describe('node dist/main.js', () => {
 
   it('imports late what has the same name in every build', () => {
     const late = (file: string) => Array.from(readFileSync(file, 'utf8').matchAll(/import\("(\..+?)"\)/g), ([, name]) => name)
-    assert.deepEqual(late('dist/store/directory-store.js'), ['../parts/read-dotprompt.js', '../parts/json-to-yaml.js'])
+    assert.deepEqual(late('dist/store/directory-store.js'), ['../parts/read-dotprompt.js'])
     const [main = ''] = readdirSync('dist/parts').filter(name => name.startsWith('process-'))
     assert.deepEqual(late(join('dist/parts', main)).filter(name => name?.includes('session')), ['./memory-session-store.js', './directory-session-store.js', './redis-session-store.js'])
   })

@@ -46,7 +46,7 @@ export const texts = {
   tokenWhy: 'With another token you see and may do what it may.',
   forgetToken: 'Use another token',
   keyRows: 'next row, row before',
-  keyCard: 'on a card: opens the second step, edits, skips',
+  keyCard: 'on the card with the focus: second step, edit, skip (twice)',
   keyEscape: 'leaves an editor',
   keySave: 'Ctrl S',
   keyRenderKeys: 'Ctrl Enter',

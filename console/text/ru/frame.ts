@@ -45,7 +45,7 @@ export const texts: Same<typeof en> = {
   tokenWhy: 'С другим токеном видно и можно то, что можно ему.',
   forgetToken: 'Сменить токен',
   keyRows: 'следующая, предыдущая строка',
-  keyCard: 'на карточке: второй шаг, правка, пропуск',
+  keyCard: 'на карточке в фокусе: второй шаг, правка, пропуск (дважды)',
   keyEscape: 'выйти из редактора',
   keySave: 'Ctrl S',
   keyRenderKeys: 'Ctrl Enter',

@@ -11,7 +11,7 @@ import { releaseKind } from './registry/kinds/release-kind.ts'
 import { openService } from './service.ts'
 import { type Store, kindPrefix } from './store/store.ts'
 import type { ToolType } from './tool/tool-type.ts'
-import type { Siblings } from './workers/worker-link.ts'
+import type { WorkerLink } from './workers/worker-link.ts'
 import { offeredOf } from './registry/offered.ts'
 import type { Registry } from './registry/registry.ts'
 
@@ -21,7 +21,7 @@ export interface AppOptions {
   /** @default all kinds of the service */
   readonly kindRoutes?: readonly KindRoute[]
   readonly toolTypes?: readonly ToolType[] | undefined
-  readonly siblings?: Siblings | undefined
+  readonly siblings?: WorkerLink | undefined
   /** For one user's program that asks by `inject`: it shows sessions itself, and exports no traces. */
   readonly isLocal?: boolean
 }

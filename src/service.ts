@@ -5,6 +5,7 @@ import { type Config, mediaTokensIn } from './config/config.ts'
 import { readOffered } from './config/service-files.ts'
 import { KINDS, ON_DEMAND } from './registry/kind-table.ts'
 import { environKind, Environs } from './registry/kinds/environ-kind.ts'
+import type { CacheCounts } from './registry/entries/template-cache.ts'
 import type { Kind } from './registry/kinds/entry-kind.ts'
 import { Registry } from './registry/registry.ts'
 import type { Log } from './runtime/telemetry.ts'
@@ -50,34 +51,6 @@ const TOOL_PATIENCE = 1000
 /** In ms. */
 const PREVIEW_PATIENCE = 1000
 
-interface Peers {
-  reload (): void
-  /** Names the keys this process has written or removed, since a store that is polled would tell the others late. */
-  changed (keys: readonly string[]): void
-  /** Runs `work` while no other process runs its own; the caller must wait for one call in this process before the next. */
-  inTurn<T> (work: () => Promise<T>): Promise<T>
-}
-
-interface ServiceOptions {
-  readonly store?: Store | undefined
-  readonly kinds?: readonly Kind[] | undefined
-  readonly toolTypes?: readonly ToolType[] | undefined
-  readonly peers?: Peers | undefined
-  /** Without a request, a continued session has the rights of its owner. @default no tokens */
-  readonly owners?: Owners | undefined
-  readonly observer?: Observer | undefined
-  /** @default true; false for a program that shows them itself */
-  readonly logsSessions?: boolean
-}
-
-/** Hits and misses since the start of the service. */
-interface CacheCounts {
-  readonly hits: number
-  readonly misses: number
-  readonly entries: number
-  readonly bytes: number
-}
-
 /** The whole service without HTTP: the registry, and the use cases that work with it. */
 export interface Service extends SessionServices {
   readonly registry: Registry
@@ -115,7 +88,22 @@ export interface Service extends SessionServices {
 }
 
 /** Opens the store, the registry that follows it, tools, models, and the use cases on them. @throws ConfigError, StoreError */
-export async function openService (config: Config, log: Log, options: ServiceOptions = {}): Promise<Service> {
+export async function openService (config: Config, log: Log, options: {
+  readonly store?: Store | undefined
+  readonly kinds?: readonly Kind[] | undefined
+  readonly toolTypes?: readonly ToolType[] | undefined
+  /** The other processes of the service. */
+  readonly peers?: {
+    reload (): void
+    changed (keys: readonly string[]): void
+    inTurn: InTurn
+  } | undefined
+  /** Without a request, a continued session has the rights of its owner. @default no tokens */
+  readonly owners?: Owners | undefined
+  readonly observer?: Observer | undefined
+  /** @default true; false for a program that shows them itself */
+  readonly logsSessions?: boolean
+} = {}): Promise<Service> {
   const { store: given, kinds = KINDS, toolTypes = TOOL_TYPES, peers, owners, observer, logsSessions = true } = options
   const offered = await readOffered(config)
   const seals = sessionSealsOf(config, offered)
@@ -125,7 +113,13 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   const usage = new UsageCounter()
   const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
 
-  const store = given ?? await openConfiguredStore(config, kinds, log, peers)
+  const store = given ?? await openStore(
+    config.REDIS_URL === ''
+      ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
+      : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD },
+    { prefix: config.KEY_PREFIX, kinds: [...kinds, ...ON_DEMAND] },
+    log
+  )
   const environs = new Environs({ store, prefix: kindPrefix(config.KEY_PREFIX, environKind.key), limit: config.ENVIRON_CACHE_BYTES })
   const operator = operatorFrom(config, environs, process.env)
   const toolReader = createToolReader(toolTypes, operator)
@@ -254,14 +248,7 @@ export async function openService (config: Config, log: Log, options: ServiceOpt
   }
 }
 
-function openConfiguredStore (config: Config, kinds: readonly Kind[], log: Log, peers: Peers | undefined): Promise<Store> {
-  const place = config.REDIS_URL === ''
-    ? { directory: config.STORE_DIR, inTurn: peers?.inTurn.bind(peers) }
-    : { redisUrl: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD }
-  return openStore(place, { prefix: config.KEY_PREFIX, kinds: [...kinds, ...ON_DEMAND] }, log)
-}
-
-interface OpenPublishingOptions {
+function openPublishing ({ config, store, registry, environs, toolReader, versions, log, onChanged, onMoved }: {
   readonly config: Config
   readonly store: Store
   readonly registry: Registry
@@ -272,15 +259,7 @@ interface OpenPublishingOptions {
   /** Called before the registry reads the keys again. */
   readonly onChanged: (keys: readonly string[]) => void
   readonly onMoved?: ((label: string) => void) | undefined
-}
-
-interface Publishing {
-  readonly publisher: Publisher
-  readonly releases: Releases
-  close (): Promise<void>
-}
-
-function openPublishing ({ config, store, registry, environs, toolReader, versions, log, onChanged, onMoved }: OpenPublishingOptions): Publishing {
+}) {
   const keyPrefix = config.KEY_PREFIX
   const parser = createCandidateParser()
   const records = new RecordStore(store, keyPrefix)
@@ -305,13 +284,13 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
   return { publisher, releases, close: () => parser.close() }
 }
 
-type StorePlace =
-  /** Keeps the processes of one service from writing at the same time; Redis needs no such help. */
-  | { readonly directory: string, readonly inTurn?: InTurn | undefined }
-  | { readonly redisUrl: string, readonly sentinelPassword: string }
-
 /** Opens Redis even while it is away. @throws StoreError for a wrong URL, or when there is no such folder */
-export async function openStore (place: StorePlace, keys: StoreKeys, log: Log): Promise<Store> {
+export async function openStore (
+  /** `inTurn` keeps the processes of one service from writing at the same time; Redis needs no such help. */
+  place: { readonly directory: string, readonly inTurn?: InTurn | undefined } | { readonly redisUrl: string, readonly sentinelPassword: string },
+  keys: StoreKeys,
+  log: Log
+): Promise<Store> {
   // A start should load the packages of only one kind of store.
   if ('directory' in place) {
     const { createDirectoryStore } = await import('./store/directory-store.ts')

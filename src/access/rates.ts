@@ -21,13 +21,6 @@ interface Window {
   reported: number
 }
 
-interface RatesOptions {
-  readonly shared: SharedCounters | undefined
-  readonly prefix: string
-  /** In ms since 1970; left out for `Date.now`. */
-  readonly now?: () => number
-}
-
 /** Counts locally and shares in the background, so no request waits; during an outage each replica allows the whole limit. */
 export class Rates {
   readonly #shared: SharedCounters | undefined
@@ -37,7 +30,8 @@ export class Rates {
   #timer: NodeJS.Timeout | undefined
   #sharing: Promise<void> = Promise.resolve()
 
-  constructor ({ shared, prefix, now = Date.now }: RatesOptions) {
+  /** @param now in ms since 1970 */
+  constructor ({ shared, prefix, now = Date.now }: { readonly shared: SharedCounters | undefined, readonly prefix: string, readonly now?: () => number }) {
     this.#shared = shared
     this.#prefix = prefix
     this.#now = now

@@ -43,8 +43,6 @@ export function refusalBy (check: () => unknown): ServiceError | undefined {
   }
 }
 
-interface Seen extends Pick<Caller, 'prompts' | 'environs' | 'runs'>, Pick<Generation, 'extensions'> {}
-
 /** An entry of an unknown kind is hidden from callers with patterns for prompts or variables: none can allow it. */
 export function isVisibleKey (
   key: string,
@@ -57,7 +55,9 @@ export function isVisibleKey (
   return isVisibleEntry(kind, keyToPath(key, kindPrefix(keyPrefix, kind.key)), { prompts, environs, runs, extensions })
 }
 
-export function isVisibleEntry (kind: KindAccess, path: string, { prompts, environs, runs, extensions }: Seen): boolean {
+export function isVisibleEntry (
+  kind: KindAccess, path: string, { prompts, environs, runs, extensions }: Pick<Caller, 'prompts' | 'environs' | 'runs'> & Pick<Generation, 'extensions'>
+): boolean {
   switch (kind.access) {
     case 'open': return true
     case 'prompts': return prompts?.allows(path) ?? true

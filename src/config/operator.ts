@@ -69,7 +69,7 @@ export interface SshTarget extends TerminalOffer {
 }
 
 /** Where several rules match, deny goes before ask, and ask before allow. */
-export interface OperatorRule {
+interface OperatorRule {
   readonly effect: 'allow' | 'ask' | 'deny'
   /** Words, with `*` for any characters of a word; as the last word, `*` stands for any further words, or none. */
   readonly command: string
@@ -192,13 +192,11 @@ function workspaceOf (
   }
 }
 
-interface OperatorContext {
+function targetOf (name: string, entry: LocalTargetEntry | SshEntry, { base, workspaces, refuse }: {
   readonly base: string
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly refuse: Refuse
-}
-
-function targetOf (name: string, entry: LocalTargetEntry | SshEntry, { base, workspaces, refuse }: OperatorContext): Target {
+}): Target {
   const place = ['targets', name]
   // A skill is started with the name of a target or the id of a terminal, so a name must not look like an id.
   if (/^[0-9a-f]{32}$/.test(name)) throw refuse(place, 'a name that is no id of a terminal', name)

@@ -13,17 +13,15 @@ interface OwnFile {
   readonly isPublic: boolean
 }
 
-interface OwnPlaces {
+/** In one path; Linux has the same bound. */
+const MAX_LINKS = 40
+
+export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: {
   readonly sessions: string | undefined
   readonly operator: OperatorFile
   /** The agent has private keys; `undefined` or `''` when there is none. */
   readonly agent: string | undefined
-}
-
-/** In one path; Linux has the same bound. */
-const MAX_LINKS = 40
-
-export function ownFilesOf (config: Config, { sessions, operator: { targets }, agent }: OwnPlaces): OwnFile[] {
+}): OwnFile[] {
   const files = Object.entries(config).flatMap(([variable, value]) =>
     variable.endsWith('_FILE') && typeof value === 'string' && value !== '' ? [fileOf(variable, value)] : []
   )

@@ -5,7 +5,7 @@ import { type CompiledText } from './kinds/compile-prompt.ts'
 import { type Diagnostic } from './diagnostic.ts'
 import { type EntryProblem } from './entries/entry-table.ts'
 import type { Definition, KindAccess } from './kinds/entry-kind.ts'
-import { type ExtensionDefinition, type ExtensionState } from './kinds/extension-kind.ts'
+import { type ExtensionDefinition } from './kinds/extension-kind.ts'
 import { type PromptEntry } from './kinds/prompt-kind.ts'
 import { type ReleaseRecord } from './kinds/release-record.ts'
 import { type PromptNames } from './link/versions.ts'
@@ -13,7 +13,8 @@ import { type PromptNames } from './link/versions.ts'
 export interface Extension {
   readonly id: string
   readonly definition: ExtensionDefinition
-  readonly state: ExtensionState
+  /** `degraded`: a needed extension is missing. `incompatible` and `inactive` (unknown type) extensions cannot be used. */
+  readonly state: 'active' | 'degraded' | 'incompatible' | 'inactive'
   readonly diagnostics: readonly Diagnostic[]
 }
 

@@ -37,13 +37,11 @@ type PlainPrompt = Pick<PromptEntry, 'id' | 'origin' | 'definition' | 'names' | 
   readonly toolLoop: PromptEntry['chat']['toolLoop']
 }
 
-interface CandidateContext {
+/** By the code that parses stored entries; stores nothing. */
+export async function parseCandidate ({ kind, id, text }: Candidate, { languages, definitionKinds }: {
   readonly languages: readonly Language[]
   readonly definitionKinds: readonly DefinitionKind[]
-}
-
-/** By the code that parses stored entries; stores nothing. */
-export async function parseCandidate ({ kind, id, text }: Candidate, { languages, definitionKinds }: CandidateContext): Promise<ParsedCandidate> {
+}): Promise<ParsedCandidate> {
   const slices = createSlices()
   const compiler = uncachedTemplates(languages)
   try {

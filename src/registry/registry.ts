@@ -2,7 +2,7 @@ import pLimit from 'p-limit'
 import type { Log } from '../runtime/telemetry.ts'
 import { oneAtATime } from '../runtime/concurrency.ts'
 import { createSlices } from '../runtime/event-loop.ts'
-import { isWithheld, keyToPath, kindPrefix, pathToKey, type Store, type StoredValue, StoreError, type StoreStatus } from '../store/store.ts'
+import { isWithheld, keyToPath, kindPrefix, pathToKey, type Store, type StoredValue, StoreError } from '../store/store.ts'
 import type { Language } from '../template/language.ts'
 import type { ToolReader } from '../tool/tool-reader.ts'
 import type { EntryProblem } from './entries/entry-table.ts'
@@ -244,7 +244,7 @@ export class Registry {
     this.#guard.settle()
   }
 
-  status (): RegistryStatus {
+  status () {
     const { verifiedAt, problem, labelsProblem } = this.#health
     return {
       loaded: verifiedAt !== undefined,
@@ -453,17 +453,4 @@ export interface RegistryOptions {
   readonly toolProblems?: (id: string) => readonly string[]
   /** In ms, from the arrival of a batch's first message until requests are answered from it; without the way from the writer. */
   readonly onServed?: (milliseconds: number) => void
-}
-
-interface RegistryStatus {
-  readonly loaded: boolean
-  readonly store: StoreStatus & { readonly variant: Store['variant'] }
-  /** `undefined` before the first time. */
-  readonly verifiedAt: Date | undefined
-  /** `undefined` when none has failed since all entries were last compared with the store. */
-  readonly problem: string | undefined
-  readonly held: readonly string[]
-  readonly heldNodes: readonly string[]
-  /** The store does not let this process read what labels stand for. */
-  readonly labelsProblem: string | undefined
 }

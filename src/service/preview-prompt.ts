@@ -56,7 +56,8 @@ type PreviewedRender = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
 /** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
-interface PreviewerOptions {
+/** Renders without storing; a killable process parses the prompt first, since some texts take too long to parse. */
+export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: {
   /** Parses in a process that only previews use. */
   readonly lintCandidate: LintCandidate
   readonly languages: readonly Language[]
@@ -64,10 +65,7 @@ interface PreviewerOptions {
   readonly environs: VisibleEnvirons
   readonly renderPrompt: RenderPrompt
   readonly recordings: Pick<Recordings, 'record'>
-}
-
-/** Renders without storing; a killable process parses the prompt first, since some texts take too long to parse. */
-export function createPreviewer ({ lintCandidate, languages, versions, environs, renderPrompt, recordings }: PreviewerOptions): PreviewPrompt {
+}): PreviewPrompt {
   async function read (generation: Generation, path: string, text: string): Promise<Prompt | undefined> {
     try {
       const entry = await templateParser('', ownTemplates(languages)).parse(path, text, createSlices())

@@ -24,26 +24,6 @@ import type { ChoosePrompt, ChosenPrompt } from './find-entries.ts'
 /** The tests of one prompt can have a MiB. */
 const AT_A_TIME = 50
 
-interface StoredTests {
-  readonly id: string
-  readonly tests: Json
-  readonly cases: readonly TestCase[]
-  readonly tag: string
-}
-
-interface TestsRow {
-  readonly id: string
-  /** 0 for tests that cannot be read, which have no `tag` either. */
-  readonly cases: number
-  readonly tag: string | undefined
-}
-
-interface TestsNotice {
-  readonly id: string
-  readonly key: string
-  readonly diagnostics: readonly Diagnostic[]
-}
-
 /** Not kept in memory like other entries: each call reads the store. */
 export class PromptTests {
   readonly #store: Store
@@ -56,7 +36,7 @@ export class PromptTests {
   }
 
   /** `id` has `.` or `:` between its parts. @throws ENTRY_NOT_FOUND, TESTS_UNREADABLE, STORE_UNAVAILABLE */
-  async read ({ prompts }: Pick<Caller, 'prompts'>, id: string): Promise<StoredTests> {
+  async read ({ prompts }: Pick<Caller, 'prompts'>, id: string) {
     const path = toPath(id)
     const key = pathToKey(path, this.#prefix)
     if (prompts?.allows(path) === false) throw entryMissing(path, key)
@@ -81,8 +61,8 @@ export class PromptTests {
   }
 
   /** @throws STORE_UNAVAILABLE */
-  async rows (ids: readonly string[]): Promise<readonly TestsRow[]> {
-    const rows: TestsRow[] = []
+  async rows (ids: readonly string[]) {
+    const rows: Array<{ readonly id: string, readonly cases: number, readonly tag: string | undefined }> = []
     for await (const { id, stored } of this.#values(ids)) {
       rows.push(await inTurn(() => {
         const tag = stored.kind === 'text' ? contentTag(testsKind, stored.text) : undefined
@@ -93,8 +73,8 @@ export class PromptTests {
   }
 
   /** Tests that cannot be read, or whose prompt does not exist. @throws STORE_UNAVAILABLE */
-  async notices ({ prompts }: Pick<Generation, 'prompts'>, caller: Pick<Caller, 'prompts'>): Promise<readonly TestsNotice[]> {
-    const notices: TestsNotice[] = []
+  async notices ({ prompts }: Pick<Generation, 'prompts'>, caller: Pick<Caller, 'prompts'>) {
+    const notices: Array<{ readonly id: string, readonly key: string, readonly diagnostics: readonly Diagnostic[] }> = []
     for await (const { id, key, stored } of this.#values(await this.ids(caller))) {
       const diagnostics = [...await inTurn(() => mistakesIn(stored)), ...(prompts.has(id) ? [] : [withoutPrompt(id)])]
       if (diagnostics.length > 0) notices.push({ id, key, diagnostics })

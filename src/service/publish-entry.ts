@@ -29,14 +29,6 @@ interface EntryChange {
   readonly requestId: string
 }
 
-interface EntryPublication extends EntryChange {
-  readonly generation: Generation
-  readonly text: string
-  readonly about?: VersionAbout
-  readonly isDryRun?: boolean
-  readonly isVersion?: boolean
-}
-
 export interface PublishedEntry {
   readonly id: string
   readonly key: string
@@ -46,7 +38,21 @@ export interface PublishedEntry {
   readonly diagnostics: readonly PlacedDiagnostic[]
 }
 
-interface PublisherOptions {
+/** For callers that have no access to the store, be it Redis or a folder. */
+export interface Publisher {
+  /** Once resolved, it is served here. @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
+  publish (publication: EntryChange & {
+    readonly generation: Generation
+    readonly text: string
+    readonly about?: VersionAbout
+    readonly isDryRun?: boolean
+    readonly isVersion?: boolean
+  }): Promise<PublishedEntry>
+  /** Once resolved, it is gone here. @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE */
+  withdraw (change: EntryChange): Promise<void>
+}
+
+export function createPublisher ({ store, registry, checkEntry, keyPrefix, versions, isRecording, audit }: {
   readonly store: Store
   readonly registry: Pick<Registry, 'follow'>
   readonly checkEntry: CheckEntry
@@ -54,17 +60,7 @@ interface PublisherOptions {
   readonly versions: VersionPublisher
   readonly isRecording: boolean
   readonly audit: Audit
-}
-
-/** For callers that have no access to the store, be it Redis or a folder. */
-export interface Publisher {
-  /** Once resolved, it is served here. @throws ENTRY_FORBIDDEN, ENTRY_INVALID, ENTRY_CHANGED, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
-  publish (publication: EntryPublication): Promise<PublishedEntry>
-  /** Once resolved, it is gone here. @throws ENTRY_FORBIDDEN, ENTRY_NOT_FOUND, ENTRY_CHANGED, PROMPT_LABELLED, STORE_READ_ONLY, STORE_UNAVAILABLE */
-  withdraw (change: EntryChange): Promise<void>
-}
-
-export function createPublisher ({ store, registry, checkEntry, keyPrefix, versions, isRecording, audit }: PublisherOptions): Publisher {
+}): Publisher {
   function address ({ caller, kind, id }: EntryChange): { path: string, key: string } {
     const path = toPath(id)
     if (!mayPublish(kind, path, caller)) throw entryForbidden(caller.name, kind.key, path)
@@ -126,12 +122,8 @@ export function createPublisher ({ store, registry, checkEntry, keyPrefix, versi
 
 const MAX_SEGMENTS = 32
 
-interface EntryCandidate extends NewEntry {
-  readonly kind: Kind
-}
-
 /** Checks as the registry would; with an error, the entry, or a prompt that it contains, would not run. */
-type CheckEntry = (generation: Generation, entry: EntryCandidate, caller: Caller) => Promise<readonly Diagnostic[]>
+type CheckEntry = (generation: Generation, entry: NewEntry & { readonly kind: Kind }, caller: Caller) => Promise<readonly Diagnostic[]>
 
 export function createEntryCheck (lintCandidate: LintCandidate, toolReader: ToolReader): CheckEntry {
   return async function checkEntry (generation, { kind, id, text }, caller) {
@@ -195,22 +187,13 @@ interface VersionPublisherOptions {
   readonly isPinned: (id: string, n: number) => boolean
 }
 
-interface PublishedVersion {
-  readonly outcome: 'created' | 'replaced'
-  /** `undefined` when this process is not allowed to write versions to the store. */
-  readonly version: number | undefined
-  /** `undefined` if there was none, or if its content was not recorded as a version. */
-  readonly before: number | undefined
-  readonly keys: readonly string[]
-}
-
-export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}): VersionFacts {
+export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }: VersionAbout = {}) {
   return {
     at: new Date().toISOString(),
     by: name === '' ? UNNAMED : name,
-    ...(note === undefined ? {} : { note }),
-    ...(source === undefined ? {} : { source }),
-    ...(from === undefined ? {} : { from })
+    note,
+    source,
+    from
   }
 }
 
@@ -227,7 +210,7 @@ export class VersionPublisher {
   }
 
   /** @throws ENTRY_CHANGED, ENTRY_INVALID, RELEASES_UNREADABLE, STORE_READ_ONLY, STORE_UNAVAILABLE */
-  async publish ({ id, key, text, caller, precondition, about }: VersionPublication): Promise<PublishedVersion> {
+  async publish ({ id, key, text, caller, precondition, about }: VersionPublication) {
     const { store, records } = this.#options
     let stored: StoredValue = { kind: 'missing' }
     const published = await retryChange(MAX_ATTEMPTS, async () => {
@@ -240,7 +223,7 @@ export class VersionPublisher {
       const outcome = await asked(store.write(key, text, expectation(stored)))
       if (!checkOutcome(outcome, key, store.variant)) return undefined
       await this.#clean(id, recorded?.removed ?? [])
-      return { outcome: outcome as PublishedVersion['outcome'], version: recorded?.version, before, keys: [key, read.key] }
+      return { outcome: outcome as 'created' | 'replaced', version: recorded?.version, before, keys: [key, read.key] }
     })
     if (published === undefined) throw changedSince(promptKind, key, stored)
     return published
@@ -306,8 +289,6 @@ export interface NewVersion {
   readonly tag: string
 }
 
-type VersionFacts = Omit<VersionNote, 'n' | 'tag'>
-
 /** `undefined` for a text that is no readable prompt. */
 export function asVersion (stored: StoredValue): NewVersion | undefined {
   if (stored.kind !== 'text') return undefined
@@ -327,7 +308,7 @@ export async function addVersion (
   id: string,
   record: ReleaseRecord,
   { entry, tag }: NewVersion,
-  facts: VersionFacts
+  facts: Omit<VersionNote, 'n' | 'tag'>
 ): Promise<ReleaseRecord> {
   const text = versionText(entry)
   const bytes = Buffer.byteLength(text)

@@ -104,7 +104,7 @@ function tagOf (kind: Kind, stored: StoredValue): string | undefined {
   return stored.kind === 'text' ? contentTag(kind, stored.text) : undefined
 }
 
-interface AuditedChange {
+export type Audit = (change: {
   readonly action: 'publish' | 'withdraw' | 'freeze' | 'restore' | 'move label' | 'remove label' | 'remove version'
   /** Named as in the store's keys: `templates` for prompts. */
   readonly kind: string
@@ -118,9 +118,7 @@ interface AuditedChange {
   /** The name of the caller's token; empty when the service asks for no tokens. */
   readonly by: string
   readonly requestId: string
-}
-
-export type Audit = (change: AuditedChange) => void
+}) => void
 
 export function createAudit (log: Log, onLabelMoved?: (label: string) => void): Audit {
   return change => {

@@ -21,27 +21,23 @@ export function knownTools (generation: Generation, recorded: readonly RecordedC
   }
 }
 
-interface RecordingsOptions {
+export interface Recordings {
+  record (request: RenderRequest): Promise<RenderResult & { readonly bundle: Bundle }>
+  /** Calls no tool and reads no variable. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
+  replay (request: Omit<RenderRequest, 'variables' | 'environment'> & {
+    readonly bundle: Bundle
+    readonly variables: JsonObject | undefined
+  }): Promise<RenderResult>
+  stub (request: RenderRequest): Promise<RenderResult>
+}
+
+export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: {
   readonly renderPrompt: RenderPrompt
   readonly environs: VisibleEnvirons
   readonly callTool: RenderEnvironment['callTool']
   /** In bytes: a recording must fit into the body of a request. */
   readonly maxBody: number
-}
-
-interface ReplayRequest extends Omit<RenderRequest, 'variables' | 'environment'> {
-  readonly bundle: Bundle
-  readonly variables: JsonObject | undefined
-}
-
-export interface Recordings {
-  record (request: RenderRequest): Promise<RenderResult & { readonly bundle: Bundle }>
-  /** Calls no tool and reads no variable. @throws BUNDLE_INVALID, BUNDLE_STALE, BUNDLE_INCOMPLETE */
-  replay (request: ReplayRequest): Promise<RenderResult>
-  stub (request: RenderRequest): Promise<RenderResult>
-}
-
-export function createRecordings ({ renderPrompt, environs, callTool, maxBody }: RecordingsOptions): Recordings {
+}): Recordings {
   const environmentFor = (caller: Caller, tools: RenderEnvironment['callTool']): RenderEnvironment => ({
     environs: visibleEnvirons(environs, caller),
     callTool: tools
@@ -66,19 +62,13 @@ export function createRecordings ({ renderPrompt, environs, callTool, maxBody }:
   }
 }
 
-interface RenderRecording {
-  readonly environment: RenderEnvironment
-  /** In an order that does not depend on timing. */
-  learned (): Pick<BundleContent, 'now' | 'environs' | 'tools'>
-}
-
 /** @throws RENDER_BUDGET when the recording is too large */
 type Pay = <T>(learned: T) => T
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 /** Asks for each value once: later passes get the recorded one, as a replay will. Beyond `limit` bytes: RENDER_BUDGET. */
-function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number): RenderRecording {
+function recordEnvironment ({ environs, callTool, now = new Date() }: RenderEnvironment, limit: number) {
   const entries = new Map<string, RecordedEnviron>()
   const calls = new Map<string, RecordedCall>()
   let bytes = 0

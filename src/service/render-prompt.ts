@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons } from '../access/views.ts'
 import {
   type MissingPath, renderBudget, renderFailed, renderTimeout, revisionMoved, ServiceError, templateCycle, templateLink, templateSyntax, variableMissing,
-  variablesInvalid, type Violation
+  variablesInvalid
 } from '../base/errors.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { describeDiagnostic } from '../registry/diagnostic.ts'
@@ -210,14 +210,6 @@ export interface RenderResult {
   readonly passes: number
 }
 
-interface RendererOptions {
-  readonly environs: VisibleEnvirons
-  readonly callTool: RenderEnvironment['callTool']
-  readonly recallTool?: RecallTool
-  /** In ms. */
-  readonly timeout: number
-}
-
 export interface RenderRequest {
   readonly generation: Generation
   readonly caller: Caller
@@ -245,7 +237,13 @@ export interface RenderRequest {
 
 export type RenderPrompt = (request: RenderRequest) => Promise<RenderResult>
 
-export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: RendererOptions): RenderPrompt {
+export function createPromptRenderer ({ environs, callTool, recallTool, timeout }: {
+  readonly environs: VisibleEnvirons
+  readonly callTool: RenderEnvironment['callTool']
+  readonly recallTool?: RecallTool
+  /** In ms. */
+  readonly timeout: number
+}): RenderPrompt {
   return async function renderPrompt (request) {
     const { generation, caller, id, chosen, revision, variables: given, history = [], body } = request
     const { requestId, activity, arrivedAt, onExplained, onToolDefaults } = request
@@ -306,15 +304,11 @@ export function whyNotRunnable (prompt: Prompt, { findRejected }: Generation): S
   return problem(prompt.id, mistakes.map(describeDiagnostic), mistakes)
 }
 
-interface FilledVariables {
-  readonly variables: JsonObject
-  readonly missing: readonly string[]
-  /** Listed only if a required parameter is missing, too; otherwise they are thrown. */
-  readonly violations: readonly Violation[]
-}
-
-/** A missing parameter is no error yet: the templates run first, to find all other missing values. @throws VARIABLES_INVALID */
-async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void): Promise<FilledVariables> {
+/**
+ * A missing parameter is no error yet, and violations are listed with it: the templates run first, to find all other missing values.
+ * @throws VARIABLES_INVALID
+ */
+async function fillVariables (prompt: Prompt, given: JsonObject, checkDeadline: () => void) {
   const { parameters } = prompt.entry
   if (parameters === undefined) return { variables: given, missing: [], violations: [] }
   const { defaults } = parameters

@@ -12,7 +12,7 @@ import { toPath } from '../store/store.ts'
 /** In ms, for a call by hand; a call in a render has less time. */
 const TOOL_CALL_TIMEOUT = 10_000
 
-interface ToolTrialRequest {
+export type TryTool = (request: {
   readonly generation: Generation
   readonly id: string
   /** By name, or a list in the order that the tool declares, as a template would give them. */
@@ -20,9 +20,7 @@ interface ToolTrialRequest {
   readonly requestId: string
   readonly activity?: Activity | undefined
   readonly signal: AbortSignal
-}
-
-export type TryTool = (request: ToolTrialRequest) => Promise<ToolOutcome>
+}) => Promise<ToolOutcome>
 
 export function createToolTrial (tools: ToolCaller, timeout = TOOL_CALL_TIMEOUT): TryTool {
   return async function tryTool ({ generation, id, arguments: given, requestId, activity, signal }) {

@@ -19,12 +19,6 @@ const MISNAMED = /^(?:extension|template|prompts?|environ|environments?|tool|age
 
 const MAX_OTHERS = 5
 
-interface DirectoryListing {
-  readonly keys: readonly string[]
-  /** Then one changed file can mean several changed keys. */
-  readonly hasLinks: boolean
-}
-
 interface FolderWalk {
   readonly root: string
   readonly keys: StoreKeys
@@ -36,7 +30,7 @@ interface FolderWalk {
 }
 
 /** `root` is a path without symbolic links. @throws StoreError or the file system's error when a folder cannot be read */
-export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void): Promise<DirectoryListing> {
+export async function listDirectory (root: string, prefix: string, keys: StoreKeys, warn: (message: string) => void) {
   const walk: FolderWalk = { root, keys, warn, found: new Map(), others: [], entries: 0, hasLinks: false }
   for (const { key, onDemand = false } of keys.kinds) {
     const own = kindPrefix(keys.prefix, key)

@@ -131,12 +131,11 @@ const KEEPER = '{{!}}'
 const BEGINS_ALONE = /^[ \t]*\{\{~?[#^>!/][^\n]*\}\}[ \t\r]*(?:\n|$)/
 const ENDS_ALONE = /^[ \t]*\{\{~?(?:[#^>!/]|else\b)[^\n]*\}\}[ \t]*$/
 
-/** A piece of a message: a text or a picture, with its offset in the template. */
-type MessagePiece =
-  | { readonly kind: 'text', readonly text: string, readonly at: number }
-  | { readonly kind: 'image', readonly url: string, readonly at: number }
-
-interface Cut { role: string, readonly pieces: MessagePiece[] }
+interface Cut {
+  role: string
+  /** Texts and pictures, with their offsets in the template. */
+  readonly pieces: Array<{ readonly at: number } & ({ readonly kind: 'text', readonly text: string } | { readonly kind: 'image', readonly url: string })>
+}
 
 interface TextStart {
   readonly message: number
@@ -350,18 +349,10 @@ export function dotpromptToJson (text: string, file: string): StoredValue {
   }
 }
 
-interface SplitFile {
-  readonly head: string
-  readonly headAt: number
-  /** White space around it is removed when there is YAML above it. */
-  readonly body: string
-  readonly bodyAt: number
-}
-
 interface Line { readonly text: string, readonly at: number, readonly end: number }
 
 /** Read line by line: the regular expression of Dotprompt itself takes minutes for a hostile file. */
-function splitFile (text: string): SplitFile {
+function splitFile (text: string) {
   const lines = linesOf(text)
   let opening: Line | undefined
   for (const line of lines) {

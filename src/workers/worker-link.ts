@@ -3,7 +3,7 @@ import type { CollectedMetrics } from '../observe/metrics.ts'
 /** In ms; the primary process itself waits up to 2 s for the other workers. */
 const PATIENCE = 3000
 
-export class WorkerLink implements Siblings {
+export class WorkerLink {
   /** Also resolves when the primary process has died. */
   readonly stopped: Promise<{ readonly leave: boolean }>
   readonly #questions = new Map<number, (metrics: readonly CollectedMetrics[]) => void>()
@@ -27,6 +27,7 @@ export class WorkerLink implements Siblings {
     this.#duties = duties
   }
 
+  /** Also of workers that have died; `own` is kept in case this worker dies. */
   metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]> {
     const question = ++this.#asked
     return new Promise(resolve => {
@@ -46,6 +47,7 @@ export class WorkerLink implements Siblings {
     send({ kind: 'reload' })
   }
 
+  /** Names the keys this process has written or removed, since a store that is polled would tell the others late. */
   changed (keys: readonly string[]): void {
     send({ kind: 'changed', keys })
   }
@@ -54,6 +56,7 @@ export class WorkerLink implements Siblings {
     send({ kind: 'watched' })
   }
 
+  /** Runs `work` while no other process runs its own. Calls of one process must not overlap. */
   async inTurn<T> (work: () => Promise<T>): Promise<T> {
     await new Promise<void>(resolve => {
       this.#enter = resolve
@@ -103,17 +106,6 @@ interface SiblingDuties {
   reload (): Promise<void>
   follow (keys: readonly string[]): Promise<void>
   watched (): void
-}
-
-export interface Siblings {
-  attend (duties: SiblingDuties): void
-  /** Also of workers that have died; `own` is kept in case this worker dies. */
-  metrics (own: CollectedMetrics): Promise<readonly CollectedMetrics[]>
-  reload (): void
-  changed (keys: readonly string[]): void
-  watched (): void
-  /** Calls of one process must not overlap. */
-  inTurn<T> (work: () => Promise<T>): Promise<T>
 }
 
 export type FromWorker =

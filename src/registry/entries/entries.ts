@@ -8,27 +8,19 @@ import type { CountedTemplateCache } from './template-cache.ts'
 import { type Entry, type EntryKind, isDefinitionKind } from '../kinds/entry-kind.ts'
 import { releaseKind } from '../kinds/release-kind.ts'
 
-interface EntriesOptions {
-  readonly kinds: readonly EntryKind[]
-  readonly keyPrefix: string
-  readonly cache: CountedTemplateCache
-  readonly toolReader: ToolReader
-  readonly log: Log
-}
-
-interface ReadValues {
-  readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-  /** Perhaps outdated: its key changed while it was being read, for example. It is read again later. */
-  isDoubtful (key: string, value: StoredValue): boolean
-}
-
 /** Of all kinds whose values are read at start, so not of shared variables. */
 export class Entries {
   readonly tables: EntryTables
   readonly #prefixes: ReadonlyArray<readonly [EntryKind, string]>
-  readonly #log: EntriesOptions['log']
+  readonly #log: Log
 
-  constructor ({ kinds, keyPrefix, cache, toolReader, log }: EntriesOptions) {
+  constructor ({ kinds, keyPrefix, cache, toolReader, log }: {
+    readonly kinds: readonly EntryKind[]
+    readonly keyPrefix: string
+    readonly cache: CountedTemplateCache
+    readonly toolReader: ToolReader
+    readonly log: Log
+  }) {
     this.#prefixes = kinds.map(kind => [kind, kindPrefix(keyPrefix, kind.key)])
     this.#log = log
     const definitionKinds = kinds.filter(isDefinitionKind)
@@ -43,7 +35,11 @@ export class Entries {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  async take ({ values, isDoubtful }: ReadValues): Promise<void> {
+  async take ({ values, isDoubtful }: {
+    readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
+    /** Perhaps outdated: its key changed while it was being read, for example. It is read again later. */
+    isDoubtful (key: string, value: StoredValue): boolean
+  }): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)

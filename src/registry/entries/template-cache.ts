@@ -19,7 +19,7 @@ export interface TemplateCache {
   prepare (syntax: Syntax, source: Omit<TemplateSource, 'explain'>): PreparedTemplate
 }
 
-interface TemplateStatistics {
+export interface CacheCounts {
   readonly hits: number
   readonly misses: number
   readonly entries: number
@@ -28,7 +28,7 @@ interface TemplateStatistics {
 }
 
 export interface CountedTemplateCache extends TemplateCache {
-  statistics (): TemplateStatistics
+  statistics (): CacheCounts
 }
 
 /** Drops the least recently used; equal texts share one template. `limit` in bytes, by default a share of the heap. */

@@ -15,15 +15,14 @@ export function contentTag (kind: Kind, text: string): string | undefined {
   }
 }
 
-type DefinitionKindOptions<D extends Definition> =
-  Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>>
-
 /** An extension lists its entries of this kind under `contributes`, in the field named after the kind's key. */
 export function defineKind<D extends Definition> ({
   decode = decodeJson,
   normalise = value => value,
   ...options
-}: DefinitionKindOptions<D>): DefinitionKind<D> {
+}: Pick<DefinitionKind<D>, 'key' | 'name' | 'noun' | 'access' | 'define'> & Partial<
+  Pick<DefinitionKind<D>, 'decode' | 'normalise' | 'file'>
+>): DefinitionKind<D> {
   return {
     ...options,
     decode,
@@ -81,20 +80,18 @@ export interface CheckContext {
 
 export interface EntryKind<E extends Entry = Entry> extends Kind {
   readonly reading: 'whole'
-  parser (context: ParserContext): EntryParser<E>
+  parser (context: {
+    /** `shenma:templates:` */
+    readonly prefix: string
+    readonly cache: TemplateCache
+    readonly toolReader: ToolReader
+    readonly definitionKinds: readonly DefinitionKind[]
+  }): EntryParser<E>
 }
 
 export interface Entry {
   readonly id: string
   readonly hash: string
-}
-
-interface ParserContext {
-  /** `shenma:templates:` */
-  readonly prefix: string
-  readonly cache: TemplateCache
-  readonly toolReader: ToolReader
-  readonly definitionKinds: readonly DefinitionKind[]
 }
 
 /** Needs no linking with other entries; extensions can bring them, too. */
@@ -173,24 +170,22 @@ export function asPromptObject (value: Json): JsonObject {
   throw reject('VALUE_INVALID', `a prompt must be an object, a message list or a text, not ${value === null ? 'null' : `a ${typeof value}`}`)
 }
 
-/**
- * Which callers see the entries of a kind, and change them. A caller's token can have name patterns: for prompts, for shared variables (`environs`), and
- * for runs (agents, skills, plans). A caller without patterns for something is not limited there.
- * - `prompts`, `environs`: the caller's patterns for prompts, or for shared variables, decide.
- * - `runs`: the caller's patterns for runs decide. A caller without them sees an entry only if the caller has no other patterns either.
- * - `open`: every caller sees all entries.
- * - `shown`: a caller with patterns for prompts sees an entry (an extension) only if the caller sees a prompt that the entry brings.
- *
- * A caller with patterns for prompts or shared variables cannot change entries with `runs`, `open` or `shown`.
- */
-type AccessRule = 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
-
 export interface KindAccess {
   /** In keys and folders: `templates`. */
   readonly key: string
   /** In statuses, metrics and addresses: `prompts`. */
   readonly name: string
-  readonly access: AccessRule
+  /**
+   * Which callers see the entries of a kind, and change them. A caller's token can have name patterns: for prompts, for shared variables (`environs`), and
+   * for runs (agents, skills, plans). A caller without patterns for something is not limited there.
+   * - `prompts`, `environs`: the caller's patterns for prompts, or for shared variables, decide.
+   * - `runs`: the caller's patterns for runs decide. A caller without them sees an entry only if the caller has no other patterns either.
+   * - `open`: every caller sees all entries.
+   * - `shown`: a caller with patterns for prompts sees an entry (an extension) only if the caller sees a prompt that the entry brings.
+   *
+   * A caller with patterns for prompts or shared variables cannot change entries with `runs`, `open` or `shown`.
+   */
+  readonly access: 'prompts' | 'environs' | 'runs' | 'open' | 'shown'
 }
 
 /** Needs no linking with other entries; each kind adds fields of its own. */

@@ -26,14 +26,6 @@ interface CachedValue extends EnvironValue {
   readonly endsAt: number
 }
 
-interface EnvironCacheStatistics {
-  readonly hits: number
-  readonly misses: number
-  readonly entries: number
-  /** In bytes: stored texts, names and a fixed amount for each. */
-  readonly bytes: number
-}
-
 interface EnvironValuesOptions {
   readonly store: Store
   readonly prefix: string
@@ -130,7 +122,7 @@ class EnvironValues {
     return this.#problems.values()
   }
 
-  statistics (): EnvironCacheStatistics {
+  statistics () {
     return { hits: this.#hits, misses: this.#misses, entries: this.#values.size, bytes: this.#values.calculatedSize }
   }
 
@@ -261,15 +253,6 @@ const READ_BATCH = 250
 /** In bytes, by default. */
 const DEFAULT_LIMIT = 64 * 1024 * 1024
 
-interface EnvironsOptions {
-  readonly store: Store
-  readonly prefix: string
-  /** In bytes: stored texts, names and a fixed amount for each. @default 64 MiB */
-  readonly limit?: number
-  /** In ms. @default that of `performance.now()` */
-  readonly now?: () => number
-}
-
 /** Every name, and the values that renders have needed; a change of the names is visible at once. */
 export class Environs implements EnvironSource {
   readonly index = new EnvironIndex()
@@ -280,7 +263,14 @@ export class Environs implements EnvironSource {
   /** Values that are no object although keys lie below the name, which hide them. */
   readonly #shadowed = new Set<string>()
 
-  constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: EnvironsOptions) {
+  constructor ({ store, prefix, limit = DEFAULT_LIMIT, now = () => performance.now() }: {
+    readonly store: Store
+    readonly prefix: string
+    /** In bytes: stored texts, names and a fixed amount for each. @default 64 MiB */
+    readonly limit?: number
+    /** In ms. @default that of `performance.now()` */
+    readonly now?: () => number
+  }) {
     this.#store = store
     this.prefix = prefix
     this.#values = new EnvironValues({
@@ -357,7 +347,7 @@ export class Environs implements EnvironSource {
     return [...this.#misnamed.values(), ...shadowed.map(name => noticed(pathToKey(name, this.prefix), VALUE_SHADOWED)), ...this.#values.problems()]
   }
 
-  statistics (): EnvironCacheStatistics {
+  statistics () {
     return this.#values.statistics()
   }
 

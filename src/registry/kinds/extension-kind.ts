@@ -13,9 +13,6 @@ import { isSound, parsePromptEntry, type PromptEntry } from './prompt-kind.ts'
 
 const SCHEMA = entrySchema('extension')
 
-/** `degraded`: a needed extension is missing. `incompatible` and `inactive` (unknown type) extensions cannot be used. */
-export type ExtensionState = 'active' | 'degraded' | 'incompatible' | 'inactive'
-
 const KNOWN_TYPES: ReadonlySet<string> = new Set(['prompt', 'skill', 'agent', 'plan', 'bundle'])
 
 export interface ExtensionDefinition {

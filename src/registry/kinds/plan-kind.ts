@@ -47,12 +47,8 @@ export interface PlanProfile {
   readonly limits: Readonly<Partial<Record<PlanLimit, number>>>
 }
 
-interface PlanDefinition extends Definition {
-  readonly profile: PlanProfile
-}
-
 /** Stored under `shenma:plans:*`. */
-export const planKind = defineKind<PlanDefinition>({
+export const planKind = defineKind<Definition & { readonly profile: PlanProfile }>({
   key: 'plans',
   name: 'plans',
   noun: 'plan profile',

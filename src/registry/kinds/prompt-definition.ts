@@ -57,22 +57,11 @@ function mapValue (value: Json, path: string, map: MapText): Json {
   return isJsonObject(value) ? mapMembers(value, path, map) : value
 }
 
-export type StoredMessage = TextMessage | PartsMessage | { readonly kind: 'history' }
-
-interface TextMessage {
-  readonly kind: 'text'
-  readonly role: string
-  readonly content: string
-  /** Passed on as they are: `name`, `tool_call_id`. */
-  readonly rest: JsonObject
-}
-
-interface PartsMessage {
-  readonly kind: 'parts'
-  readonly role: string
-  readonly parts: readonly JsonObject[]
-  readonly rest: JsonObject
-}
+/** `rest` is passed on as it is: `name`, `tool_call_id`. */
+export type StoredMessage =
+  | { readonly kind: 'text', readonly role: string, readonly content: string, readonly rest: JsonObject }
+  | { readonly kind: 'parts', readonly role: string, readonly parts: readonly JsonObject[], readonly rest: JsonObject }
+  | { readonly kind: 'history' }
 
 export interface PromptText {
   readonly text: string

@@ -15,11 +15,6 @@ import type { CountedModels, CountedReply } from './models.ts'
 import { callForModel, type ToolStep } from './model-tool-calls.ts'
 import { type ChatRequest, type OfferedTools, type PrepareChatOptions, prepareChat, type PreparedChat } from './prepare-chat.ts'
 
-interface ChatServices extends PrepareChatOptions {
-  readonly models: CountedModels
-  readonly toolLoop: ToolLoop
-}
-
 /** Throws the errors of a render and of a model, and INPUT_TOO_LONG, PROMPT_REVISION, TOOL_FAILED and TOOL_LOOP_ENDLESS. */
 export interface ChatWithPrompt {
   /** @throws ANSWER_INVALID too */
@@ -29,7 +24,7 @@ export interface ChatWithPrompt {
   stream (request: ChatRequest): Promise<Readable>
 }
 
-export function createPromptChat (options: ChatServices): ChatWithPrompt {
+export function createPromptChat (options: PrepareChatOptions & { readonly models: CountedModels, readonly toolLoop: ToolLoop }): ChatWithPrompt {
   const { models, toolLoop } = options
   return {
     async complete (request) {
@@ -114,15 +109,13 @@ type OpenTurn = (request: JsonObject) => Promise<FrameStream>
 async function streamTurns (turns: Turns, open: OpenTurn, chat: PreparedChat): Promise<Readable> {
   // Opened before the stream begins, so that a failure is an ordinary error rather than an event.
   const request = turns.request()
-  return chatStream(allTurns({ request, stream: await open(request) }, turns, open, chat), chat.call.signal)
+  return chatStream(allTurns(request, await open(request), turns, open, chat), chat.call.signal)
 }
 
-interface OpenedTurn { readonly request: JsonObject, readonly stream: FrameStream }
-
-async function * allTurns (first: OpenedTurn, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
+async function * allTurns (request: JsonObject, stream: FrameStream, turns: Turns, open: OpenTurn, chat: PreparedChat): AsyncGenerator<Buffer, void> {
   const { promptId, call, answer, onToolStep } = chat
   const role = new RoleOnce()
-  for (let { request, stream } = first; ; request = turns.request(), stream = await open(request)) {
+  for (; ; request = turns.request(), stream = await open(request)) {
     const reader = new TurnReader(role, request)
     for await (const frame of readFrames(stream, call.signal)) {
       const bytes = reader.read(frame)

@@ -24,17 +24,15 @@ export interface ToolStep {
   readonly error?: ToolErrorCode
 }
 
-interface TurnOptions {
+/** A failed call gives a message, too; results are in the order of the calls. @throws TOOL_FAILED where the registration says so */
+export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: {
   readonly turn: number
   readonly call: CountedCall
   readonly callTool: ToolCaller['call']
   readonly onStep: (step: ToolStep) => void
   /** Called as soon as the call is over; an error that it throws ends the turn. */
   readonly onAnswer: (message: JsonObject) => void
-}
-
-/** A failed call gives a message, too; results are in the order of the calls. @throws TOOL_FAILED where the registration says so */
-export function callForModel (calls: readonly AskedCall[], tools: ReadonlyMap<string, CallableTool>, options: TurnOptions): Promise<JsonObject[]> {
+}): Promise<JsonObject[]> {
   const { turn, call, callTool, onStep, onAnswer } = options
   const timeLeft = Math.max(1, (call.deadline ?? Infinity) - performance.now())
   const answered = (asked: AskedCall, content: string): JsonObject => {

@@ -156,15 +156,13 @@ export interface LlmFunctions {
   post_embeddings (payload: JsonObject, verbose?: boolean): Promise<JsonObject>
 }
 
-interface LlmFunctionsOptions {
+export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: {
   readonly models: CountedModels
   readonly log: Log
   readonly caller: Caller
   readonly defaultModel: string
   readonly defaultEmbeddingModel: string
-}
-
-export function createLlmFunctions ({ models, log, caller, defaultModel, defaultEmbeddingModel }: LlmFunctionsOptions): LlmFunctions {
+}): LlmFunctions {
   async function post (kind: 'chat' | 'embeddings', required: string, model: string, payload: JsonObject, verbose: boolean): Promise<JsonObject> {
     // The caller's payload is never changed.
     if (!isJsonObject(payload) || !Object.hasOwn(payload, required)) return { error: `expected "${required}" in the payload` }

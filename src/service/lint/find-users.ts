@@ -97,16 +97,14 @@ interface User {
 
 export type UsedKind = 'environs' | 'tools' | 'prompts'
 
-interface UsersRequest {
+export type FindUsers = (request: {
   readonly generation: Generation
   readonly caller: Caller
   readonly used: UsedKind
   readonly id: string
   readonly after: string
   readonly limit: number
-}
-
-export type FindUsers = (request: UsersRequest) => Promise<readonly User[]>
+}) => Promise<readonly User[]>
 
 export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   return async function findUsers ({ generation, caller, used, id, after, limit }) {

@@ -26,15 +26,13 @@ export interface EntryNotice {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-interface NoticesRequest {
+export type ListNotices = (request: {
   readonly generation: Generation
   readonly caller: Caller
   /** The cursor of the last entry on the page before; `''` for the first page. */
   readonly after: string
   readonly limit: number
-}
-
-export type ListNotices = (request: NoticesRequest) => Promise<readonly EntryNotice[]>
+}) => Promise<readonly EntryNotice[]>
 
 interface Subject extends Omit<EntryNotice, 'diagnostics'> {
   find (): readonly Diagnostic[]

@@ -23,7 +23,7 @@ export interface RedisNodes {
   close (): Promise<void>
 }
 
-export interface Census {
+interface Census {
   readonly masters: readonly RedisConnection[]
   /** Changes when a slot moves. */
   readonly signature: string

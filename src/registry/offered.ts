@@ -56,7 +56,7 @@ export async function changesBetween (before: Generation, after: Generation, kin
 }
 
 const NO_IDS: ReadonlySet<string> = new Set()
-const NONE_RELINKED: Relinked = { prompts: NO_IDS, releases: NO_IDS }
+const NONE_RELINKED = { prompts: NO_IDS, releases: NO_IDS }
 
 /** Prompts are not linked to be compared. */
 function sourcesOf (generation: Generation, kind: Kind): ReadonlyMap<string, unknown> {
@@ -74,13 +74,8 @@ function isSame ({ key }: Kind, old: unknown, now: unknown): boolean {
   return before.definition === after.definition && before.state === after.state
 }
 
-interface Relinked {
-  readonly prompts: ReadonlySet<string>
-  readonly releases: ReadonlySet<string>
-}
-
 /** In which a name now means something else, directly or in what they include: prompts without a label, and those that have labels. */
-async function relinkedBetween (before: Generation, after: Generation, slices: Slices): Promise<Relinked> {
+async function relinkedBetween (before: Generation, after: Generation, slices: Slices) {
   const { owners, labelled, pinned } = after.names
   const changedOwners = differing(before.names.owners, owners)
   const changedRecords = differing(before.names.labelled, labelled)

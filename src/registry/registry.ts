@@ -305,7 +305,7 @@ export class Registry {
       const [values, exist] = await Promise.all([readAll(store, entryKeys), store.has(environKeys)])
       await this.#exclusively(async () => {
         this.environs.applyKeys(environKeys.map((key, index) => [key, exist[index] === true] as const).filter(([key]) => !isDoubtful(key)))
-        await this.#entries.take({ values, isDoubtful })
+        await this.#entries.take(values, isDoubtful)
         await this.#replaceBroken()
         await this.#publish(keys.some(key => key.startsWith(this.#versionPrefix)) && await this.#versions.fillGaps())
         this.#guard.endEmpty()
@@ -351,10 +351,7 @@ export class Registry {
       await environs.finish()
       await this.#exclusively(async () => {
         if (!read.isInterrupted || this.#health.verifiedAt === undefined) environs.replace()
-        await this.#entries.take({
-          values,
-          isDoubtful: (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && mayBeLost(key))
-        })
+        await this.#entries.take(values, (key, { kind }) => read.hasChanged(key) || (kind === 'missing' && mayBeLost(key)))
         await this.#replaceBroken()
         const isFirst = this.generation.number === 0
         await this.#publish(await this.#versions.fillGaps() || isFirst)

@@ -51,8 +51,6 @@ interface Preview {
   readonly bundle?: Bundle
 }
 
-type PreviewedRender = Pick<Preview, 'rendered' | 'explanation' | 'bundle'>
-
 /** @throws ENTRY_FORBIDDEN, LINT_BUSY, RENDER_TIMEOUT, STORE_UNAVAILABLE, CLIENT_CLOSED_REQUEST */
 export type PreviewPrompt = (request: PreviewRequest) => Promise<Preview>
 
@@ -78,7 +76,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
   }
 
   /** Renders again without an explanation if RENDER_BUDGET is exceeded, unless tools are really called. */
-  async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt): Promise<PreviewedRender> {
+  async function renderAsFarAsExplained (request: PreviewRequest, candidate: Prompt) {
     try {
       return await render(request, candidate, true)
     } catch (error) {
@@ -87,7 +85,7 @@ export function createPreviewer ({ lintCandidate, languages, versions, environs,
     }
   }
 
-  async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean): Promise<PreviewedRender> {
+  async function render (request: PreviewRequest, candidate: Prompt, isExplained: boolean) {
     const { generation, caller, variables, history, tools, known, requestId, activity } = request
     let explanation: Explanation | undefined
     const onExplained = isExplained ? (found: Explanation) => { explanation = found } : undefined

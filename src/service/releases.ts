@@ -5,7 +5,7 @@ import {
 } from '../base/errors.ts'
 import { type Json, stringifyJson } from '../base/json.ts'
 import { describeDiagnostic, RejectedEntry } from '../registry/diagnostic.ts'
-import { placed, type PlacedDiagnostic } from '../registry/diagnostic-table.ts'
+import { placed } from '../registry/diagnostic-table.ts'
 import { type Generation } from '../registry/generation.ts'
 import { promptKind } from '../registry/kinds/prompt-kind.ts'
 import {
@@ -53,12 +53,6 @@ export interface ReleaseHistory {
   readonly tag: string | undefined
 }
 
-interface StoredVersion {
-  readonly note: VersionNote
-  readonly entry: Json
-  readonly diagnostics: readonly PlacedDiagnostic[]
-}
-
 /** Reads and changes the versions and labels of prompts. */
 export class Releases {
   readonly #options: ReleasesOptions
@@ -77,7 +71,7 @@ export class Releases {
   }
 
   /** @throws PROMPT_NOT_FOUND, VERSION_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
-  async version ({ generation, caller, id }: ReleaseRequest, n: number): Promise<StoredVersion> {
+  async version ({ generation, caller, id }: ReleaseRequest, n: number) {
     const path = visibleId(generation, caller, id)
     const { record } = await this.history({ generation, caller, id })
     const note = noteOf(path, record, n)

@@ -143,13 +143,8 @@ interface TextStart {
   readonly at: number
 }
 
-interface CutTemplate {
-  readonly fields: JsonObject
-  readonly starts: readonly TextStart[]
-}
-
 /** The cuts are made in the syntax tree, so the value of a variable can never begin a message. @throws DotpromptError */
-function cutMessages (source: string, program: Program, lines: SourceLines, at: (offset: number) => TextPlace): CutTemplate {
+function cutMessages (source: string, program: Program, lines: SourceLines, at: (offset: number) => TextPlace) {
   const messages: Array<Cut | 'history'> = []
   let current: Cut = { role: 'user', pieces: [] }
   let hasRoles = false
@@ -214,7 +209,7 @@ function expressionIn (source: string, expression: Expression, lines: SourceLine
   return expression.type === 'SubExpression' ? text.replace(/^\(([\s\S]*)\)$/, '$1') : text
 }
 
-function storedForm (messages: ReadonlyArray<Cut | 'history'>, hasRoles: boolean): CutTemplate {
+function storedForm (messages: ReadonlyArray<Cut | 'history'>, hasRoles: boolean): { fields: JsonObject, starts: TextStart[] } {
   const [first] = messages
   if (!hasRoles && messages.length === 1 && typeof first === 'object' && first.pieces.length === 1 && first.pieces[0]?.kind === 'text') {
     return { fields: { userPrompt: first.pieces[0].text }, starts: [{ message: 0, at: first.pieces[0].at }] }

@@ -35,11 +35,10 @@ export class Entries {
     return this.#prefixes.find(([, prefix]) => key.startsWith(prefix))?.[0]
   }
 
-  async take ({ values, isDoubtful }: {
-    readonly values: ReadonlyArray<readonly [key: string, value: StoredValue]>
-    /** Perhaps outdated: its key changed while it was being read, for example. It is read again later. */
-    isDoubtful (key: string, value: StoredValue): boolean
-  }): Promise<void> {
+  /** `isDoubtful`: perhaps outdated, its key changed while it was being read, for example. It is read again later. */
+  async take (
+    values: ReadonlyArray<readonly [key: string, value: StoredValue]>, isDoubtful: (key: string, value: StoredValue) => boolean
+  ): Promise<void> {
     const slices = createSlices()
     for (const [key, value] of values) {
       const kind = this.kindOf(key)

@@ -97,16 +97,14 @@ interface PromptChat {
   /** In estimated tokens; above it the chat is refused, and the model is not asked. */
   readonly maxInputTokens: number | undefined
   /** `undefined` when the service offers the model no tools. */
-  readonly toolLoop: ToolLoopSettings | undefined
+  readonly toolLoop: {
+    /** Ids or function names; `undefined` for the tools in the prompt's own templates. */
+    readonly tools: readonly string[] | undefined
+    /** In the last call the model is told to answer without tools. */
+    readonly maxTurns: number
+  } | undefined
   /** The schema is `undefined` when any answer will do. */
   readonly answer: AnswerSchema | undefined
-}
-
-interface ToolLoopSettings {
-  /** Ids or function names; `undefined` for the tools in the prompt's own templates. */
-  readonly tools: readonly string[] | undefined
-  /** In the last call the model is told to answer without tools. */
-  readonly maxTurns: number
 }
 
 export interface AnswerSchema {
@@ -129,7 +127,7 @@ function parsePromptChat (id: string, source: JsonObject): PromptChat {
   }
 }
 
-function parseToolLoop (value: Json | undefined): ToolLoopSettings | undefined {
+function parseToolLoop (value: Json | undefined) {
   if (value === undefined || value === false) return undefined
   const { tools, maxTurns } = (value === true ? {} : value) as { tools?: readonly string[], maxTurns?: number }
   return { tools, maxTurns: maxTurns ?? DEFAULT_MAX_TURNS }

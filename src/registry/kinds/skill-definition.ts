@@ -4,7 +4,8 @@ import type { Diagnostic } from '../diagnostic.ts'
 
 /** Plain data with all defaults filled in, because a session keeps a copy of it in its log. */
 export interface SkillOptions {
-  readonly params: readonly SkillParam[]
+  /** Without a required one the start is refused. */
+  readonly params: ReadonlyArray<{ readonly name: string, readonly description: string, readonly required: boolean }>
   readonly history: 'full' | 'last_n' | 'system_only'
   readonly historyMax: number
   /** `''` leaves the choice to the service. */
@@ -24,13 +25,6 @@ export type Protocol = 'tools' | 'text'
 
 /** `manual`: the user runs them. `approve`: the service, each after a person's approval. `auto`: the service. */
 export type Execution = 'manual' | 'approve' | 'auto'
-
-/** Without a required one the start is refused. */
-interface SkillParam {
-  readonly name: string
-  readonly description: string
-  readonly required: boolean
-}
 
 /** Of any skill, and the default. */
 const MAX_STEPS = 100
@@ -59,7 +53,7 @@ export function readSkillOptions (source: JsonObject): SkillOptions {
   }
 }
 
-function readParams (given: Json | undefined): SkillParam[] {
+function readParams (given: Json | undefined) {
   if (!Array.isArray(given)) return []
   return given.flatMap((each: Json) => {
     if (!isJsonObject(each)) return []

@@ -4,20 +4,15 @@ import { type BareNames, KNOWN_MODULES, RESERVED_NAMES } from '../../template/sc
 import type { LinkedText, Prompt } from '../generation.ts'
 import type { CompiledText } from '../kinds/compile-prompt.ts'
 
-interface OwnPath {
-  readonly need: PathNeed
-  readonly where: CompiledText['where']
-}
-
 /** Certainly or possibly; names that turn out to be tools are left out. */
-export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>): Generator<OwnPath> {
+export function * everyPath (prompt: Pick<Prompt, 'entry' | 'texts'>) {
   for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
     for (const need of withoutTools(compiled, prompt.texts[index])) yield { need, where: compiled.where }
   }
 }
 
 /** Leaves out what is perhaps a member of another value: in a block over a user, `{{name}}` can be the user's name. */
-export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: EnvironNames): Generator<OwnPath> {
+export function * ownPaths (prompt: Pick<Prompt, 'entry' | 'texts'>, environs?: EnvironNames) {
   for (const [index, compiled] of prompt.entry.compiled.texts.entries()) {
     const needs = withoutTools(compiled, prompt.texts[index])
     const heads = new Set(needs.filter(({ use }) => use !== 'possible').map(({ path }) => firstSegment(path)))

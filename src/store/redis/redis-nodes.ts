@@ -18,16 +18,14 @@ export interface RedisNodes {
   /** They have all keys together. */
   masters (): RedisConnection[]
   /** @throws StoreError unless every key has exactly one master: a listing would lack some */
-  census (): Promise<Census>
+  census (): Promise<{
+    readonly masters: readonly RedisConnection[]
+    /** Changes when a slot moves. */
+    readonly signature: string
+    readonly isMoving: boolean
+  }>
   problem (): string | undefined
   close (): Promise<void>
-}
-
-interface Census {
-  readonly masters: readonly RedisConnection[]
-  /** Changes when a slot moves. */
-  readonly signature: string
-  readonly isMoving: boolean
 }
 
 /** @param wrap adds checks to a connection */
@@ -197,7 +195,7 @@ class RedisCluster implements RedisNodes {
   }
 
   /** Masters can disagree shortly after a slot has moved, hence the attempts. */
-  async census (): Promise<Census> {
+  async census () {
     for (let attempt = 1; ; attempt++) {
       try {
         const census = await this.#count()
@@ -227,7 +225,7 @@ class RedisCluster implements RedisNodes {
     this.#cluster.disconnect()
   }
 
-  async #count (): Promise<Census> {
+  async #count () {
     await this.#opened
     await this.#look()
     const masters = this.masters()

@@ -24,7 +24,6 @@ export interface RedisClusterPlace {
   node (host: string, port: number): RedisTarget
 }
 
-interface RedisAddress { readonly host: string, readonly port: number, readonly shown: string }
 type Login = Pick<RedisOptions, 'username' | 'password' | 'tls'>
 
 const SHAPE =
@@ -88,11 +87,11 @@ function parseSentinel (hosts: readonly string[], path: string, login: Login, se
   }
 }
 
-function targetOf ({ host, port, shown }: RedisAddress, db: number, login: Login): RedisTarget {
+function targetOf ({ host, port, shown }: { readonly host: string, readonly port: number, readonly shown: string }, db: number, login: Login): RedisTarget {
   return { address: shown, secrets: login.password === undefined ? [] : [login.password], options: { host, port, db, ...login } }
 }
 
-function parseAddress (text: string, defaultPort: number): RedisAddress {
+function parseAddress (text: string, defaultPort: number) {
   if (text === '' || text.startsWith(':')) throw new StoreError(`the Redis URL has no host: ${SHAPE}`)
   if (!URL.canParse(`redis://${text}`)) throw new StoreError(`the Redis URL cannot be read: ${SHAPE}`)
   const { hostname, port: digits } = new URL(`redis://${text}`)

@@ -14,18 +14,11 @@ export interface LoopCall {
   readonly content?: string
 }
 
-interface Handover {
-  readonly active: string
-  /** Of the messages before the handover the new model gets only texts. */
-  readonly from: number
-  readonly count: number
-  readonly isRefused: boolean
-}
-
 export interface LoopState extends DialogueState {
   readonly tools: readonly OfferedFunction[]
   readonly definitions?: ResolvedDefinitions
-  readonly handover?: Handover
+  /** Of the messages before `from` the new model gets only texts. */
+  readonly handover?: { readonly active: string, readonly from: number, readonly count: number, readonly isRefused: boolean }
   readonly step: 'await_input' | 'ask_model' | 'call_tools' | 'ended'
   /** Without the system message. */
   readonly messages: readonly JsonObject[]

@@ -146,17 +146,15 @@ export function emitTurnError (turn: DialogueTurn, code: TurnError['code'], mess
   turn.emitError(code, message)
 }
 
-interface Unusable {
+/** There is no answer, or none that can be used. The whole session fails when the agent's `onError` is `end`. */
+export function onUnusable (turn: DialogueTurn, { step, prefix, cause, reason, code, retry }: {
   readonly step: 'classify' | 'select' | 'answer'
   readonly prefix: Prefix
   readonly cause: 'MODEL_FAILED' | 'MODEL_UNREADABLE'
   readonly reason: string
   readonly code?: string
   readonly retry: string
-}
-
-/** There is no answer, or none that can be used. The whole session fails when the agent's `onError` is `end`. */
-export function onUnusable (turn: DialogueTurn, { step, prefix, cause, reason, code, retry }: Unusable): void {
+}): void {
   const isEnd = turn.state.setting.onError === 'end'
   emitOutcome(turn, `${step}${OUTCOMES[cause][isEnd ? 'end' : 'listen']}`, prefix, { reason, ...(code === undefined ? {} : { code }) })
   emitTurnError(turn, cause, reason)
@@ -276,30 +274,12 @@ export interface OfferedTransfer {
 
 export type OfferedFunction = OfferedTool | OfferedChild | OfferedTransfer
 
-interface ResolvedAgent {
-  readonly kind: 'agents'
-  /** With dots between its parts. */
-  readonly id: string
-  readonly revision: string
-  readonly agent: DialogueSetting
-  readonly tools: readonly OfferedFunction[]
-}
-
-interface ResolvedSkill {
-  readonly kind: 'skills'
-  readonly id: string
-  readonly revision: string
-  readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
-}
-
-interface ResolvedPlan {
-  readonly kind: 'plans'
-  readonly id: string
-  readonly revision: string
-  readonly profile: PlanProfile
-}
-
-export type ResolvedDefinition = ResolvedAgent | ResolvedSkill | ResolvedPlan
+/** An agent's id has dots between its parts. */
+export type ResolvedDefinition = { readonly id: string, readonly revision: string } & (
+  | { readonly kind: 'agents', readonly agent: DialogueSetting, readonly tools: readonly OfferedFunction[] }
+  | { readonly kind: 'skills', readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'> }
+  | { readonly kind: 'plans', readonly profile: PlanProfile }
+)
 
 /** Copies, direct and indirect, so that later edits do not change a running dialogue. */
 export type ResolvedDefinitions = Readonly<Record<string, ResolvedDefinition>>

@@ -89,14 +89,11 @@ function isNumber (value: Json): boolean {
 /** Calls in one answer; further ones are refused, so that no answer begins endless work. */
 const MAX_CALLS = 32
 
-/** `problem` tells the model why the call is refused. */
-type CalledFunction =
+/** Only the first calls are made: at most `MAX_CALLS`, and `MAX_CHILD_CALLS` that start a child. `problem` tells the model why the call is refused. */
+function calledFunction (asked: readonly AskedCall[], index: number, { tools, setting }: LoopState):
   | { readonly tool: Omit<ToolEffect, 'id' | 'kind'> }
   | { readonly child: Omit<ChildEffect, 'id' | 'kind'> }
-  | { readonly problem: string }
-
-/** Only the first calls are made: at most `MAX_CALLS`, and `MAX_CHILD_CALLS` that start a child. */
-function calledFunction (asked: readonly AskedCall[], index: number, { tools, setting }: LoopState): CalledFunction {
+  | { readonly problem: string } {
   const { name, arguments: text } = asked[index] as AskedCall
   const offered = tools.find(each => each.name === name)
   if (offered === undefined) return { problem: unknownFunction(name) }

@@ -122,8 +122,6 @@ async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
   })
 }
 
-type WriteFile = (path: string, text: string, options: object, done: (error: Error | null) => void) => void
-
 class SshPty implements Pty {
   readonly ended: Promise<PtyEnd>
   /** The connection has to stay open until this settles. */
@@ -168,7 +166,7 @@ class SshPty implements Pty {
     const path = `${this.#files}/${name}`
     const sftp = await (this.#sftp ??= this.#openSftp())
     if (sftp === undefined) await this.#putByShell(path, text)
-    else await promisify(sftp.writeFile.bind(sftp) as WriteFile)(path, text, { mode: 0o600 })
+    else await promisify<string, string, object>(sftp.writeFile.bind(sftp))(path, text, { mode: 0o600 })
     return path
   }
 

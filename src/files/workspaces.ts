@@ -19,19 +19,7 @@ import { assertSame, FileRefusal, type OpenFolder, refusalOf, sha256, WorkspaceF
 import { type MemoryPlace, type ReadMemory, readMemory, remember } from './memory-files.ts'
 import { DEFAULT_WHITELIST, normalisePath, widened } from './path-rules.ts'
 
-interface LineRange {
-  readonly path: string
-  readonly startLine: number
-  readonly endLine: number
-  readonly totalLines: number
-  readonly text: string
-  /** What the lines do not show, and a change keeps: byte order mark, line ends, permissions. */
-  readonly form?: string
-  /** Of the whole file: a later update is refused when it has changed since. */
-  readonly sha256: string
-}
-
-/** Lines count from 1, the last included. `most` is in UTF-16 units; a longer text is cut, with a mark. @throws FileRefusal */
+/** Lines count from 1, the last included. `most` is in UTF-16 units; a longer text is cut, with a mark. `sha256` is of the whole file. @throws FileRefusal */
 async function readRange (
   files: WorkspaceFiles,
   named: string,
@@ -40,7 +28,7 @@ async function readRange (
     most,
     end = start + (most === undefined ? DEFAULT_LINES : MAX_LINES) - 1
   }: { readonly start?: number | undefined; readonly end?: number | undefined; readonly most?: number | undefined } = {}
-): Promise<LineRange> {
+): Promise<JsonObject> {
   const { bytes, stats } = await files.read(await files.resolve(named))
   const normal = normalisePath(named)
   const path = 'path' in normal ? normal.path : named
@@ -193,14 +181,10 @@ async function readBranch (files: WorkspaceFiles): Promise<{ readonly branch?: s
 /** In UTF-16 units of JSON, since the session's log contains the list. */
 const MAX_LIST = 4 * 1024 * 1024
 
-interface FilesPreview extends Page {
-  /** A person who agrees to the preview agrees to these only. */
-  readonly shown: readonly JsonObject[]
-  readonly conflicts: readonly JsonObject[]
-}
-
-/** Writes nothing. @throws FileRefusal when the change would be refused */
-export async function preview (place: ChangePlace, given: JsonObject, together: readonly string[] = []): Promise<FilesPreview> {
+/** Writes nothing. A person who agrees to the preview agrees to `shown` only. @throws FileRefusal when the change would be refused */
+export async function preview (
+  place: ChangePlace, given: JsonObject, together: readonly string[] = []
+): Promise<Page & { readonly shown: readonly JsonObject[], readonly conflicts: readonly JsonObject[] }> {
   const change = parseChange(given)
   const { steps, actions, conflicts } = await planned(change, place, together)
   const shown = shownOf(steps)

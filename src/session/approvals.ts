@@ -18,13 +18,6 @@ export interface RecordedDecision extends Omit<PersonsAnswer, 'digest'> {
   readonly at: number
 }
 
-export interface PastApproval {
-  readonly effect: Effect
-  readonly asked: Approval
-  /** `undefined` where the session ended before anybody answered. */
-  readonly decided: RecordedDecision | undefined
-}
-
 /** `took`: the person is asked again, because the content has changed since the question. */
 export type AnswerFact = Extract<Fact, { readonly kind: 'decided' | 'took' }>
 

@@ -114,17 +114,14 @@ export interface Start {
   readonly disk?: Disk
   /** The original's last copied log entry, and the size of the copied log in bytes. */
   readonly forkOf?: { readonly session: string, readonly seq: number, readonly bytes: number }
-  readonly parent?: Parent
-}
-
-interface Parent {
-  readonly session: string
-  readonly effect: string
-  /** The session that a client started. */
-  readonly root: string
-  readonly depth: number
-  /** The root first, the parent last. */
-  readonly line: ReadonlyArray<{ readonly session: string, readonly definition: string }>
+  /** `root`: the session that a client started; `line` has the root first, the parent last. */
+  readonly parent?: {
+    readonly session: string
+    readonly effect: string
+    readonly root: string
+    readonly depth: number
+    readonly line: ReadonlyArray<{ readonly session: string, readonly definition: string }>
+  }
 }
 
 export interface CommandPolicy {

@@ -5,7 +5,7 @@ import { KeyedMutex } from '../runtime/concurrency.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import { advance, type Advanced, begin, EngineDiverged, type Engines, EngineUnknown, type Stamp } from './advance-session.ts'
 import {
-  type AnswerFact, type Approval, approvalId, approvalOf, approvalsIn, decisionOn, describeApproval, isSameAnswer, type PastApproval, type PersonsAnswer,
+  type AnswerFact, type Approval, approvalId, approvalOf, approvalsIn, decisionOn, describeApproval, isSameAnswer, type PersonsAnswer,
   type RecordedDecision
 } from './approvals.ts'
 import { type ActiveEffect, type Outcome, type Performer, rowOf } from './effects.ts'
@@ -184,7 +184,7 @@ export class SessionRunner {
   }
 
   /** `undefined` where nobody was asked. @throws SessionStoreError */
-  async pastApproval (session: Session, effect: string): Promise<PastApproval | undefined> {
+  async pastApproval (session: Session, effect: string) {
     const asked = session.asked.get(effect)
     if (asked === undefined) return undefined
     const entry = async (seq: number | undefined) => seq === undefined ? undefined : await this.#log.transition(session.id, seq)

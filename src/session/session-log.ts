@@ -51,12 +51,6 @@ export function createSeals (secrets: readonly string[]): Seals {
 /** UTF-16 units of JSON from which parsing takes noticeable time. */
 const LONG = 32 * 1024
 
-interface LoadedEntry {
-  readonly transition: LogEntry
-  /** The size of the log entry's JSON, in bytes. */
-  readonly size: number
-}
-
 /** For display only: signatures are not checked. @throws SessionStoreError */
 export async function * readShown (store: SessionStore, id: string, after: number): AsyncGenerator<LogEntry> {
   const slices = createSlices()
@@ -68,8 +62,10 @@ export async function * readShown (store: SessionStore, id: string, after: numbe
   }
 }
 
-/** Checks the seal of each entry. @throws LogUntrusted, SessionStoreError */
-export async function * readGenuine (store: SessionStore, seals: Seals, id: string, after: LogPosition | undefined): AsyncGenerator<LoadedEntry> {
+/** Checks the seal of each entry; `size` is in bytes of its JSON. @throws LogUntrusted, SessionStoreError */
+export async function * readGenuine (
+  store: SessionStore, seals: Seals, id: string, after: LogPosition | undefined
+): AsyncGenerator<{ readonly transition: LogEntry, readonly size: number }> {
   const slices = createSlices()
   let before = after?.token ?? ''
   for await (const page of store.read(id, after?.seq ?? 0)) {

@@ -36,16 +36,10 @@ export interface OpenEffect {
   readonly isAgain?: boolean
   /** When the content has changed since the approval, the person is asked again. */
   readonly approved?: string
-  readonly question?: Question
+  /** `at` is in ms since 1970. */
+  readonly question?: { readonly rule: string, readonly about: JsonObject, readonly at: number }
   /** For a child session: what is reserved for it. */
   readonly reserved?: Spent
-}
-
-interface Question {
-  readonly rule: string
-  readonly about: JsonObject
-  /** In ms since 1970. */
-  readonly at: number
 }
 
 export interface ApprovalRecord {

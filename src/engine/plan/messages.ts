@@ -234,15 +234,6 @@ function endsOf (named: string): string[] {
 /** Relative paths tried for one absolute path, the shortest endings. */
 const MAX_ENDS = 6
 
-/** Schema 1 and 2 are versions of the answer's form. The Russian texts of schema 1 must not change by a letter. */
-interface Messages {
-  contract (version: number): string
-  mode (mode: PlanMode, version: number): string
-  repair (problem: PlanProblem): string
-  rounds (left: number): string
-  readonly notWritten: string
-}
-
 const MEMORY_KEYS = [...MEMORY_FIELDS.keys()].join(', ')
 
 const KINDS = '"CREATE_FILE" | "CREATE_DIR" | "UPDATE_FILE" | "DELETE_FILE" | "DELETE_DIR"'
@@ -253,7 +244,14 @@ const EDIT_FILE: Readonly<Record<Locale, string>> = {
   en: 'An edit of a file is { "kind": "EDIT_FILE", "path", "edits": [{ "search", "replace" }] }. search occurs exactly once in the file that was read; every character counts, and the line numbers ("n|") are no part of it; an empty replace deletes. Edit files by EDIT_FILE; UPDATE_FILE is only for a file that was shown in full.'
 }
 
-const MESSAGES: Readonly<Record<Locale, Messages>> = {
+/** Schema 1 and 2 are versions of the answer's form. The Russian texts of schema 1 must not change by a letter. */
+const MESSAGES: Readonly<Record<Locale, {
+  contract (version: number): string
+  mode (mode: PlanMode, version: number): string
+  repair (problem: PlanProblem): string
+  rounds (left: number): string
+  readonly notWritten: string
+}>> = {
   ru: {
     contract: version => [
       'Ты — инженерный ассистент: предлагаешь изменения файлов проекта.',

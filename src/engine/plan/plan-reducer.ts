@@ -376,14 +376,7 @@ const MAX_EXCHANGES = 5
 /** Code points of an earlier answer in a request. */
 const MAX_REPLY = 20_000
 
-interface SizedRequest {
-  readonly messages: readonly JsonObject[]
-  readonly fields: JsonObject
-  readonly inputChars: number
-  readonly tokenBudget: number
-}
-
-function modelRequest (state: PlanState, context: string): SizedRequest {
+function modelRequest (state: PlanState, context: string) {
   const { setting, mode, memory, exchanges, words, report, failedCheck, rounds, repair } = state
   const { schemaVersion, language, prompt, limits, model, temperature, maxTokens, isStrict, schema } = setting
   const before = exchanges.slice(-MAX_EXCHANGES)

@@ -48,14 +48,6 @@ export const DEFAULT_LIMITS: PlanLimits = {
 
 export type PlanMode = 'plan' | 'apply'
 
-interface Routed {
-  readonly mode: PlanMode | undefined
-  /** Without the prefix; empty for mere consent. */
-  readonly goal: string
-  readonly isExplicit: boolean
-  readonly isConsent: boolean
-}
-
 const PREFIX = /^\s*(plan|apply)\s*:\s*/i
 
 /** A Russian stem can have further letters; an English word stands alone. PLAN comes first, since it changes no files. */
@@ -64,8 +56,13 @@ const HINTS: ReadonlyArray<readonly [PlanMode, RegExp]> = [
   ['apply', /(?<!\p{L})(?:созда[йт]|сгенерируй|create(?!\p{L})|generate(?!\p{L}))/iu]
 ]
 
-/** Words that say more than yes, such as "yes, but …", are no agreement. */
-export function routeMode (words: string, hasPlan: boolean): Routed {
+/** Words that say more than yes, such as "yes, but …", are no agreement. `goal` is without the prefix; empty for mere consent. */
+export function routeMode (words: string, hasPlan: boolean): {
+  readonly mode: PlanMode | undefined
+  readonly goal: string
+  readonly isExplicit: boolean
+  readonly isConsent: boolean
+} {
   const prefix = PREFIX.exec(words)
   if (prefix !== null) {
     const goal = words.slice(prefix[0].length).trim()

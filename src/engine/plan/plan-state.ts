@@ -65,14 +65,6 @@ export interface ChangedPath {
   readonly path: string
 }
 
-interface ContextStats {
-  readonly files: number
-  readonly dropped: number
-  readonly truncated: number
-  readonly totalChars: number
-  readonly logsChars: number
-}
-
 export type CacheStats = Readonly<Record<'env' | 'logs' | 'read' | 'search', { readonly hits: number, readonly misses: number }>>
 
 export interface PlanState {
@@ -98,7 +90,13 @@ export interface PlanState {
   readonly context: readonly ContextEntry[]
   readonly pending: readonly PendingRead[]
   readonly cache: CacheStats
-  readonly stats?: ContextStats
+  readonly stats?: {
+    readonly files: number
+    readonly dropped: number
+    readonly truncated: number
+    readonly totalChars: number
+    readonly logsChars: number
+  }
   /** Hashes of the files as the model was shown them. The plan updates no other files. */
   readonly bases: Readonly<Record<string, string>>
   readonly rounds: number

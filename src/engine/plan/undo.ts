@@ -192,16 +192,13 @@ export function commitMessage (text: string): string {
   return subject === first ? `${subject}\n\n${plain.slice(first.length).trim()}` : `${subject}\n\n${plain}`
 }
 
-interface ChangePreview {
+/** `shown`: the state of every touched path before and after the change; `conflicts`: somebody else has changed these paths. */
+export function previewOf (result: Json): PlanProblem | {
   readonly files: readonly JsonObject[]
   readonly more: number
-  /** The state of every touched path before and after the change. */
   readonly shown: readonly JsonObject[]
-  /** Somebody else has changed these paths. */
   readonly conflicts: readonly Conflict[]
-}
-
-export function previewOf (result: Json): ChangePreview | PlanProblem {
+} {
   const blocks = objectsIn(result, 'blocks')
   const preview = blocks.find(({ type }) => type === 'preview')
   if (preview !== undefined) {

@@ -3,14 +3,9 @@ import { type Terminal } from './terminal.ts'
 /** In one process, with those that are being opened. */
 export const MAX_TERMINALS = 32
 
-interface HeldTerminal {
-  readonly terminal: Terminal
-  /** The name of an API token. */
-  readonly owner: string
-}
-
 export class Terminals {
-  readonly #open = new Map<string, HeldTerminal>()
+  /** `owner`: the name of an API token. */
+  readonly #open = new Map<string, { readonly terminal: Terminal, readonly owner: string }>()
   readonly #opening = new Map<string, { readonly opened: (terminal: Terminal) => void, readonly failed: (error: Error) => void }>()
 
   get size (): number {

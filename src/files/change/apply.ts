@@ -159,17 +159,14 @@ export interface ChangePlace {
   readonly session: string
 }
 
-interface Planned {
+/** `actions` is empty for an undo or a redo. @param change if a person has seen it, only the shown steps are allowed @throws FileRefusal; ERR_BASE_CHANGED for what is not as shown */
+export async function planned (change: RequestedChange, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<{
   readonly steps: readonly ChangeStep[]
-  /** Empty for an undo or a redo. */
   readonly actions: readonly FileAction[]
   readonly conflicts: readonly Conflict[]
   /** For an undo the change; for a redo the undo that it takes back. */
   readonly of?: EndedEntry
-}
-
-/** If a person has seen the change, only the shown steps are allowed. @throws FileRefusal; ERR_BASE_CHANGED for what is not as shown */
-export async function planned (change: RequestedChange, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<Planned> {
+}> {
   const { shown } = change
   if (change.kind !== 'do') {
     const idOf = (effect: string): string => `${session}.${effect}`

@@ -35,23 +35,20 @@ export async function dryTurn (
   return { files: restored.map(({ kind, path }) => ({ kind, path })), conflicts: [...conflicts.values()] }
 }
 
-interface UndoRequest {
-  /** With what is below them. Without paths all is turned round, or nothing if there is a conflict. */
-  readonly paths: readonly string[] | undefined
-  /** @default the latest change */
-  readonly of: string | undefined
-  /** A conflict in one of these counts for all. */
-  readonly together: readonly string[]
-}
-
-/** `entries`: the oldest first. @throws FileRefusal NOTHING_TO_UNDO, NOTHING_TO_REDO */
+/**
+ * Without paths all is turned round, or nothing if there is a conflict; with paths, what is below them too.
+ * @param entries the oldest first
+ * @param asked `of`: by default the latest change; a conflict in one of `together` counts for all
+ * @throws FileRefusal NOTHING_TO_UNDO, NOTHING_TO_REDO
+ */
 export async function turnOf (
   kind: 'undo' | 'redo',
   entries: readonly EndedEntry[],
-  { paths, of: named, together }: UndoRequest,
+  asked: { readonly paths: readonly string[] | undefined, readonly of: string | undefined, readonly together: readonly string[] },
   files: WorkspaceFiles
 ): Promise<Reversal> {
-  const only = named ?? (together.length === 1 ? together[0] : undefined)
+  const { paths, together } = asked
+  const only = asked.of ?? (together.length === 1 ? together[0] : undefined)
   const turn = kind === 'undo' ? await undoOf(entries, paths, files, only) : await redoOf(entries, paths, files)
   if (together.length < 2) return turn
   const stuck = (await dryTurn(kind, entriesOf(entries, together), paths, files)).conflicts.filter(({ reason }) => reason !== 'filled')

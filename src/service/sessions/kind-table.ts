@@ -84,12 +84,7 @@ export interface SessionKinds {
   readonly plans: SessionKind<PlanRequest>
 }
 
-interface SessionKindsOptions extends SkillKindOptions {
-  readonly operator: OperatorFile
-  readonly config: Config
-}
-
-export function sessionKindsOf (options: SessionKindsOptions): SessionKinds {
+export function sessionKindsOf (options: SkillKindOptions & { readonly config: Config }): SessionKinds {
   return { agents: agentSessions(options.config), skills: skillSessions(options), plans: planSessions(options.operator, options.config) }
 }
 
@@ -124,7 +119,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
       refuseUnknownCheck(fix, workspace)
       const { id, profile, revision } = recorded?.kind === 'plans' ? recorded : seekProfile(generation, toPath(wanted)) ?? profileOf(generation, wanted)
       return {
-        ...startWith(PLAN, settingOf(profile, workspace, config, { traceId: traceIdOf(session), asked: confirm })),
+        ...startWith(PLAN, settingOf(profile, workspace, config, traceIdOf(session), confirm)),
         definition: `plans/${id}`,
         disk: disks?.of(name),
         revision,
@@ -158,12 +153,7 @@ export function traceIdOf (session: string): string {
   return session.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
 
-interface RequestedSetting {
-  readonly traceId: string
-  readonly asked: PlanConfirm | undefined
-}
-
-function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, { traceId, asked }: RequestedSetting): PlanSetting {
+function settingOf (profile: PlanProfile, workspace: Workspace, config: Config, traceId: string, asked: PlanConfirm | undefined): PlanSetting {
   const { prompt = '', checks, limits, schema: version, language, confirm, repair, commit } = profile
   const known = [...workspace.checks.keys()]
   const unknown = checks?.find(check => !workspace.checks.has(check))

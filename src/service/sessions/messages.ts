@@ -17,16 +17,6 @@ export interface Message {
   readonly output?: string
 }
 
-interface MessagePlace {
-  readonly seq: number
-  readonly n: number
-}
-
-interface MessagePage {
-  readonly messages: readonly Message[]
-  readonly next?: string
-}
-
 /** In UTF-16 units; both output streams of a command fit into it. */
 const MAX_TEXT = 160 * 1024
 
@@ -36,7 +26,9 @@ const MAX_PAGE = 1024 * 1024
 const MAX_PATHS = 20
 
 /** `log` starts with the log entry that contains the message `after`, the last on the page before. */
-export async function readMessages (log: AsyncIterable<LogEntry>, after: MessagePlace, limit: number): Promise<MessagePage> {
+export async function readMessages (
+  log: AsyncIterable<LogEntry>, after: { readonly seq: number, readonly n: number }, limit: number
+): Promise<{ readonly messages: readonly Message[], readonly next?: string }> {
   const messages: Message[] = []
   let size = 0
   for await (const transition of log) {
@@ -51,16 +43,13 @@ export async function readMessages (log: AsyncIterable<LogEntry>, after: Message
   return { messages }
 }
 
-interface LastMessages {
-  readonly messages: readonly Message[]
-  readonly hasEarlier: boolean
-}
-
 /** Log entries read at first for each wanted message, and the growth while too few messages are found. */
 const [FOR_EACH, FURTHER] = [2, 4]
 
 /** Reads from near the log's end on; fewer than `limit` are returned if they are too long for one page. */
-export async function readLastMessages (read: (after: number) => AsyncIterable<LogEntry>, seq: number, limit: number): Promise<LastMessages> {
+export async function readLastMessages (
+  read: (after: number) => AsyncIterable<LogEntry>, seq: number, limit: number
+): Promise<{ readonly messages: readonly Message[], readonly hasEarlier: boolean }> {
   for (let span = FOR_EACH * limit; ; span *= FURTHER) {
     const after = Math.max(0, seq - span)
     const found: Message[] = []

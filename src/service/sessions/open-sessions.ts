@@ -32,7 +32,19 @@ import { disksOf, hasOpenChanges, hasOpenSessions, openSessionStore, placeOf } f
 import { TerminalService } from './terminal-service.ts'
 import { logLinesTo, Traces } from './traces.ts'
 
-interface OpenSessionsOptions {
+export interface SessionServices {
+  readonly sessions: SessionService
+  readonly terminals: TerminalService
+  readonly traces: Traces
+  readonly rights: RightsWatch
+}
+
+const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
+
+/** The store and engines are opened only when a session is first used. */
+export function openSessions ({
+  config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines
+}: {
   readonly config: Config
   readonly operator: OperatorFile
   readonly executors: Executors
@@ -47,20 +59,7 @@ interface OpenSessionsOptions {
   readonly owners?: Owners | undefined
   readonly observer?: Observer | undefined
   readonly logsLines: boolean
-}
-
-export interface SessionServices {
-  readonly sessions: SessionService
-  readonly terminals: TerminalService
-  readonly traces: Traces
-  readonly rights: RightsWatch
-}
-
-const EVERYBODY: Owners = { callerNamed: () => ANYONE, names: () => [ANYONE.name] }
-
-/** The store and engines are opened only when a session is first used. */
-export function openSessions (options: OpenSessionsOptions): SessionServices {
-  const { config, operator, executors, seals, loadWorkspaces, log, models, tools, registry, kinds, owners = EVERYBODY, observer, logsLines } = options
+}): SessionServices {
   const place = placeOf(config)
   const writeLines = logLinesTo(log, config.LOG_VALUES)
   const lockOf = workspaceLocks()
@@ -94,10 +93,10 @@ export function openSessions (options: OpenSessionsOptions): SessionServices {
       commit: commitIn(executors, operator, lockOf),
       apply: changeFilesIn(loadWorkspaces, lockOf),
       remember: rememberIn(loadWorkspaces),
-      child: followChildren({
-        startOf: async ({ session, effect, caller }, id) => await startOfChild(kinds, registry.generation, { parent: session, effect, caller, id }),
-        use: async work => await sessions.use(work)
-      })
+      child: followChildren(
+        async ({ session, effect, caller }, id) => await startOfChild(kinds, registry.generation, { parent: session, effect, caller, id }),
+        async work => await sessions.use(work)
+      )
     },
     tools: { isRepeatableTool: tool => isRepeatableTool(registry.generation, tool) },
     callerNamed: name => owners.callerNamed(name),

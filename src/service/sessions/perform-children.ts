@@ -13,15 +13,15 @@ import { retryUntilClosed, type SessionStore } from '../../session/store/session
 import { clipped, type Perform, type Performing } from './performer.ts'
 import { tellOfChild } from './session-tree.ts'
 
-interface ChildrenOptions {
-  /** @throws ServiceError with the reason why the child cannot start */
-  readonly startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>
-  /** Opens the store of sessions if it is not open yet. */
-  readonly use: <T>(work: (opened: { readonly store: SessionStore, readonly runner: SessionRunner }) => Promise<T>) => Promise<T>
-}
-
-/** A child's id comes from its parent's and the effect's: a process that performs it again waits for the child that is there. */
-export function followChildren ({ startOf, use }: ChildrenOptions): Perform<ChildEffect> {
+/**
+ * A child's id comes from its parent's and the effect's: a process that performs it again waits for the child that is there.
+ * @param startOf throws a ServiceError with the reason why the child cannot start
+ * @param use opens the store of sessions if it is not open yet
+ */
+export function followChildren (
+  startOf: (performing: Performing<ChildEffect>, id: string) => Promise<Start>,
+  use: <T>(work: (opened: { readonly store: SessionStore, readonly runner: SessionRunner }) => Promise<T>) => Promise<T>
+): Perform<ChildEffect> {
   // Tried again while the store cannot be reached: an outage must not make the child fail.
   return async performing => await use(async opened => await retryUntilClosed(performing.signal, async () => {
     const { session, effect, signal, publish } = performing

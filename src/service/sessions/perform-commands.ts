@@ -18,7 +18,7 @@ export function runCommandsOn (executors: Executors, { targets }: OperatorFile, 
     const target = targets.get(effect.target)
     const executor = await executors.ofTarget(effect.target)
     if (target === undefined || executor === undefined) return notOffered('TARGET_UNKNOWN', `target "${effect.target}"`)
-    const run = (): Promise<Outcome> => runWith(executor, effect.command, performing)
+    const run = (): Promise<Outcome> => runWith(executor, effect.command, effect, performing)
     return target.type === 'local' ? await lockOf(target.workspace.name).beside(signal, run) : await run()
   }
 }
@@ -29,7 +29,7 @@ export function runChecksIn (executors: Executors, { workspaces }: OperatorFile,
     const command = workspaces.get(workspace)?.checks.get(check)
     const executor = await executors.ofWorkspace(workspace)
     if (command === undefined || executor === undefined) return notOffered('CHECK_UNKNOWN', `check "${check}" of a workspace "${workspace}"`)
-    return await lockOf(workspace).beside(signal, () => runWith(executor, command, performing))
+    return await lockOf(workspace).beside(signal, () => runWith(executor, command, performing.effect, performing))
   }
 }
 
@@ -37,12 +37,10 @@ function notOffered (code: string, what: string): Outcome {
   return { kind: 'failure', code, message: `the operator of this service offers no ${what}` }
 }
 
-interface RunRequest extends Pick<Performing<ExecEffect>, 'signal' | 'publish'> {
-  readonly effect: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>
-}
-
-async function runWith (executor: Executor, command: string, { effect, signal, publish }: RunRequest): Promise<Outcome> {
-  const { id, cwd, timeout } = effect
+async function runWith (
+  executor: Executor, command: string, { id, cwd, timeout }: Pick<ExecEffect, 'id' | 'cwd' | 'timeout'>,
+  { signal, publish }: Pick<Performing<ExecEffect>, 'signal' | 'publish'>
+): Promise<Outcome> {
   const live = new LiveOutput(id, publish)
   try {
     const { outcome, ...ran } = await executor.run(command, { cwd, timeout, signal, keep: KEPT, onOutput: (stream, text) => { live.append(stream, text) } })

@@ -62,17 +62,6 @@ export type Perform<E extends ActiveEffect> = (performing: Performing<E>) => Pro
 
 export type Performers = { readonly [K in ActiveEffect['kind']]: Perform<Extract<ActiveEffect, { readonly kind: K }>> }
 
-interface PerformerOptions {
-  readonly performers: Performers
-  readonly tools: ToolKnowledge
-  /** With the rights that the token has now; `undefined` if it has been removed. */
-  readonly callerNamed: (name: string) => Caller | undefined
-  readonly rights: RightsWatch
-  readonly observer: Observer | undefined
-  /** Ends a child session if one above it has ended. @default no session has a parent */
-  readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
-}
-
 export class RightsLost extends Error {
   override readonly name = 'RightsLost'
   readonly failure: EffectFailure
@@ -84,7 +73,16 @@ export class RightsLost extends Error {
 }
 
 /** Checks the owner's present rights before an effect and once a second during it; an error of a performer is passed on. */
-export function createPerformer ({ performers, tools, callerNamed, rights, observer, stopOrphan }: PerformerOptions): Performer {
+export function createPerformer ({ performers, tools, callerNamed, rights, observer, stopOrphan }: {
+  readonly performers: Performers
+  readonly tools: ToolKnowledge
+  /** With the rights that the token has now; `undefined` if it has been removed. */
+  readonly callerNamed: (name: string) => Caller | undefined
+  readonly rights: RightsWatch
+  readonly observer: Observer | undefined
+  /** Ends a child session if one above it has ended. @default no session has a parent */
+  readonly stopOrphan?: (session: Session, signal: AbortSignal) => Promise<boolean>
+}): Performer {
   async function whileAllowed (performing: Omit<Performing<ActiveEffect>, 'activity'>): Promise<Outcome> {
     const { session, effect, signal } = performing
     const refusalNow = (): EffectFailure | undefined => refusalOf(callerNamed(session.start.owner), session, effect)

@@ -70,8 +70,6 @@ export type SeenApproval = Pick<NamedAnswer, 'approvalId' | 'digest'>
 /** With the rights that the caller has now; an error that it throws ends the events. */
 type CurrentCaller = () => Caller
 
-type MakeStart = (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>
-
 /** In ms, between two looks for sessions that earlier processes have left. */
 const LOOK = 5000
 
@@ -154,7 +152,7 @@ export class SessionService {
   }
 
   /** `key` makes it idempotent. @throws DEFINITION_NOT_FOUND, TOO_MANY_SESSIONS, IDEMPOTENCY_KEY_REUSED; what `make` does */
-  async create (caller: Caller, make: MakeStart, key?: string): Promise<Session> {
+  async create (caller: Caller, make: (session: string) => Promise<Omit<Start, 'owner'>> | Omit<Start, 'owner'>, key?: string): Promise<Session> {
     const id = key === undefined ? newId() : idOfKey(caller, key)
     const start = { ...await make(id), owner: caller.name }
     requireUsable(caller, start)

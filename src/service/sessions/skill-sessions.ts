@@ -42,16 +42,12 @@ export interface SkillRequest {
   readonly autoContinue: boolean
 }
 
-interface TerminalTargets {
-  /** `undefined` if `id` is none. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE */
-  targetOf (caller: Caller, id: string): Promise<string | undefined>
-}
-
 export interface SkillKindOptions {
   readonly operator: OperatorFile
   readonly readPrompts: () => Promise<SkillPrompts>
   readonly offers: Pick<Offers, 'find'>
-  readonly terminals: TerminalTargets
+  /** `undefined` if `id` is none. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE */
+  readonly terminals: { targetOf (caller: Caller, id: string): Promise<string | undefined> }
   readonly model: string
   readonly renderSkill: RenderSkill
   readonly config: Pick<Config, 'DEFAULT_LANGUAGE'>
@@ -114,7 +110,7 @@ export function skillSessions ({ operator, readPrompts, offers, terminals, model
     return on === undefined ? { wanted: asked } : { wanted: on, terminal: asked as string }
   }
 
-  async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined): Promise<FoundSkill> {
+  async function findSkill ({ id, path = '', source }: SkillRequest, caller: Caller, generation: Generation, place: Target | undefined) {
     const isForeign = isForeignPath(path)
     const named = path === '' ? id : path
     const registered = isForeign ? undefined : seekDefinition(generation, skillKind, named)
@@ -125,11 +121,6 @@ export function skillSessions ({ operator, readPrompts, offers, terminals, model
   }
 
   return { name: 'skills', engines: [SKILL], start }
-}
-
-interface FoundSkill {
-  readonly skill: Pick<SkillDefinition, 'id' | 'name' | 'description' | 'body' | 'isTemplate' | 'options' | 'hash'>
-  readonly on?: string
 }
 
 function placeOf (target: Target | undefined, terminal: string | undefined, execution: Execution): Pick<SkillSetting, 'terminal' | 'target' | 'inTerminal'> {

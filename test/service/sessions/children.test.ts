@@ -23,15 +23,15 @@ function serving (t: TestContext, store = memoryStore(t)) {
           called.push(effect.tool)
           return { kind: 'result', result: null }
         },
-        child: followChildren({
-          startOf: async ({ session: { id, start }, effect }) => scripted(effect.input.text, {
+        child: followChildren(
+          async ({ session: { id, start }, effect }) => scripted(effect.input.text, {
             owner: start.owner,
             ask: start.ask,
             budget: start.budget,
             parent: { session: id, effect: effect.id, root: start.parent?.root ?? id, depth: (start.parent?.depth ?? 0) + 1, line: [...start.parent?.line ?? [], { session: id, definition: start.definition }] }
           }),
-          use: async work => await running.use(work)
-        })
+          async work => await running.use(work)
+        )
       } as unknown as Performers,
       tools: { isRepeatableTool: () => true },
       rights: new RightsWatch(),

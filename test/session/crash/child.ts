@@ -64,13 +64,13 @@ const performer: Performer = {
 }
 
 /** As the service does it: what a child starts with is its script. */
-const startChild = followChildren({
-  startOf: async ({ session: parent, effect }) => scripted(effect.input.text, {
+const startChild = followChildren(
+  async ({ session: parent, effect }) => scripted(effect.input.text, {
     ask,
     parent: { session: parent.id, effect: effect.id, root: parent.id, depth: 1, line: [{ session: parent.id, definition: parent.start.definition }] }
   }),
-  use: async work => await work({ store, runner })
-})
+  async work => await work({ store, runner })
+)
 
 /** As clients do that are answered 503: a machine with much to do connects late. */
 async function patiently<T> (work: () => Promise<T>): Promise<T> {

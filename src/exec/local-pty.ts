@@ -39,7 +39,7 @@ export async function openLocalPty (
     const { words: [program = '', ...words], isJailed, files } = await wordsFor(['/bin/sh', '-c', beginShell(shell)], own)
     const env = { ...environment, ...TERMINAL_ENVIRONMENT, [MARKER]: basename(own) }
     const pty = ptys.spawn(program, words, { name: TERMINAL_ENVIRONMENT.TERM, ...size, cwd, env, encoding: null })
-    return new LocalPty(pty, { own, files, isJailed, onOutput })
+    return new LocalPty(pty, own, files, isJailed, onOutput)
   } catch (error) {
     await rm(own, { recursive: true, force: true })
     throw error instanceof ExecutorError ? error : new ExecutorError('TARGET_UNREACHABLE', `no shell can be begun: ${(error as Error).message}`)
@@ -62,29 +62,27 @@ function isAlive (pid: number): boolean {
   }
 }
 
-interface LocalPtyOptions extends Pick<PtyOptions, 'onOutput'> {
-  readonly own: string
-  readonly files: string
-  readonly isJailed: boolean
-}
-
 class LocalPty implements Pty {
   readonly ended: Promise<PtyEnd>
   readonly #pty: NodePty.IPty
-  readonly #options: LocalPtyOptions
+  readonly #own: string
+  readonly #files: string
+  readonly #isJailed: boolean
   /** Outside of the sandbox. */
   #shell: number | undefined
   #isOver = false
 
-  constructor (pty: NodePty.IPty, options: LocalPtyOptions) {
+  constructor (pty: NodePty.IPty, own: string, files: string, isJailed: boolean, onOutput: PtyOptions['onOutput']) {
     this.#pty = pty
-    this.#options = options
+    this.#own = own
+    this.#files = files
+    this.#isJailed = isJailed
     // Without an encoding, node-pty passes bytes, though its type declares a string.
-    pty.onData((bytes: unknown) => { options.onOutput(bytes as Buffer) })
+    pty.onData((bytes: unknown) => { onOutput(bytes as Buffer) })
     this.ended = new Promise(resolve => {
       pty.onExit(({ exitCode, signal }) => {
         this.#isOver = true
-        void rm(options.own, { recursive: true, force: true }).then(() => { resolve({ exitCode: signal === undefined || signal === 0 ? exitCode : null }) })
+        void rm(own, { recursive: true, force: true }).then(() => { resolve({ exitCode: signal === undefined || signal === 0 ? exitCode : null }) })
       })
     })
   }
@@ -106,12 +104,12 @@ class LocalPty implements Pty {
   }
 
   async putFile (name: string, text: string): Promise<string> {
-    await writeFile(join(this.#options.own, name), text, { mode: PRIVATE_FILE })
-    return join(this.#options.files, name)
+    await writeFile(join(this.#own, name), text, { mode: PRIVATE_FILE })
+    return join(this.#files, name)
   }
 
   async folder (): Promise<string | undefined> {
-    this.#shell ??= this.#options.isJailed ? await shellIn(this.#pty.pid) : this.#pty.pid
+    this.#shell ??= this.#isJailed ? await shellIn(this.#pty.pid) : this.#pty.pid
     return this.#isOver || this.#shell === undefined ? undefined : await readlink(`/proc/${this.#shell}/cwd`).catch(() => undefined)
   }
 
@@ -119,8 +117,8 @@ class LocalPty implements Pty {
     if (this.#isOver) return true
     // Unread output would delay the exit event of node-pty.
     this.#pty.resume()
-    if (!this.#options.isJailed) {
-      const isDead = await killSession(this.#pty.pid, basename(this.#options.own))
+    if (!this.#isJailed) {
+      const isDead = await killSession(this.#pty.pid, basename(this.#own))
       return await this.#isGone() && isDead
     }
     // All processes in the sandbox end with its first one, which is killed here.

@@ -15,10 +15,6 @@ const PROJECT_FOLDER = '.papa-yu'
 const PROJECT_FILE = 'project.json'
 const USER_FILE = 'preferences.json'
 
-export interface ReadMemory extends Memory {
-  readonly problems?: readonly string[]
-}
-
 export interface MemoryPlace {
   /** Without files there is no memory of a project. */
   readonly files: WorkspaceFiles | undefined
@@ -28,7 +24,7 @@ export interface MemoryPlace {
 }
 
 /** A file that cannot be used counts as empty, and is reported as a problem. */
-export async function readMemory (place: MemoryPlace): Promise<ReadMemory> {
+export async function readMemory (place: MemoryPlace): Promise<Memory & { readonly problems?: readonly string[] }> {
   const problems: string[] = []
   const read = async (layer: MemoryLayer): Promise<JsonObject> => {
     try {

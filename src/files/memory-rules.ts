@@ -14,11 +14,6 @@ export interface Memory {
   readonly project: JsonObject
 }
 
-interface RefusedField {
-  readonly name: string
-  readonly reason: string
-}
-
 /** The text in UTF-16 units. */
 const MAX_TEXT = 1000
 const MAX_TEXTS = 50
@@ -61,8 +56,8 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
 ])
 
 /** `null` forgets a field. */
-export function readPatch (patch: JsonObject): { readonly patch: JsonObject, readonly refused: readonly RefusedField[] } {
-  const refused: RefusedField[] = []
+export function readPatch (patch: JsonObject) {
+  const refused: Array<{ readonly name: string, readonly reason: string }> = []
   const taken = Object.entries(patch).filter(([name, value]) => {
     const rule = MEMORY_FIELDS.get(name)
     if (rule !== undefined && (value === null || rule.allows(value))) return true

@@ -150,20 +150,13 @@ const MAX_QUERY = 500
 
 const LINE_END = 0x0a
 
-interface Hit {
-  readonly path: string
-  /** From 1. */
-  readonly line: number
-  readonly text: string
-}
-
-/** Until `signal` aborts. @returns `isTruncated` when there are perhaps more @throws FileRefusal for a query or glob that is not allowed */
+/** Until `signal` aborts. Lines count from 1. @returns `isTruncated` when there are perhaps more @throws FileRefusal for a query or glob that is not allowed */
 export async function search (
   files: WorkspaceFiles,
   query: string,
   glob: string | undefined,
   signal: AbortSignal
-): Promise<{ readonly hits: Hit[]; readonly isTruncated: boolean }> {
+) {
   if (query === '' || query.length > MAX_QUERY || /[\r\n]/.test(query)) {
     throw new FileRefusal('ERR_SCHEMA_VALIDATION', `a query is one line of at most ${MAX_QUERY} characters`)
   }
@@ -172,7 +165,7 @@ export async function search (
   const { root, hidden } = await files.roots()
   const bytes = Buffer.from(query)
   const scratch = Buffer.allocUnsafe(MAX_SEARCHED_BYTES)
-  const hits: Hit[] = []
+  const hits: Array<{ readonly path: string, readonly line: number, readonly text: string }> = []
   const slices = createSlices()
   for (const found of walk(root, path => hidden.includes(join(root, path)))) {
     const content = found !== undefined && isWanted(found.path) ? readPlainSync(found.at, MAX_SEARCHED_BYTES, scratch) : undefined

@@ -16,7 +16,7 @@ import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
 import { GLOB_EXPECTED, globOf } from './glob.ts'
 import { search, walk } from './search.ts'
 import { assertSame, FileRefusal, type OpenFolder, refusalOf, sha256, WorkspaceFiles } from './workspace-files.ts'
-import { type MemoryPlace, type ReadMemory, readMemory, remember } from './memory-files.ts'
+import { type MemoryPlace, readMemory, remember } from './memory-files.ts'
 import { DEFAULT_WHITELIST, normalisePath, widened } from './path-rules.ts'
 
 /** Lines count from 1, the last included. `most` is in UTF-16 units; a longer text is cut, with a mark. `sha256` is of the whole file. @throws FileRefusal */
@@ -305,12 +305,6 @@ export async function writeTrace (files: WorkspaceFiles, id: string, text: strin
   }
 }
 
-interface Known {
-  readonly workspace: Workspace
-  readonly files: WorkspaceFiles
-  readonly journal: string
-}
-
 interface Asker {
   /** A session can preview the undo or redo of its own changes only. @default none */
   readonly session?: string
@@ -329,7 +323,7 @@ interface ChangeOf {
 export class Workspaces {
   readonly #operator: OperatorFile
   readonly #state: string
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, { readonly workspace: Workspace, readonly files: WorkspaceFiles, readonly journal: string }>()
 
   constructor (operator: OperatorFile, state: string) {
     this.#operator = operator
@@ -384,7 +378,7 @@ export class Workspaces {
     return contentsOf({ files, journal: new Journal(journal), session }, actions)
   }
 
-  async memory (owner: string, name?: string): Promise<ReadMemory> {
+  async memory (owner: string, name?: string) {
     return await readMemory({ files: name === undefined ? undefined : this.#get(name).files, state: this.#state, owner })
   }
 
@@ -409,7 +403,7 @@ export class Workspaces {
     }
   }
 
-  #get (name: string): Known {
+  #get (name: string) {
     const known = this.#known.get(name)
     if (known !== undefined) return known
     const workspace = this.#operator.workspaces.get(name)

@@ -25,11 +25,6 @@ const [POLL, TAKEN] = [5000, 50]
 /** The live message that tells the holder of a terminal or disk that a session of it has to go on. */
 const IN_TERMINAL = 'terminal.session'
 
-export interface HeldDisks {
-  has (disk: string): boolean
-  ids (): readonly string[]
-}
-
 interface RunnerOptions {
   readonly store: SessionStore
   readonly engines: Engines
@@ -40,7 +35,7 @@ interface RunnerOptions {
   /** @default nothing is sealed */
   readonly seals?: Seals
   readonly terminals?: { has (terminal: string): boolean }
-  readonly disks?: HeldDisks | undefined
+  readonly disks?: { has (disk: string): boolean, ids (): readonly string[] } | undefined
   /** Called after a log entry of this process; `close` waits for the promise. */
   readonly onWritten?: (session: Session, transition: LogEntry) => Promise<void> | undefined
   readonly onEnded?: ((session: Session) => void) | undefined
@@ -83,7 +78,7 @@ export class SessionRunner {
     this.#lease = lease
     this.#circumstances = circumstances
     this.#gate = createGate(circumstances)
-    this.#log = new SessionLog({ store, engines, seals, log, by: this.#id })
+    this.#log = new SessionLog(store, engines, seals, log, this.#id)
     this.#waits = new WaitsForOthers(log, lease)
     this.#watches = new Watches(
       store,

@@ -158,23 +158,23 @@ export class LogLost extends Error {
   }
 }
 
-interface SessionLogOptions {
-  readonly store: SessionStore
-  readonly engines: Engines
-  readonly seals: Seals
-  readonly log: Log
-  readonly by: string
-}
-
 export class SessionLog {
-  readonly #options: SessionLogOptions
+  readonly #store: SessionStore
+  readonly #engines: Engines
+  readonly #seals: Seals
+  readonly #log: Log
+  readonly #by: string
   readonly #hot = new HotSessions()
   readonly #mutex = new KeyedMutex()
 
   readonly #untrusted = new LRUCache<string, true>({ max: UNTRUSTED })
 
-  constructor (options: SessionLogOptions) {
-    this.#options = options
+  constructor (store: SessionStore, engines: Engines, seals: Seals, log: Log, by: string) {
+    this.#store = store
+    this.#engines = engines
+    this.#seals = seals
+    this.#log = log
+    this.#by = by
   }
 
   /** `undefined` for an unknown session. With a foreign entry: the session before it, as `failed`. @throws EngineDiverged, EngineUnknown, SessionStoreError */
@@ -184,11 +184,10 @@ export class SessionLog {
   }
 
   async #load (id: string): Promise<Session | undefined> {
-    const { store, engines, seals } = this.#options
     let session = this.#hot.get(id)
     try {
-      for await (const { transition, size } of readGenuine(store, seals, id, session)) {
-        const next: Session = foldLogEntry(id, session, transition, engines)
+      for await (const { transition, size } of readGenuine(this.#store, this.#seals, id, session)) {
+        const next: Session = foldLogEntry(id, session, transition, this.#engines)
         session = { ...next, bytes: next.bytes + size }
       }
     } catch (error) {
@@ -205,7 +204,7 @@ export class SessionLog {
   async #untrustedStart (id: string): Promise<Session | undefined> {
     try {
       const first = await this.transition(id, 1)
-      return first && foldLogEntry(id, undefined, first, this.#options.engines)
+      return first && foldLogEntry(id, undefined, first, this.#engines)
     } catch (error) {
       if (error instanceof SessionStoreError) throw error
       // Who wrote the entry can have written anything.
@@ -215,11 +214,10 @@ export class SessionLog {
 
   /** Only the first entry of the log is read. @throws SessionStoreError */
   async ownerOf (id: string): Promise<string | undefined> {
-    const { store, seals } = this.#options
     const known = this.#hot.peek(id)
     if (known !== undefined) return known.start.owner
     try {
-      const log = readGenuine(store, seals, id, undefined)
+      const log = readGenuine(this.#store, this.#seals, id, undefined)
       const first = await log.next()
       await log.return(undefined)
       return first.done !== true && first.value.transition.fact.kind === 'started' ? first.value.transition.fact.start.owner : undefined
@@ -233,7 +231,7 @@ export class SessionLog {
   async #distrust (id: string, { message }: LogUntrusted): Promise<void> {
     if (this.#untrusted.has(id)) return
     this.#untrusted.set(id, true)
-    this.#options.log.error(
+    this.#log.error(
       { session: id, code: 'LOG_UNTRUSTED', reason: message },
       'somebody else has written to the log of a session; nothing of it is done any more'
     )
@@ -242,7 +240,7 @@ export class SessionLog {
 
   /** @throws SessionStoreError */
   async transition (id: string, seq: number): Promise<LogEntry | undefined> {
-    const read = readShown(this.#options.store, id, seq - 1)
+    const read = readShown(this.#store, id, seq - 1)
     const { value } = await read.next()
     await read.return(undefined)
     return value
@@ -270,7 +268,7 @@ export class SessionLog {
       due
     }
     const sent = performance.now()
-    const outcome = await pRetry(() => this.#options.store.append(append), {
+    const outcome = await pRetry(() => this.#store.append(append), {
       retries: APPEND_ATTEMPTS - 1,
       minTimeout: 50,
       maxTimeout: 2000,
@@ -289,13 +287,13 @@ export class SessionLog {
   }
 
   async #isDriven ({ id, token }: Session, driver: string): Promise<boolean> {
-    const head = await this.#options.store.head(id)
+    const head = await this.#store.head(id)
     return head?.token === token && head.driver === driver
   }
 
   #entryOf (id: string, before: LogPosition | undefined, transition: LogEntry): StoredLogEntry {
     const unsealed = { seq: transition.seq, text: stringifyJson(transition) }
-    return { ...unsealed, seal: this.#options.seals.sealOf(id, before?.token ?? '', unsealed) }
+    return { ...unsealed, seal: this.#seals.sealOf(id, before?.token ?? '', unsealed) }
   }
 
   /** Ends a session without reading its log. @param top @default the position in the session's head */
@@ -304,9 +302,8 @@ export class SessionLog {
     readonly message: string,
     readonly top?: LogPosition | undefined
   }): Promise<void> {
-    const { store, by } = this.#options
     this.#hot.drop(id)
-    const head = await store.head(id)
+    const head = await this.#store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: LogPosition | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
@@ -318,14 +315,14 @@ export class SessionLog {
         seq,
         at,
         token,
-        by,
+        by: this.#by,
         fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` },
         begun: [],
         held: [],
         denied: [],
         notices
       }
-      const outcome = await store.append({
+      const outcome = await this.#store.append({
         id,
         after,
         transition,

@@ -26,18 +26,10 @@ export function keyOf (request: JsonObject): string {
   return canonicalJson(request)
 }
 
-interface LookedUp {
-  readonly requests: ReadonlyArray<{ readonly key: string, readonly isHit: boolean }>
-  /** A request that came twice is listed once. */
-  readonly missed: readonly JsonObject[]
-  /** Since the user's last message, with `requests`. */
-  readonly cache: CacheStats
-}
-
-/** A request that comes twice counts as a hit. */
-export function lookUp (wanted: readonly JsonObject[], { context, cache }: Pick<PlanState, 'context' | 'cache'>): LookedUp {
+/** A request that comes twice counts as a hit, and is listed once in `missed`. `cache` counts since the user's last message. */
+export function lookUp (wanted: readonly JsonObject[], { context, cache }: Pick<PlanState, 'context' | 'cache'>) {
   const missed = new Map<string, JsonObject>()
-  const requests: Array<LookedUp['requests'][number]> = []
+  const requests: Array<{ readonly key: string, readonly isHit: boolean }> = []
   let counts = cache
   for (const request of wanted) {
     const key = keyOf(request)

@@ -3,8 +3,6 @@ import { fieldsOf, itemsOf, member, optionalText, parseAction, type RequestedAct
 import { FileRefusal } from '../../files/workspace-files.ts'
 import { jsonIn } from '../../llm/json-in.ts'
 
-export type PlanAction = RequestedAction
-
 export type ContextRequest =
   | { readonly type: 'read_file', readonly path: string, readonly start_line?: number, readonly end_line?: number }
   | { readonly type: 'search', readonly query: string, readonly glob?: string }
@@ -16,7 +14,7 @@ export type ContextRequest =
 export interface PlanReply {
   /** A bare `array` of actions has no summary and no requests for context. */
   readonly form: 'object' | 'array'
-  readonly actions: readonly PlanAction[]
+  readonly actions: readonly RequestedAction[]
   readonly summary: string
   readonly requests: readonly ContextRequest[]
   /** Not checked yet. */

@@ -3,7 +3,6 @@ import type { Engine } from '../../session/engine.ts'
 import { clip } from '../clip.ts'
 import { endedOf, Turn } from '../reducer.ts'
 import { NO_CACHE } from './cycle-cache.ts'
-import type { PlanAction } from './parse-plan.ts'
 import { intentOf } from './plan-input.ts'
 import { type CacheStats, PLAN, type PlanResult, type PlanState, type PlanStep } from './plan-state.ts'
 import { onApproved, onEnded, onInput, onRejected, start } from './plan-reducer.ts'
@@ -12,7 +11,7 @@ import { type PlanSetting, routeMode } from './plan-setting.ts'
 function describePlan (state: PlanState): PlanResult {
   const { step, mode, summary, error, reply, plan, stats, cache, applied, undone, conflicts, offered, held } = state
   const { traceId, schemaVersion, schemaHash } = state.setting
-  const actions: readonly PlanAction[] = mode === 'apply' ? reply?.actions ?? [] : []
+  const actions = mode === 'apply' ? reply?.actions ?? [] : []
   return {
     ok: error === undefined,
     state: step,

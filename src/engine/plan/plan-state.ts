@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../base/json.ts'
-import type { Conflict } from '../../files/change/change-rules.ts'
+import type { Conflict, RequestedAction } from '../../files/change/change-rules.ts'
 import type { Memory } from '../../files/memory-rules.ts'
 import type { EngineKey } from '../../session/engine.ts'
 import type { AutoRequest, ContextBlock } from './messages.ts'
-import type { PlanAction, PlanProblem, PlanReply } from './parse-plan.ts'
+import type { PlanProblem, PlanReply } from './parse-plan.ts'
 import type { PlanMode, PlanSetting } from './plan-setting.ts'
 
 export interface PlanResult {
@@ -12,7 +12,7 @@ export interface PlanResult {
   readonly mode: PlanMode
   readonly summary: string
   /** Empty in the mode PLAN. */
-  readonly actions: readonly PlanAction[]
+  readonly actions: readonly RequestedAction[]
   readonly error?: string
   readonly error_code?: string
   readonly plan_json?: string

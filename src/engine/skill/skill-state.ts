@@ -18,23 +18,21 @@ interface Interruption {
   readonly fallback?: true
 }
 
-/** Every other answer is a text for the model. */
-type RetryDecision = 'again' | 'skip' | 'without'
-
 export function askAbout (command: string, why: WhyAsked, isFallback: boolean, language: Locale): Interruption {
   const question = ABOUT_COMMAND[why][language](command)
   const asked = { type: 'ASK', content: `[ASK] ${question}`, question, required: true, command } as const
   return { ...asked, ...(why === 'isBusy' ? { isBusy: true } : { isInterrupted: true }), ...(isFallback ? { fallback: true } : {}) }
 }
 
-const VERDICTS: ReadonlyMap<string, RetryDecision> = new Map([
+/** Every other answer is a text for the model. */
+const VERDICTS: ReadonlyMap<string, 'again' | 'skip' | 'without'> = new Map([
   ['again', 'again'], ['снова', 'again'],
   ['skip', 'skip'], ['пропустить', 'skip'],
   ['without', 'without'], ['без терминала', 'without']
 ])
 
 /** `without` the terminal is possible only when the terminal was busy. */
-export function verdictOf (answer: string, why: WhyAsked): RetryDecision | undefined {
+export function verdictOf (answer: string, why: WhyAsked) {
   const verdict = VERDICTS.get(answer.trim().toLowerCase().replace(/^skill:/, ''))
   return verdict === 'without' && why !== 'isBusy' ? undefined : verdict
 }

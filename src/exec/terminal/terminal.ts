@@ -118,12 +118,6 @@ export class ShownOutput {
   }
 }
 
-/** `lost`: the connection was lost, or the shell was killed. */
-export interface TerminalEnd {
-  readonly reason: 'exit' | 'ended' | 'lost'
-  readonly exitCode: number | null
-}
-
 export interface TerminalOptions {
   readonly name: string
   readonly size: Size
@@ -149,7 +143,8 @@ const MAX_GREETING = 64 * 1024
 
 /** A shell into which a person types, and in which commands of skills run. */
 export class Terminal {
-  readonly ended: Promise<TerminalEnd>
+  /** `lost`: the connection was lost, or the shell was killed. */
+  readonly ended: Promise<{ readonly reason: 'exit' | 'ended' | 'lost', readonly exitCode: number | null }>
   readonly #pty: Pty
   readonly #options: TerminalOptions
   readonly #secret = randomBytes(16).toString('hex')
@@ -350,7 +345,7 @@ export class Terminal {
     if (!this.#seat.isTaken && !this.#commands.isTaken && this.state !== 'closed') this.#idle = setTimeout(() => onIdle?.(), idle).unref()
   }
 
-  async #over (end: PtyEnd): Promise<TerminalEnd> {
+  async #over (end: PtyEnd): Promise<Awaited<Terminal['ended']>> {
     const exitCode = end.exitCode === null ? null : this.#exitCode ?? end.exitCode
     clearTimeout(this.#idle)
     this.#shell.close()

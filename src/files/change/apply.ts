@@ -159,7 +159,7 @@ export interface ChangePlace {
   readonly session: string
 }
 
-/** `actions` is empty for an undo or a redo. @param change if a person has seen it, only the shown steps are allowed @throws FileRefusal; ERR_BASE_CHANGED for what is not as shown */
+/** `actions` is empty for an undo or a redo. Of a change that a person has seen, only the shown steps are allowed. @throws FileRefusal, ERR_BASE_CHANGED */
 export async function planned (change: RequestedChange, { files, journal, session }: ChangePlace, together: readonly string[] = []): Promise<{
   readonly steps: readonly ChangeStep[]
   readonly actions: readonly FileAction[]

@@ -177,7 +177,7 @@ export interface FileAction {
 }
 
 /** A file that has changed since is not overwritten. */
-export type Bases = Readonly<Record<string, string>>
+type Bases = Readonly<Record<string, string>>
 
 /** @throws FileRefusal for a path that is not allowed, and for what could not be restored: links, pipes, large files */
 export async function survey (files: WorkspaceFiles, actions: readonly FileAction[], bases: Bases | undefined): Promise<ManifestInput> {
@@ -253,7 +253,7 @@ interface PlacedAction extends FileAction {
 }
 
 /** All that `manifest` needs to know about the disk, so that it reads nothing itself. */
-export interface ManifestInput {
+interface ManifestInput {
   readonly actions: readonly PlacedAction[]
   /** With the folders on the way, and what is in a folder to delete. A path without an entry does not exist. */
   readonly now: ReadonlyMap<string, FileState>

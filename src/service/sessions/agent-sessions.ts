@@ -204,13 +204,9 @@ function declareTools ({ tools: registered }: Generation, tools: readonly AgentT
 
 const DEFAULT_PROFILE = 'default'
 
-export interface FoundProfile {
-  readonly id: string
-  readonly profile: PlanProfile
-  readonly revision: string
-}
-
-export function seekProfile (generation: Generation, id: string): FoundProfile | undefined {
+export function seekProfile (
+  generation: Generation, id: string
+): { readonly id: string, readonly profile: PlanProfile, readonly revision: string } | undefined {
   const registered = definitionsOf(generation, planKind).get(id)
   if (registered !== undefined) return { id, profile: registered.profile, revision: registered.hash }
   return id === DEFAULT_PROFILE ? { id, profile: profileFrom({}), revision: contentHash({}) } : undefined

@@ -19,7 +19,7 @@ import type { Session } from '../../session/session.ts'
 import { toPath } from '../../store/store.ts'
 import { findDefinition } from '../find-entries.ts'
 import { disksOf } from './session-storage.ts'
-import { type AgentRequest, agentSessions, askOf, type FoundProfile, seekProfile, startDialogue, withinReach } from './agent-sessions.ts'
+import { type AgentRequest, agentSessions, askOf, seekProfile, startDialogue, withinReach } from './agent-sessions.ts'
 import type { SessionKind } from './session-kind.ts'
 import { type SkillKindOptions, type SkillRequest, skillSessions } from './skill-sessions.ts'
 
@@ -137,7 +137,7 @@ export function planSessions (operator: OperatorFile, config: Config): SessionKi
 }
 
 /** @throws DEFINITION_NOT_FOUND */
-function profileOf (generation: Generation, given: string): FoundProfile {
+function profileOf (generation: Generation, given: string) {
   const { id, profile, hash } = findDefinition(generation, planKind, given)
   return { id, profile, revision: hash }
 }

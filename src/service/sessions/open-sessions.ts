@@ -23,12 +23,12 @@ import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
 import { SessionService } from './session-service.ts'
 import { type SessionKinds, startOfChild } from './kind-table.ts'
-import { followChildren, stopOrphan } from './perform-children.ts'
 import { openShellsOn, runChecksIn, runCommandsIn, runCommandsOn } from './perform-commands.ts'
 import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from './perform-files.ts'
 import { askModelWith } from './perform-model.ts'
 import { callToolsOf, countDecisions, createPerformer, isRepeatableTool } from './performer.ts'
 import { disksOf, hasOpenChanges, hasOpenSessions, openSessionStore, placeOf } from './session-storage.ts'
+import { followChildren, stopOrphan } from './session-tree.ts'
 import { TerminalService } from './terminal-service.ts'
 import { logLinesTo, Traces } from './traces.ts'
 
@@ -148,8 +148,8 @@ export function openSessions ({
   const { PAPAYU_TRACE_RAW: raw, LLM_BASE_URL: url, REPLICA_URL: at } = config
   // A trace can be published as a test case, so it names the provider's type, and not its host.
   const provider = url.startsWith('builtin:') ? 'builtin' : 'openai-compatible'
-  const traces = new Traces({ sessions, loadWorkspaces, log, keepsRaw: raw === 1, provider })
-  const terminals = new TerminalService({ sessions, terminals: held, operator, at, whyNoPtys })
+  const traces = new Traces(sessions, loadWorkspaces, log, raw === 1, provider)
+  const terminals = new TerminalService(sessions, held, operator, at, whyNoPtys)
   return { sessions, terminals, traces, rights }
 }
 
@@ -193,12 +193,10 @@ export function executorsOf (config: Config, operator: OperatorFile, log: Log): 
   return new Executors({ operator, environment: process.env, secrets, mayRunAsRoot: config.ALLOW_ROOT, terminals: terminalFolder(config), log })
 }
 
-interface TerminalFolders {
-  folderOf (terminal: string): string | undefined
-}
-
 /** By the operator's file as it is now: a session that began under an earlier file gets no more than it allows. */
-export function policyContextOf ({ targets, workspaces, rules }: OperatorFile, terminals: TerminalFolders = { folderOf: () => undefined }): PolicyContext {
+export function policyContextOf (
+  { targets, workspaces, rules }: OperatorFile, terminals: Pick<Terminals, 'folderOf'> = { folderOf: () => undefined }
+): PolicyContext {
   return {
     commands: ({ target }) => ({ rules, isAuto: targets.get(target)?.mayRunUnasked === true }),
     commits ({ workspace: name }) {
@@ -223,7 +221,7 @@ function aboutCommand ({ cwd: given, terminal }: ExecEffect, target: Target | un
 }
 
 /** If this process does not have the terminal open, the folder that was shown when approval was asked. */
-function folderIn ({ terminal = '' }: ExecEffect, terminals: TerminalFolders, open: OpenEffect | undefined): string {
+function folderIn ({ terminal = '' }: ExecEffect, terminals: Pick<Terminals, 'folderOf'>, open: OpenEffect | undefined): string {
   const shown = open?.question?.about['folder']
   return terminals.folderOf(terminal) ?? textOf(shown)
 }

@@ -29,7 +29,7 @@ import type { RequestedKind, SessionKind } from './session-kind.ts'
 import { isOwn, isSessionId, ownSession, requireOwn, requireUsable } from './session-rights.ts'
 import { allHeads, type Below, childrenOf, openBelow, type SessionBranch, tellOfWaiting, treeOf, waitsForPeople, withBelow } from './session-tree.ts'
 
-export interface OpenedSessions {
+interface OpenedSessions {
   readonly store: SessionStore
   readonly engines: Engines
   readonly seals: Seals

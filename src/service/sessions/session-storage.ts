@@ -8,7 +8,6 @@ import { type Config, ConfigError } from '../../config/config.ts'
 import type { OperatorFile } from '../../config/operator.ts'
 import { readSessionSecrets } from '../../config/service-files.ts'
 import type { Log } from '../../runtime/telemetry.ts'
-import type { HeldDisks } from '../../session/runner.ts'
 import type { Disk } from '../../session/model.ts'
 import { createSeals, type Seals } from '../../session/session-log.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
@@ -30,7 +29,7 @@ export function disksOf (config: Config, operator: Pick<OperatorFile, 'workspace
 }
 
 /** A plan goes on only where its disk is: by `STATE_DIR`'s random id in `disk.json`, or by the operator's name for the disk. */
-class Disks implements HeldDisks {
+class Disks {
   readonly #operator: Pick<OperatorFile, 'workspaces'>
   readonly #state: string
   #own: Disk | undefined

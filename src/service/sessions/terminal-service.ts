@@ -37,22 +37,22 @@ export interface TerminalRow {
 
 export type OpenTerminal = Awaited<ReturnType<TerminalService['attach']>>
 
-interface TerminalServiceOptions {
-  readonly sessions: SessionService
-  readonly terminals: Terminals
-  readonly operator: OperatorFile
-  /** Under which clients reach this process; empty if the operator has set none. */
-  readonly at: string
-  readonly whyNoPtys: () => Promise<string | undefined>
-}
-
 /** Only the token that has opened a terminal can use it; admins cannot. */
 export class TerminalService {
-  readonly #options: TerminalServiceOptions
+  readonly #sessions: SessionService
+  readonly #terminals: Terminals
+  readonly #operator: OperatorFile
+  readonly #at: string
+  readonly #whyNoPtys: () => Promise<string | undefined>
   readonly #ofCaller = new KeyedMutex()
 
-  constructor (options: TerminalServiceOptions) {
-    this.#options = options
+  /** @param at under which clients reach this process; empty if the operator has set none */
+  constructor (sessions: SessionService, terminals: Terminals, operator: OperatorFile, at: string, whyNoPtys: () => Promise<string | undefined>) {
+    this.#sessions = sessions
+    this.#terminals = terminals
+    this.#operator = operator
+    this.#at = at
+    this.#whyNoPtys = whyNoPtys
   }
 
   /**
@@ -61,23 +61,22 @@ export class TerminalService {
    * SESSIONS_UNAVAILABLE
    */
   async open (caller: Caller, name: string, { cols, rows }: Size): Promise<TerminalRow> {
-    const { sessions, terminals, operator, at, whyNoPtys } = this.#options
-    const target = targetForTerminal(operator, caller, name)
-    const noPtys = target.type === 'local' ? await whyNoPtys() : undefined
+    const target = targetForTerminal(this.#operator, caller, name)
+    const noPtys = target.type === 'local' ? await this.#whyNoPtys() : undefined
     if (noPtys !== undefined) throw terminalUnsupported(name, noPtys)
     return await this.#ofCaller.run(caller.name, async () => {
       if ((await this.#runningOf(caller)).length >= MAX_OF_CALLER) throw tooManyTerminals(MAX_OF_CALLER, 'caller')
-      if (terminals.size >= MAX_TERMINALS) throw tooManyTerminals(MAX_TERMINALS, 'process')
+      if (this.#terminals.size >= MAX_TERMINALS) throw tooManyTerminals(MAX_TERMINALS, 'process')
       let opening: Promise<Terminal> | undefined
       let id = ''
       try {
-        const session = await sessions.create(caller, made => {
+        const session = await this.#sessions.create(caller, made => {
           id = made
-          opening = terminals.expect(made)
+          opening = this.#terminals.expect(made)
           // If the session fails to start, nobody waits for `opening`, and its unhandled rejection would end the process.
           opening.catch(() => {})
           return {
-            ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at } }),
+            ...startWith(TERMINAL, { terminal: { target: name, cols, rows, at: this.#at } }),
             definition: `terminals/${name}`,
             revision: '',
             input: {},
@@ -90,7 +89,7 @@ export class TerminalService {
       } catch (error) {
         throw error instanceof ServiceError ? error : terminalFailed(name, error instanceof ExecutorError ? error.message : 'something went wrong')
       } finally {
-        terminals.forget(id)
+        this.#terminals.forget(id)
       }
     })
   }
@@ -107,7 +106,7 @@ export class TerminalService {
    */
   async attach (who: () => Caller, id: string, reader: TerminalReader) {
     const { terminal, target } = await this.find(who(), id)
-    const check = (): void => { targetForTerminal(this.#options.operator, who(), target) }
+    const check = (): void => { targetForTerminal(this.#operator, who(), target) }
     return {
       id,
       target,
@@ -131,8 +130,8 @@ export class TerminalService {
   async find (caller: Caller, id: string): Promise<{ readonly terminal: Terminal, readonly target: string }> {
     const session = await this.#own(caller, id)
     const { target, at } = resultOf(session, TERMINAL)
-    targetForTerminal(this.#options.operator, caller, target)
-    const terminal = this.#options.terminals.get(id, caller.name)
+    targetForTerminal(this.#operator, caller, target)
+    const terminal = this.#terminals.get(id, caller.name)
     if (ENDED.has(session.status) || terminal?.state === 'closed') throw terminalGone(id)
     if (terminal === undefined) throw terminalElsewhere(id, at)
     return { terminal, target }
@@ -143,14 +142,14 @@ export class TerminalService {
     if (!isSessionId(id)) return undefined
     const session = await this.#own(caller, id)
     if (ENDED.has(session.status)) throw terminalGone(id)
-    return targetForTerminal(this.#options.operator, caller, resultOf(session, TERMINAL).target).name
+    return targetForTerminal(this.#operator, caller, resultOf(session, TERMINAL).target).name
   }
 
   /** `told`, else the last output of the terminal `place` if this process has it. @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED */
   outputOf (caller: Caller, place: string, told: string): string {
-    const terminal = told === '' ? this.#options.terminals.get(place, caller.name) : undefined
+    const terminal = told === '' ? this.#terminals.get(place, caller.name) : undefined
     if (terminal === undefined) return told
-    targetForTerminal(this.#options.operator, caller, terminal.target)
+    targetForTerminal(this.#operator, caller, terminal.target)
     return terminal.lastOutput
   }
 
@@ -167,19 +166,19 @@ export class TerminalService {
 
   /** The shell ends with the session, also if another process has the terminal open. */
   async stop (id: string, reason: string, by: StopCause = 'cancel'): Promise<void> {
-    this.#options.terminals.endsFor(id, reason)
-    await this.#options.sessions.use(({ runner }) => runner.stop(id, by, reason))
+    this.#terminals.endsFor(id, reason)
+    await this.#sessions.use(({ runner }) => runner.stop(id, by, reason))
   }
 
   #rowOf (session: Session): TerminalRow {
     const { target, at } = resultOf(session, TERMINAL)
-    const state = this.#options.terminals.get(session.id, session.start.owner)?.state
+    const state = this.#terminals.get(session.id, session.start.owner)?.state
     const place = state === undefined ? at === '' ? {} : { at } : { state }
     return { terminalId: session.id, target, ...place, createdAt: session.createdAt }
   }
 
   async #runningOf ({ name: owner }: Caller): Promise<readonly Session[]> {
-    return await this.#options.sessions.use(async ({ store, engines, runner }) => {
+    return await this.#sessions.use(async ({ store, engines, runner }) => {
       const { heads } = await store.list({ owner, statuses: ['running'], limit: LOOKED })
       const sessions = await Promise.all(heads.filter(({ engine }) => isOf(engine, TERMINAL) && engines.has(engine)).map(({ id }) => runner.load(id)))
       return sessions.flatMap(session => session === undefined || ENDED.has(session.status) ? [] : [session])
@@ -189,7 +188,7 @@ export class TerminalService {
   /** Open or ended. @throws ROLE_MISSING, TERMINAL_NOT_FOUND */
   async #own (caller: Caller, id: string): Promise<Session> {
     requireTerminalRole(caller)
-    const session = isSessionId(id) ? await this.#options.sessions.use(({ runner }) => runner.load(id)) : undefined
+    const session = isSessionId(id) ? await this.#sessions.use(({ runner }) => runner.load(id)) : undefined
     if (session === undefined || session.start.owner !== caller.name || !isRequestedKind(session, TERMINALS)) throw terminalNotFound(id)
     return session
   }

@@ -12,58 +12,56 @@ import type { Session } from '../../session/session.ts'
 import { traceIdOf } from './kind-table.ts'
 import type { SessionService } from './session-service.ts'
 
-interface TracesOptions {
-  readonly sessions: SessionService
-  readonly loadWorkspaces: () => Promise<Workspaces>
-  readonly log: Log
-  /** With secrets replaced. */
-  readonly keepsRaw: boolean
-  readonly provider: string
-}
-
 export class Traces {
-  readonly #options: TracesOptions
+  readonly #sessions: SessionService
+  readonly #loadWorkspaces: () => Promise<Workspaces>
+  readonly #log: Log
+  readonly #keepsRaw: boolean
+  readonly #provider: string
   /** Written one after the other, as two traces can go to the same file. */
   #written = Promise.resolve()
 
-  constructor (options: TracesOptions) {
-    this.#options = options
+  /** @param keepsRaw with secrets replaced */
+  constructor (sessions: SessionService, loadWorkspaces: () => Promise<Workspaces>, log: Log, keepsRaw: boolean, provider: string) {
+    this.#sessions = sessions
+    this.#loadWorkspaces = loadWorkspaces
+    this.#log = log
+    this.#keepsRaw = keepsRaw
+    this.#provider = provider
   }
 
   /** A page may have fewer traces than the limit, even none, although there are further ones. @throws REQUEST_INVALID for an unknown cursor */
   async list (caller: Caller, query: { readonly limit: number, readonly cursor?: string }) {
-    const { heads, next } = await this.#options.sessions.list(caller, query)
+    const { heads, next } = await this.#sessions.list(caller, query)
     return { traces: heads.filter(isPlan).map(head => ({ id: traceIdOf(head.id), head })), next }
   }
 
   /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
   async get (caller: Caller, id: string): Promise<ReturnType<typeof traceOf>> {
-    return traceOf(...await this.#read(caller, id), this.#options.keepsRaw)
+    return traceOf(...await this.#read(caller, id), this.#keepsRaw)
   }
 
   /** @throws SESSION_NOT_FOUND, also for a session that is no plan */
   async golden (caller: Caller, id: string): Promise<Golden> {
-    return goldenOf(...await this.#read(caller, id), this.#options.provider)
+    return goldenOf(...await this.#read(caller, id), this.#provider)
   }
 
   /** Into the plan's workspace. Does nothing for other sessions; never rejects, since a plan goes on without its trace. */
   async write ({ id, start }: Session): Promise<void> {
     if (!isPlan(start)) return
-    const { loadWorkspaces, log } = this.#options
     this.#written = this.#written.then(async () => {
       const trace = await this.get(ANYONE, id)
-      await (await loadWorkspaces()).writeTrace(trace.workspace, trace.trace_id, `${stringifyJson(trace, 2)}\n`)
+      await (await this.#loadWorkspaces()).writeTrace(trace.workspace, trace.trace_id, `${stringifyJson(trace, 2)}\n`)
     }).catch((error: unknown) => {
-      log.warn({ session: id, reason: (error as Error).message }, 'the trace of a plan could not be written')
+      this.#log.warn({ session: id, reason: (error as Error).message }, 'the trace of a plan could not be written')
     })
     await this.#written
   }
 
   async #read (caller: Caller, id: string): Promise<[Session, LogEntry[]]> {
-    const { sessions } = this.#options
-    const session = await sessions.get({ engines: [PLAN] }, caller, sessionOfTrace(id))
+    const session = await this.#sessions.get({ engines: [PLAN] }, caller, sessionOfTrace(id))
     const transitions: LogEntry[] = []
-    for await (const transition of await sessions.audit(caller, session.id, 0)) transitions.push(transition)
+    for await (const transition of await this.#sessions.audit(caller, session.id, 0)) transitions.push(transition)
     return [session, transitions]
   }
 }

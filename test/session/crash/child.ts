@@ -2,7 +2,7 @@
 import { appendFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ANYONE } from '../../../src/access/caller.ts'
-import { followChildren } from '../../../src/service/sessions/perform-children.ts'
+import { followChildren } from '../../../src/service/sessions/session-tree.ts'
 import { childId, openChildrenIn } from '../../../src/session/session.ts'
 import { ENDED } from '../../../src/session/model.ts'
 import { type Performer } from '../../../src/session/effects.ts'

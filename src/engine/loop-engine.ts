@@ -51,8 +51,8 @@ function childOf ({ name, child }: OfferedChild, values: JsonObject): Omit<Child
     name,
     definition,
     input: { text, ...(isSkill ? { params: values } : {}) },
-    ...(budget === undefined ? {} : { budget }),
-    ...(place === undefined ? {} : { place })
+    budget,
+    place
   }
 }
 

@@ -11,7 +11,7 @@ import { createSlices } from '../runtime/event-loop.ts'
 import { applyChange, type ApplyOptions, type ChangePlace, planned, recoverChanges } from './change/apply.ts'
 import { type FileAction, parseChange, shownOf, withContents } from './change/requested-change.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
-import { changedBy, type ContentOf, type Page, pageOf, type Touched } from './change/diff.ts'
+import { changedBy, type ReadContent, type Page, pageOf, type Touched } from './change/diff.ts'
 import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
 import { GLOB_EXPECTED, globOf } from './glob.ts'
 import { search, walk } from './search.ts'
@@ -371,7 +371,7 @@ export class Workspaces {
     return await (await this.#contentsOf(name, of))(path, sha256)
   }
 
-  async #contentsOf (name: string, { session, change: given }: ChangeOf): Promise<ContentOf> {
+  async #contentsOf (name: string, { session, change: given }: ChangeOf): Promise<ReadContent> {
     const { files, journal } = this.#get(name)
     const change = parseChange(given)
     const actions = change.kind === 'do' ? await withContents(change, files).catch(unlessRefused) : []
@@ -424,7 +424,7 @@ function unlessRefused (error: unknown): [] {
   throw error
 }
 
-function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly FileAction[]): ContentOf {
+function contentsOf ({ files, journal, session }: ChangePlace, actions: readonly FileAction[]): ReadContent {
   const wanted = new Map(actions.flatMap(({ content }) => content === undefined ? [] : [[sha256(content), content]]))
   return async (path, hash) => wanted.get(hash) ?? await onDisk(path, hash) ?? await journal.contentOf(session, hash)
 

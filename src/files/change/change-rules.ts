@@ -42,7 +42,7 @@ export interface RequestedAction {
 export type Edit = NonNullable<RequestedAction['edits']>[number]
 
 /** `code` is for programs, `message` for the model and the user. */
-interface Problem {
+interface ChangeProblem {
   readonly code: RefusalCode
   readonly message: string
 }
@@ -70,7 +70,7 @@ function parseEdit (value: Json, place: string): Edit {
 /** By text alone, before any file is read; without `whitelist` the paths are checked later. @returns normalised actions, or the first problem */
 export function validateActions (
   actions: readonly RequestedAction[], limits: ChangeLimits, whitelist: Whitelist | undefined
-): readonly RequestedAction[] | Problem {
+): readonly RequestedAction[] | ChangeProblem {
   const { max_actions: most, max_total_content_bytes: mostBytes } = limits
   if (actions.length > most) return { code: 'ERR_TOO_MANY_ACTIONS', message: `a plan has at most ${most} actions; this one has ${actions.length}` }
   const normal: RequestedAction[] = []
@@ -88,13 +88,13 @@ export function validateActions (
 }
 
 /** @param never what happens to a protected path: never this */
-export function problemOfPath (path: string, isFile: boolean, whitelist: Whitelist, never = 'written nor deleted'): Problem | undefined {
+export function problemOfPath (path: string, isFile: boolean, whitelist: Whitelist, never = 'written nor deleted'): ChangeProblem | undefined {
   if (isProtected(path)) return { code: 'PROTECTED_PATH', message: `${quotePath(path)} is protected: it is neither ${never}` }
   if (isFile ? isWhitelisted(path, whitelist) : !isForbidden(path, whitelist)) return undefined
   return { code: 'FORBIDDEN_PATH', message: `${quotePath(path)} is none of the names that may be changed: ${describeWhitelist(whitelist)}` }
 }
 
-function problemOfContent ({ kind, content, edits = [] }: RequestedAction, path: string, { max_file_bytes: most }: ChangeLimits): Problem | undefined {
+function problemOfContent ({ kind, content, edits = [] }: RequestedAction, path: string, { max_file_bytes: most }: ChangeLimits): ChangeProblem | undefined {
   if (kind === 'EDIT_FILE') return problemOfEdits(edits, path)
   if (kind !== 'CREATE_FILE' && kind !== 'UPDATE_FILE') return undefined
   if (content === undefined) return { code: 'ERR_CONTENT_REQUIRED', message: `${kind} of ${quotePath(path)} needs "content"` }
@@ -105,7 +105,7 @@ function problemOfContent ({ kind, content, edits = [] }: RequestedAction, path:
   return { code: 'ERR_PSEUDO_BINARY', message: `the content of ${quotePath(path)} is no text: ${reason}` }
 }
 
-function problemOfEdits (edits: readonly Edit[], path: string): Problem | undefined {
+function problemOfEdits (edits: readonly Edit[], path: string): ChangeProblem | undefined {
   if (edits.length === 0) return { code: 'ERR_CONTENT_REQUIRED', message: `EDIT_FILE of ${quotePath(path)} needs "edits"` }
   if (edits.length > MAX_EDITS) {
     return { code: 'ERR_SCHEMA_VALIDATION', message: `a file has at most ${MAX_EDITS} edits; ${quotePath(path)} has ${edits.length}` }
@@ -117,7 +117,7 @@ function problemOfEdits (edits: readonly Edit[], path: string): Problem | undefi
   return undefined
 }
 
-function problemOfEdit ({ search, replace }: Edit, name: string): Problem | undefined {
+function problemOfEdit ({ search, replace }: Edit, name: string): ChangeProblem | undefined {
   if (search === '') {
     const message = `${name}: "search" is empty; it has the text that is replaced, with enough around it to be found once`
     return { code: 'ERR_SCHEMA_VALIDATION', message }
@@ -147,7 +147,7 @@ function quotePath (path: string): string {
 /** One path twice, a file as a folder, or a write into a deleted folder. Some file systems take `é` in two Unicode forms for one name. */
 export function conflictAmong (
   actions: ReadonlyArray<{ readonly kind: string, readonly path: string }>, nameOf = (path: string): string => path.normalize('NFC')
-): Problem | undefined {
+): ChangeProblem | undefined {
   const known = new Map<string, typeof actions[number]>()
   for (const action of actions) {
     const other = known.get(nameOf(action.path))
@@ -164,7 +164,7 @@ export function conflictAmong (
   return undefined
 }
 
-function exclusion (...actions: Array<{ readonly kind: string, readonly path: string }>): Problem {
+function exclusion (...actions: Array<{ readonly kind: string, readonly path: string }>): ChangeProblem {
   const [one, other] = actions.map(({ kind, path }) => `${kind} of ${quotePath(path)}`)
   return { code: 'ERR_ACTION_CONFLICT', message: `${one} and ${other} exclude each other` }
 }

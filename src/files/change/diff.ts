@@ -42,10 +42,10 @@ export interface Page {
 }
 
 /** `undefined` when the content is no longer kept. */
-export type ContentOf = (path: string, sha256: string) => Promise<Buffer | undefined>
+export type ReadContent = (path: string, sha256: string) => Promise<Buffer | undefined>
 
 /** A page can have fewer paths than `limit`, since the total length of its diffs is limited too. */
-export async function pageOf (touched: readonly Touched[], contentOf: ContentOf, after = 0, limit = MAX_FILES): Promise<Page> {
+export async function pageOf (touched: readonly Touched[], contentOf: ReadContent, after = 0, limit = MAX_FILES): Promise<Page> {
   const files: ShownFile[] = []
   const slices = createSlices()
   let length = 0
@@ -59,7 +59,7 @@ export async function pageOf (touched: readonly Touched[], contentOf: ContentOf,
   return { files, more: Math.max(0, touched.length - after - files.length) }
 }
 
-async function shownFile ({ kind, path, before, after }: Touched, contentOf: ContentOf): Promise<ShownFile> {
+async function shownFile ({ kind, path, before, after }: Touched, contentOf: ReadContent): Promise<ShownFile> {
   const touched = { kind, path, before, after }
   if (before === 'folder' || after === 'folder') return { ...touched, bytes: 0, diff: '' }
   const [old, young] = [before === null ? null : await contentOf(path, before), after === null ? null : await contentOf(path, after)]

@@ -3,7 +3,7 @@ import { eventsOf, type SessionEvent, timeOf } from '../../session/follow.ts'
 import type { Fact, LogEntry } from '../../session/model.ts'
 
 /** Of the user, the model, a tool or the service itself, in the order of the session's events. */
-export interface Message {
+export interface SessionMessage {
   /** The log entry from which the message comes; `n` is the index of the event in it. */
   readonly seq: number
   readonly n: number
@@ -28,8 +28,8 @@ const MAX_PATHS = 20
 /** `log` starts with the log entry that contains the message `after`, the last on the page before. */
 export async function readMessages (
   log: AsyncIterable<LogEntry>, after: { readonly seq: number, readonly n: number }, limit: number
-): Promise<{ readonly messages: readonly Message[], readonly next?: string }> {
-  const messages: Message[] = []
+): Promise<{ readonly messages: readonly SessionMessage[], readonly next?: string }> {
+  const messages: SessionMessage[] = []
   let size = 0
   for await (const transition of log) {
     for (const message of messagesOf(transition)) {
@@ -49,10 +49,10 @@ const [FOR_EACH, FURTHER] = [2, 4]
 /** Reads from near the log's end on; fewer than `limit` are returned if they are too long for one page. */
 export async function readLastMessages (
   read: (after: number) => AsyncIterable<LogEntry>, seq: number, limit: number
-): Promise<{ readonly messages: readonly Message[], readonly hasEarlier: boolean }> {
+): Promise<{ readonly messages: readonly SessionMessage[], readonly hasEarlier: boolean }> {
   for (let span = FOR_EACH * limit; ; span *= FURTHER) {
     const after = Math.max(0, seq - span)
-    const found: Message[] = []
+    const found: SessionMessage[] = []
     for await (const transition of read(after)) found.push(...messagesOf(transition))
     if (found.length < limit && after > 0) continue
     const messages = endOf(found, limit)
@@ -60,7 +60,7 @@ export async function readLastMessages (
   }
 }
 
-function endOf (all: readonly Message[], limit: number): readonly Message[] {
+function endOf (all: readonly SessionMessage[], limit: number): readonly SessionMessage[] {
   let [from, size] = [all.length, 0]
   for (const message of all.slice(-limit).reverse()) {
     size += sizeOf(message)
@@ -71,11 +71,11 @@ function endOf (all: readonly Message[], limit: number): readonly Message[] {
 }
 
 /** In UTF-16 units. */
-function sizeOf ({ text, output = '' }: Message): number {
+function sizeOf ({ text, output = '' }: SessionMessage): number {
   return text.length + output.length
 }
 
-export function messagesOf (transition: LogEntry): Message[] {
+export function messagesOf (transition: LogEntry): SessionMessage[] {
   const { seq, at, fact } = transition
   const events = eventsOf(transition)
   const said = new Set(events.flatMap(({ type, data }) => type === 'message' ? [textOf(data['content'])] : []))
@@ -87,7 +87,7 @@ export function messagesOf (transition: LogEntry): Message[] {
   })
 }
 
-type MessageContent = Omit<Message, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
+type MessageContent = Omit<SessionMessage, 'seq' | 'n' | 'at' | 'by'> & { readonly by?: string }
 
 /** `said`: the texts of the log entry's messages, which agents show a second time as lines of `stdout`. */
 function partOf ({ type, data }: SessionEvent, fact: Fact, said: ReadonlySet<string>): MessageContent | undefined {

@@ -13,7 +13,7 @@ import { definitionsIn } from './kind-table.ts'
 
 export type EffectFailure = Extract<Outcome, { kind: 'failure' }>
 
-interface Needs {
+interface NeededRights {
   readonly roles: readonly Role[]
   readonly definitions: readonly string[]
   readonly places: readonly string[]
@@ -25,13 +25,13 @@ interface Going {
   readonly effect?: Effect | undefined
 }
 
-function needsOfOwner (start: Start, going: Going): Needs {
+function needsOfOwner (start: Start, going: Going): NeededRights {
   const needs = needsOf(start, going)
   // A child session is there only because of those above it.
   return { ...needs, definitions: [...(start.parent?.line ?? []).map(({ definition }) => definition), ...needs.definitions] }
 }
 
-function needsOf (start: Start, { engine, effect }: Going): Needs {
+function needsOf (start: Start, { engine, effect }: Going): NeededRights {
   const { definition } = start
   const isTerminal = definition.startsWith('terminals/')
   const usesTerminal = isTerminal || terminalOf(start) !== undefined || (effect?.kind === 'exec' && effect.terminal !== undefined)
@@ -42,7 +42,9 @@ function needsOf (start: Start, { engine, effect }: Going): Needs {
   }
 }
 
-function lackOf (caller: Caller, { roles, definitions, places }: Needs): { readonly kind: 'role' | 'definition' | 'place', readonly name: string } | undefined {
+function lackOf (
+  caller: Caller, { roles, definitions, places }: NeededRights
+): { readonly kind: 'role' | 'definition' | 'place', readonly name: string } | undefined {
   const role = roles.find(each => !caller.roles.has(each))
   if (role !== undefined) return { kind: 'role', name: role }
   const definition = definitions.find(each => !mayRunDefinition(caller, each))

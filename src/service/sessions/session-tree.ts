@@ -99,7 +99,7 @@ interface SessionReaders {
   readonly runner: Pick<SessionRunner, 'load' | 'approvals'>
 }
 
-export async function tellOfChild (opened: SessionReaders, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
+async function tellOfChild (opened: SessionReaders, child: Session, { id: effect, name }: Pick<ChildEffect, 'id' | 'name'>): Promise<JsonObject> {
   const { id, start: { definition, parent }, status } = child
   const ask = await askOf(opened, child)
   const path = [...(parent?.line ?? []).map(each => each.definition), definition]

@@ -3,13 +3,13 @@ import { describe, it } from 'node:test'
 import { type Json } from '../../../src/base/json.ts'
 import { agentEngine } from '../../../src/engine/agent-engine.ts'
 import { loopEngine } from '../../../src/engine/loop-engine.ts'
-import { type Message, messagesOf, readMessages } from '../../../src/service/sessions/messages.ts'
+import { type SessionMessage, messagesOf, readMessages } from '../../../src/service/sessions/messages.ts'
 import { startOf } from '../../../src/session/engine.ts'
 import { type Fact, type Notice, type LogEntry } from '../../../src/session/model.ts'
 import { answerWith, callOf, Dialogue, exampleAgent } from '../../engine/dialogue.ts'
 
 /** `role by tool|command: text -> output` */
-function shortOf ({ role, by, tool, command, text, output }: Message): string {
+function shortOf ({ role, by, tool, command, text, output }: SessionMessage): string {
   return `${[role, by, tool, command].filter(Boolean).join(' ')}: ${text}${output === undefined ? '' : ` -> ${output}`}`
 }
 
@@ -66,7 +66,7 @@ describe('the messages of a session', () => {
     const dialogue = new Dialogue(startOf(agentEngine), exampleAgent('helper'))
     for (let count = 0; count < 5; count++) dialogue.say('help')
     const all = dialogue.log.flatMap(messagesOf)
-    const got: Message[] = []
+    const got: SessionMessage[] = []
     let after = { seq: 0, n: 0 }
     for (let more = true; more;) {
       const { messages, next } = await readMessages(read(dialogue.log.slice(Math.max(0, after.seq - 1))), after, 2)

@@ -257,15 +257,13 @@ function awaitEffect (turn: AgentTurn, purpose: NonNullable<AgentState['awaits']
 
 const SECOND = 1000
 
-type Choice = { readonly tool: string, readonly arguments: JsonObject } | undefined | string
-
-function callInMessage ({ calls: [call] }: Answer): Choice {
+function callInMessage ({ calls: [call] }: Answer) {
   if (call === undefined) return undefined
   const values = parseArguments(call.arguments)
   return typeof values === 'string' ? values : { tool: call.name, arguments: values }
 }
 
-function callInText ({ text }: Answer): Choice {
+function callInText ({ text }: Answer) {
   if (!text.includes('{')) return undefined
   const found = jsonIn(text)
   if ('reason' in found) return `the arguments are not JSON: ${found.reason}`

@@ -8,8 +8,6 @@ const ANY = Symbol('any')
 
 type GlobPart = typeof ANY | ((item: string) => boolean)
 
-export type PathMatch = (names: readonly string[]) => boolean
-
 export const GLOB_EXPECTED = `a glob has at most ${MAX_LENGTH} characters, and braces for at most ${MAX_ALTERNATIVES} patterns, as src/**/*.{ts,tsx} has two`
 
 /** Without a slash a glob matches names in any folder; `!` inverts it. @returns undefined for one that is too long or makes too many patterns */
@@ -24,7 +22,7 @@ export function globOf (glob: string): ((path: string) => boolean) | undefined {
 }
 
 /** `isWhole`: against the whole path, and not its last name only. */
-export function matchPath (pattern: string, isWhole: boolean): PathMatch {
+export function matchPath (pattern: string, isWhole: boolean): (names: readonly string[]) => boolean {
   if (!isWhole) {
     const matchName = nameMatch(pattern)
     return names => matchName(names.at(-1) as string)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createSlices } from '../runtime/event-loop.ts'
 import { isProtected } from './path-rules.ts'
 import { DESCRIPTORS, FileRefusal, HAS_DESCRIPTORS, type WorkspaceFiles } from './workspace-files.ts'
-import { GLOB_EXPECTED, globOf, matchPath, type PathMatch } from './glob.ts'
+import { GLOB_EXPECTED, globOf, matchPath } from './glob.ts'
 
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
@@ -32,7 +32,7 @@ const MAX_BYTES = 64 * 1024
 
 /** A line of a `.gitignore`. */
 interface IgnoreRule {
-  readonly matches: PathMatch
+  readonly matches: (names: readonly string[]) => boolean
   readonly isTakenBack: boolean
   readonly isOfFolders: boolean
 }

@@ -40,7 +40,7 @@ export function apiError (status: number, body: string, requestId: string | unde
   return new ApiError(exitCode, `${words}${facts.length === 0 ? '' : ` (${facts.join(', ')})`}`, { status, code, details })
 }
 
-export function exitCodeOf (status: number, code: string): number {
+function exitCodeOf (status: number, code: string): number {
   if (status === 401 || status === 403) return EXIT.TOKEN
   if (status < 400 || status >= 500 || LATER.has(status)) return EXIT.UNREACHABLE
   return USAGE_CODES.has(code) ? EXIT.USAGE : EXIT.NO
@@ -103,9 +103,9 @@ type ParametersOf<Operation> = Operation extends { readonly parameters: { readon
   ? Members<NonNullable<Path>> & Members<NonNullable<Search>>
   : never
 
-type ContentOf<Answer> = Answer extends { readonly content: { readonly 'application/json': infer T } } ? T : never
+type JsonContentOf<Answer> = Answer extends { readonly content: { readonly 'application/json': infer T } } ? T : never
 
-type ReplyOf<Operation> = Operation extends { readonly responses: infer Answers } ? ContentOf<Answers[keyof Answers & (200 | 201 | 202)]> : never
+type ReplyOf<Operation> = Operation extends { readonly responses: infer Answers } ? JsonContentOf<Answers[keyof Answers & (200 | 201 | 202)]> : never
 
 export type ApiReply<M extends Method, P extends PathOf<M>> = ReplyOf<paths[P][M]>
 

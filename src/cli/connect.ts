@@ -145,8 +145,6 @@ function tokenOf ({ token = '', tokenCommand }: Profile, environment: Environmen
   }
 }
 
-interface LoginOptions extends AddressOptions { readonly tokenStdin?: true, readonly tokenCommand?: string }
-
 /** Saves a profile once the service has accepted the token. */
 export function addLoginCommand (program: Command, cli: Cli): void {
   program.command('login').description('keep the address and the token of a service as a profile, which is asked from then on')
@@ -154,7 +152,8 @@ export function addLoginCommand (program: Command, cli: Cli): void {
     .option('--token-command <command>', 'in place of the token, a command of the shell that prints it')
     .action(async (_options: object, command: Command) => {
       const { output } = cli.open(command)
-      const { url: given, at: name = cli.environment['APS_PROFILE'] || 'default', tokenStdin, tokenCommand } = command.optsWithGlobals<LoginOptions>()
+      const options = command.optsWithGlobals<AddressOptions & { readonly tokenStdin?: true, readonly tokenCommand?: string }>()
+      const { url: given, at: name = cli.environment['APS_PROFILE'] || 'default', tokenStdin, tokenCommand } = options
       if (tokenStdin === true && tokenCommand !== undefined) throw usageError('--token-stdin and --token-command both say what the token is: give one of them')
       const url = given ?? (cli.environment['APS_URL'] || readProfiles(cli.environment).named.get(name)?.url || DEFAULT_URL)
       const token = tokenStdin === true ? (await text(addAbortSignal(cli.signal, cli.stdin))).trim() : undefined

@@ -184,13 +184,6 @@ function isPromptInYaml ({ key }: CliKind, text: string): boolean {
   return isJsonObject(read) && PROMPT_TEXTS.some(name => Object.hasOwn(read, name))
 }
 
-interface Publication {
-  readonly conditions?: Readonly<Record<string, string>>
-  /** Kept with a prompt's new version, if the service records versions. */
-  readonly about?: Readonly<Record<string, string | undefined>>
-  readonly isDryRun?: boolean
-}
-
 export function pathOf ({ path, below }: CliKind, id: string): string {
   return apiPath('api', ...path, id, ...(below === undefined ? [] : [below]))
 }
@@ -201,7 +194,11 @@ export async function publish (
   kind: CliKind,
   id: string,
   { text, type }: EntryText,
-  { conditions = {}, about = {}, isDryRun = false }: Publication = {}
+  { conditions = {}, about = {}, isDryRun = false }: {
+    conditions?: Readonly<Record<string, string>>
+    about?: Readonly<Record<string, string | undefined>>
+    isDryRun?: boolean
+  } = {}
 ): Promise<TaggedReply & { readonly isNew: boolean }> {
   const search = searchOf(isDryRun ? { dryRun: 'true' } : about)
   return await api.put(`${pathOf(kind, id)}${search === '' ? '' : `?${search}`}`, text, { 'content-type': type, ...conditions })

@@ -128,9 +128,9 @@ export function addUsedByCommand (group: Command, kind: CliKind, cli: Cli): void
     })
 }
 
-type Needs = ApiReply<'get', '/api/prompts/{id}/needs'>
+type PromptNeeds = ApiReply<'get', '/api/prompts/{id}/needs'>
 
-function rowsOf ({ variables, environs, caller, tools, partials }: Needs): string[][] {
+function rowsOf ({ variables, environs, caller, tools, partials }: PromptNeeds): string[][] {
   const linkState = (id: string | undefined) => id === undefined ? 'missing' : 'registered'
   return [
     ...variables.map(need => ['variable', need.path, variableState(need), placeOf(need)]),
@@ -141,14 +141,14 @@ function rowsOf ({ variables, environs, caller, tools, partials }: Needs): strin
   ]
 }
 
-function variableState ({ required, default: standard }: Needs['variables'][number]): string {
+type Need = PromptNeeds['variables'][number]
+
+function variableState ({ required, default: standard }: Need): string {
   if (required) return 'required'
   return standard === undefined ? 'optional' : `default ${stringifyJson(standard)}`
 }
 
-type NeedPlace = Pick<Needs['variables'][number], 'in' | 'messageIndex' | 'part' | 'line' | 'column'>
-
-function placeOf ({ in: partial, messageIndex, part, line, column }: NeedPlace): string {
+function placeOf ({ in: partial, messageIndex, part, line, column }: Pick<Need, 'in' | 'messageIndex' | 'part' | 'line' | 'column'>): string {
   if (line === undefined) return ''
   const ofMessage = messageIndex === undefined ? '' : `[${messageIndex}]:`
   const ofPart = part === undefined ? '' : `[${part}]:`

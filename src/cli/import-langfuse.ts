@@ -8,7 +8,7 @@ import { type EntryFile } from './entry-files.ts'
 
 const PROMPTS = ENTRY_KINDS.find(({ key }) => key === 'templates') as CliKind
 
-export interface PublishedPrompt {
+interface PublishedPrompt {
   readonly id: string
   readonly versions: number[]
   readonly labels: Map<string, number>

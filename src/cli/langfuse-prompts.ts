@@ -72,14 +72,6 @@ export interface ImportedPrompt {
   readonly labels: ReadonlyMap<string, number>
 }
 
-export interface LangfuseImport {
-  readonly prompts: readonly ImportedPrompt[]
-  /** What is other than in Langfuse, each as `name: remark`. */
-  readonly remarks: readonly string[]
-  /** Each as `name: problem`. */
-  readonly problems: readonly string[]
-}
-
 interface NamedItems {
   readonly id: string
   readonly name: string
@@ -108,7 +100,7 @@ export function versionsIn (value: Json): readonly Json[] | undefined {
   return [value['data'], value['prompts']].find(each => Array.isArray(each)) as readonly Json[] | undefined
 }
 
-export function readLangfuse (versions: readonly Json[]): LangfuseImport {
+export function readLangfuse (versions: readonly Json[]) {
   const remarks: string[] = []
   const problems: string[] = []
   const named = sorted(versions.map(objectOf), remarks, problems)

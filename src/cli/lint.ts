@@ -161,7 +161,7 @@ async function lintTests ({ file, entry }: LocalEntry, root: string, folder: str
   }
 }
 
-export interface Finding {
+interface Finding {
   /** Relative to the user's working directory. */
   readonly file: string
   readonly line: number

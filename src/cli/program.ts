@@ -30,8 +30,6 @@ interface ProgramHost {
   exit (code: number): void
 }
 
-interface CommonOptions extends AddressOptions { readonly json?: string }
-
 /** Runs the command that the arguments name. @returns the exit code; rejects only for faults of the program itself */
 export async function runProgram (host: ProgramHost): Promise<number> {
   const { argv, stdout, stderr } = host
@@ -88,7 +86,7 @@ function createProgram ({ env, stdin, stdout, stderr }: ProgramHost, signal: Abo
     signal,
     connect: (url, token) => new ApiClient({ url, token, signal }),
     open (command) {
-      const { json, ...options } = command.optsWithGlobals<CommonOptions>()
+      const { json, ...options } = command.optsWithGlobals<AddressOptions & { readonly json?: string }>()
       let api: ApiClient | undefined
       return {
         // Made on demand: a command that asks no service needs neither address nor token.

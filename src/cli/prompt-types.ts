@@ -134,8 +134,6 @@ function memberAt (root: JsonObject, segments: readonly string[]): Json | undefi
   }, root)
 }
 
-interface TypesOptions { readonly output?: string, readonly check?: boolean, readonly prefix?: string, readonly label?: string }
-
 const HEAD = [
   '// Made by `aps types`, not by hand: `aps types --check -o FILE` tells when it is out of date.',
   '',
@@ -150,7 +148,7 @@ export function addTypesCommand (program: Command, cli: Cli): void {
     .option('--check', 'write nothing; the exit code is 1 when the file is out of date')
     .option('--label <label>', 'of the versions that this label means, such as production')
     .option('--prefix <text>', 'only ids that begin with this')
-    .action(async ({ output: file, check = false, prefix, label }: TypesOptions, command: Command) => {
+    .action(async ({ output: file, check = false, prefix, label }: { output?: string, check?: boolean, prefix?: string, label?: string }, command: Command) => {
       if (check && file === undefined) throw usageError('--check: expected -o with the file that is checked')
       const { api, output } = cli.open(command)
       let text = HEAD

@@ -16,8 +16,6 @@ interface VariableFlags extends IdOptions { readonly param?: readonly string[], 
 
 interface RenderFlags extends VariableFlags { readonly explain?: true, readonly label?: string, readonly record?: string, readonly replay?: string }
 
-interface ChatFlags extends VariableFlags { readonly model?: string, readonly stream: boolean }
-
 export function addPromptCommands (prompt: Command, cli: Cli): void {
   withParameters(withId(prompt.command('render').description('print what a prompt renders to'), PROMPT))
     .option('--label <label>', 'the version that a label means')
@@ -31,7 +29,7 @@ export function addPromptCommands (prompt: Command, cli: Cli): void {
   withParameters(withId(prompt.command('chat').description('ask the model with a prompt; its text is printed as it comes'), PROMPT))
     .option('-m, --model <model>', 'the model to ask')
     .option('--no-stream', 'print the answer when it is whole')
-    .action(async (id: string | undefined, options: ChatFlags, command: Command) => {
+    .action(async (id: string | undefined, options: VariableFlags & { readonly model?: string, readonly stream: boolean }, command: Command) => {
       const { api, output } = cli.open(command)
       const path = apiPath('api', 'chat', 'prompts', idOf(PROMPT, id, options))
       const body = { variables: await readParameters(options, cli.stdin, cli.signal), model: options.model }
@@ -95,12 +93,10 @@ function describePart (part: JsonObject): string {
 
 const STYLES: Readonly<Record<string, Style>> = { variable: 'blue', environ: 'green', tool: 'yellow', default: 'dim' }
 
-type Explanation = NonNullable<RenderReply['explain']>
-type Message = Explanation['messages'][number]
-type Span = Message['spans'][number]
+type ExplainedMessage = NonNullable<RenderReply['explain']>['messages'][number]
 
 /** In colours on a terminal, else as a table with a row for each piece. */
-async function printExplanation (output: Output, { messages, calls }: Explanation): Promise<void> {
+async function printExplanation (output: Output, { messages, calls }: NonNullable<RenderReply['explain']>): Promise<void> {
   if (output.hasColour) {
     for (const message of messages) await printMessage(output, message, messages.length > 1)
     await output.words('blue: variable, green: shared variable, yellow: tool, dim: default')
@@ -110,11 +106,11 @@ async function printExplanation (output: Output, { messages, calls }: Explanatio
   for (const { tool, outcome, durationMs } of calls) await output.words(`${tool}: ${outcome}, ${durationMs} ms`)
 }
 
-function rowsOf ({ role = 'history', spans }: Message): string[][] {
+function rowsOf ({ role = 'history', spans }: ExplainedMessage): string[][] {
   return spans.map(span => [role, placeOf(span), originOf(span), span.text])
 }
 
-async function printMessage (output: Output, { role = 'history', spans }: Message, hasHeading: boolean): Promise<void> {
+async function printMessage (output: Output, { role = 'history', spans }: ExplainedMessage, hasHeading: boolean): Promise<void> {
   if (hasHeading) await output.heading(`[${role}]`)
   for (const { text, sources } of spans) {
     // A piece that a tool has made from a variable gets the style of tools.
@@ -124,11 +120,11 @@ async function printMessage (output: Output, { role = 'history', spans }: Messag
   await output.piece('\n')
 }
 
-function placeOf ({ partial, part, line, column }: Span): string {
+function placeOf ({ partial, part, line, column }: ExplainedMessage['spans'][number]): string {
   return `${part === undefined ? '' : `[${part}]:`}${partial === undefined ? '' : `${partial}:`}${line}:${column}`
 }
 
-function originOf ({ sources }: Span): string {
+function originOf ({ sources }: ExplainedMessage['spans'][number]): string {
   return sources.map(source => `${source.kind}${'path' in source ? ` ${source.path}` : 'tool' in source ? ` ${source.tool}` : ''}`).join(', ')
 }
 

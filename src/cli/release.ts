@@ -5,10 +5,6 @@ import type { Cli } from './context.ts'
 import { tellDiagnostics } from './entries.ts'
 import { CliError, EXIT, usageError } from './output.ts'
 
-interface LabelOptions { readonly remove?: true, readonly note?: string }
-
-interface NoteOption { readonly note?: string }
-
 export function addReleaseCommands (group: Command, cli: Cli): void {
   group.command('versions').description('list the versions of a prompt, and what its labels mean').argument('<id>', 'the prompt')
     .action(async (id: string, _options: object, command: Command) => {
@@ -25,7 +21,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .argument('[version]', 'a number; latest, which is made a version first; or 9=5,7=95: several with weights')
     .option('--remove', 'remove the label in place of moving it')
     .option('--note <text>', 'what for, kept with the move')
-    .action(async (id: string, label: string, version: string | undefined, { remove, note }: LabelOptions, command: Command) => {
+    .action(async (id: string, label: string, version: string | undefined, { remove, note }: { remove?: true, note?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       if ((remove === true) === (version !== undefined)) throw usageError('expected a version, or --remove')
       if (version === undefined) {
@@ -42,7 +38,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .argument('<label>', 'the label')
     .option('--again', 'go back further, although the label was rolled back already')
     .option('--note <text>', 'what for, kept with the move')
-    .action(async (id: string, label: string, { again, note }: NoteOption & { readonly again?: true }, command: Command) => {
+    .action(async (id: string, label: string, { again, note }: { again?: true, note?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const { json, etag } = await api.getTagged(apiPath('api', 'prompts', id, 'versions'))
       const { version, undone } = meantBefore(json as History, id, label)
@@ -61,7 +57,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
 
   group.command('restore').description('publish a version of a prompt again, as a new one').argument('<id>', 'the prompt').argument('<version>', 'its number')
     .option('--note <text>', 'what for, kept with the new version')
-    .action(async (id: string, version: string, { note }: NoteOption, command: Command) => {
+    .action(async (id: string, version: string, { note }: { note?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const reply = await api.ask('post', '/api/prompts/{id}/versions/{n}/restore', { id, n: numberOf(version) }, { note })
       if (output.wantsJson) return await output.json(reply)
@@ -72,7 +68,7 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
 
 type History = ApiReply<'get', '/api/prompts/{id}/versions'>
 type Move = History['moves'][number]
-type Target = Move['to']
+type LabelTarget = Move['to']
 
 function rowOf ({ n, at, by, note, source, from }: History['versions'][number], { labels, latest }: History): string[] {
   const shares = Object.entries(labels).flatMap(([label, target]) => {
@@ -90,7 +86,7 @@ function describeMove ({ label, from, to, at, by, note }: Move): string {
 }
 
 /** A move that took one back is skipped, so that each rollback goes one further. @throws CliError */
-function meantBefore ({ moves: recorded }: History, id: string, label: string): { readonly version: Target, readonly undone: Move | undefined } {
+function meantBefore ({ moves: recorded }: History, id: string, label: string): { readonly version: LabelTarget, readonly undone: Move | undefined } {
   const moves = recorded.filter(move => move.label === label).reverse()
   if (moves.length === 0) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
   const meanings = [moves[0]?.from ?? null]
@@ -105,7 +101,7 @@ function meantBefore ({ moves: recorded }: History, id: string, label: string): 
 }
 
 /** A number, `latest`, or weights as `9=5,7=95`. @throws CliError */
-function targetOf (given: string): Exclude<Target, null> | 'latest' {
+function targetOf (given: string): Exclude<LabelTarget, null> | 'latest' {
   if (given === 'latest') return given
   if (!given.includes('=')) return numberOf(given)
   return given.split(',').map(share => {
@@ -125,7 +121,7 @@ export async function moveLabel (
   api: ApiClient,
   id: string,
   label: string,
-  version: Exclude<Target, null> | 'latest',
+  version: Exclude<LabelTarget, null> | 'latest',
   note?: string,
   conditions: Readonly<Record<string, string>> = {}
 ): Promise<History> {
@@ -134,6 +130,6 @@ export async function moveLabel (
 }
 
 /** `7`, or `9 (5 %), 7 (95 %)`. */
-function wordsOf (target: Target | undefined): string {
+function wordsOf (target: LabelTarget | undefined): string {
   return Array.isArray(target) ? target.map(({ version, weight }) => `${version} (${weight} %)`).join(', ') : String(target)
 }

@@ -155,8 +155,6 @@ async function isReady (url: string): Promise<boolean> {
 /** In ms, for the search for the differences of two texts. */
 const DIFF_PATIENCE = 2000
 
-type Rendered = ApiReply<'post', '/api/render/prompts/{id}'>['rendered_prompt']
-
 interface WatchedPrompt { readonly prompt: string, readonly variables: () => Promise<JsonObject> }
 
 /** Returns when the service ends. */
@@ -191,7 +189,7 @@ async function patchOf (prompt: string, before: string, after: string): Promise<
   return createTwoFilesPatch(prompt, prompt, before, after, undefined, undefined, options) ?? after
 }
 
-function textIn (rendered: Rendered): string {
+function textIn (rendered: ApiReply<'post', '/api/render/prompts/{id}'>['rendered_prompt']): string {
   if (typeof rendered === 'string') return rendered.endsWith('\n') ? rendered : `${rendered}\n`
   return rendered.map(({ role, content }) => `[${role}]\n${typeof content === 'string' ? content : ''}\n`).join('')
 }
@@ -206,10 +204,13 @@ async function tellProblems (api: ApiClient, output: Output): Promise<void> {
 
 const OPENERS: ReadonlyMap<string, string> = new Map([['darwin', 'open'], ['win32', 'explorer']])
 
-type Keyboard = Readable & { readonly isTTY?: boolean, setRawMode? (isRaw: boolean): unknown }
-
 /** Does nothing without a terminal. */
-export async function listenToKeys (stdin: Keyboard, address: string, output: Output, open: (address: string) => void = openInBrowser): Promise<void> {
+export async function listenToKeys (
+  stdin: Readable & { readonly isTTY?: boolean, setRawMode? (isRaw: boolean): unknown },
+  address: string,
+  output: Output,
+  open: (address: string) => void = openInBrowser
+): Promise<void> {
   if (stdin.isTTY !== true || stdin.setRawMode === undefined || output.terminal === undefined) return
   await output.words('c opens the console, Ctrl-C ends')
   emitKeypressEvents(stdin)

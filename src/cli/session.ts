@@ -69,10 +69,10 @@ export function addSessionCommands (program: Command, cli: Cli): void {
     })
 }
 
-type Tree = ApiReply<'get', '/api/sessions/{id}/tree'>
+type SessionTree = ApiReply<'get', '/api/sessions/{id}/tree'>
 
-function treeRows ({ id, status, definition, children }: Tree, depth: number): string[][] {
-  return [[id, status, `${'> '.repeat(depth)}${definition}`], ...children.flatMap(child => treeRows(child as Tree, depth + 1))]
+function treeRows ({ id, status, definition, children }: SessionTree, depth: number): string[][] {
+  return [[id, status, `${'> '.repeat(depth)}${definition}`], ...children.flatMap(child => treeRows(child as SessionTree, depth + 1))]
 }
 
 async function everyPage<Row> (read: (after?: string) => Promise<{ readonly rows: readonly Row[], readonly next?: string | undefined }>): Promise<Row[]> {

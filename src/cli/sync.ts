@@ -26,13 +26,6 @@ interface PlannedChange {
   readonly conflict?: string
 }
 
-interface Pushed {
-  readonly made: readonly PlannedChange[]
-  readonly refused: ReadonlyMap<PlannedChange, CliError>
-  /** By names such as `prompts/greet`; empty if the service records no versions. */
-  readonly versions: ReadonlyMap<string, number>
-}
-
 /** @param prune whether an entry that only the service has is removed */
 function planPush (differences: readonly Difference[], prune: boolean): readonly PlannedChange[] {
   return differences.flatMap((difference): PlannedChange[] => {
@@ -86,7 +79,7 @@ async function push (
   steps: readonly PlannedChange[],
   about: Readonly<Record<string, string>>,
   { api, output }: { readonly api: ApiClient, readonly output: Output }
-): Promise<Pushed> {
+) {
   const made: PlannedChange[] = []
   const versions = new Map<string, number>()
   const refused = new Map<PlannedChange, CliError>()

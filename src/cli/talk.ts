@@ -324,14 +324,6 @@ export interface SessionLaunch {
 
 export interface TalkOptions { readonly resume?: string | boolean, readonly log?: string, readonly verbose?: boolean, readonly local?: boolean }
 
-interface Talk {
-  readonly options: TalkOptions
-  readonly cli: Cli
-  readonly command: Command
-  readonly readLine: TerminalSessionOptions['readLine']
-  readonly agrees?: TerminalSessionOptions['agrees']
-}
-
 export function addTalkOptions (command: Command): Command {
   return addLogOption(command.option('--resume [session]', 'go on with a dialogue, the last one when none is named'))
 }
@@ -345,7 +337,13 @@ export function addLocalOption (command: Command): Command {
 }
 
 /** @throws CliError, also when the session is left with an open question */
-export async function talk (beginning: SessionLaunch, { options, cli, command, readLine, agrees = false }: Talk): Promise<void> {
+export async function talk (beginning: SessionLaunch, { options, cli, command, readLine, agrees = false }: {
+  options: TalkOptions
+  cli: Cli
+  command: Command
+  readLine: TerminalSessionOptions['readLine']
+  agrees?: TerminalSessionOptions['agrees']
+}): Promise<void> {
   const { resume, log: file, verbose, local: isLocal = false } = options
   const { output } = cli.open(command)
   const place = placeOptions(command, isLocal)

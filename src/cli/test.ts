@@ -15,7 +15,7 @@ import { annotationOf } from './lint.ts'
 import { CliError, EXIT, type Output, usageError } from './output.ts'
 import { createPlaceFinder } from './text-places.ts'
 
-export type TestFormat = 'text' | 'json' | 'junit' | 'github'
+type TestFormat = 'text' | 'json' | 'junit' | 'github'
 
 export interface TestOptions { readonly server?: true, readonly trust?: true, readonly label?: string, readonly format: TestFormat }
 
@@ -124,7 +124,7 @@ async function readKnown (root: string, { tools = 'stub' }: JsonObject): Promise
 
 const AT_A_TIME = 8
 
-type CaseResult = ApiReply<'post', '/api/prompts/{id}/tests/run'>
+type CaseReply = ApiReply<'post', '/api/prompts/{id}/tests/run'>
 
 interface CaseReport {
   readonly id: string
@@ -132,7 +132,7 @@ interface CaseReport {
   readonly pass: boolean
   readonly failures: readonly string[]
   readonly durationMs: number
-  readonly result: CaseResult
+  readonly result: CaseReply
 }
 
 /** @param label without one the served version is tested @param onReport in the order of the suites, each once it and all before it have run */
@@ -155,7 +155,7 @@ async function runSuites (
   return reports
 }
 
-async function runCase (id: string, { value, known }: Case, api: ApiClient, label: string | undefined): Promise<CaseResult> {
+async function runCase (id: string, { value, known }: Case, api: ApiClient, label: string | undefined): Promise<CaseReply> {
   try {
     return await api.ask('post', '/api/prompts/{id}/tests/run', { id, label }, { case: value, known })
   } catch (error) {
@@ -165,7 +165,7 @@ async function runCase (id: string, { value, known }: Case, api: ApiClient, labe
   }
 }
 
-function reportOf (id: string, testCase: Case, result: CaseResult): CaseReport {
+function reportOf (id: string, testCase: Case, result: CaseReply): CaseReport {
   const { pass, error, checks, durationMs } = result
   const failed = checks.filter(check => !check.pass).map(({ type, reason }) => `${type}: ${reason || 'it does not hold'}`)
   return { id, testCase, pass, failures: [...(error === undefined ? [] : [`${error.message} (${error.code})`]), ...failed], durationMs, result }

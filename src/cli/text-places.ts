@@ -2,22 +2,20 @@ import { isMap, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument, 
 import { type TextPlace } from '../base/json.ts'
 import { type JsonPath } from '../base/json-places.ts'
 
-interface ValuePlace {
-  readonly field?: JsonPath
-  readonly messageIndex?: number
-  readonly part?: number
-  readonly member?: string
-  readonly line?: number
-  readonly column?: number
-}
-
 /** A diagnostic of a prompt that is only one text has no `messageIndex`. */
 const ONE_TEXT: readonly JsonPath[] = [['userPrompt'], ['prompt'], []]
 
 const START: TextPlace = { line: 1, column: 1 }
 
 /** A missing place gives the nearest value above, or the file's beginning. @param within the path to a prompt in an extension */
-export function createPlaceFinder (text: string): (place: ValuePlace, within?: JsonPath) => TextPlace {
+export function createPlaceFinder (text: string): (place: {
+  readonly field?: JsonPath
+  readonly messageIndex?: number
+  readonly part?: number
+  readonly member?: string
+  readonly line?: number
+  readonly column?: number
+}, within?: JsonPath) => TextPlace {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, intAsBigInt: true, uniqueKeys: false, logLevel: 'silent' })
   const at = (offset: number): TextPlace => {

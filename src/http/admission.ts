@@ -57,12 +57,6 @@ interface Arrival {
   refuse (): void
 }
 
-interface AdmissionQueueOptions {
-  /** In ms. */
-  readonly limit: number
-  readonly now?: () => number
-}
-
 /** Requests not yet begun. In overload the newest goes first and late ones are refused: https://queue.acm.org/detail.cfm?id=2839461 */
 export class AdmissionQueue {
   readonly #limit: number
@@ -73,7 +67,8 @@ export class AdmissionQueue {
   #longSince: number | undefined
   #refusedAt = -Infinity
 
-  constructor ({ limit, now = () => performance.now() }: AdmissionQueueOptions) {
+  /** @param limit in ms */
+  constructor (limit: number, now = (): number => performance.now()) {
     this.#limit = limit
     this.#now = now
   }
@@ -148,16 +143,12 @@ const LOG_AFTER = 1000
 /** Made once: recording the stack would be the most expensive part of a refusal. */
 const REFUSAL = overloaded()
 
-interface AdmissionOptions {
-  /** In ms. */
-  readonly limit: number
-  readonly onRefused: () => void
-  readonly origins: readonly string[]
-}
-
-/** Refuses with 503 OVERLOADED in front of Fastify, before the body is read: that costs less than half of a refusal after its hooks. */
-export function controlAdmission (app: App, { limit, onRefused, origins }: AdmissionOptions): void {
-  const queue = new AdmissionQueue({ limit })
+/**
+ * Refuses with 503 OVERLOADED in front of Fastify, before the body is read: that costs less than half of a refusal after its hooks.
+ * @param limit in ms
+ */
+export function controlAdmission (app: App, limit: number, onRefused: () => void, origins: readonly string[]): void {
+  const queue = new AdmissionQueue(limit)
   const countRefusal = refusalCounter(app, onRefused)
   const [answer] = app.server.listeners('request') as [RequestListener]
   app.server.removeAllListeners('request').on('request', (request, response) => {

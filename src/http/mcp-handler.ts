@@ -89,17 +89,13 @@ function decodeLoosely (text: string): string {
 /** In ms. */
 const PAUSE = 1000
 
-interface Subscription {
-  readonly generation: Generation
-  readonly environs: Environs
-  /** @returns a function that removes the listener */
-  onPublished (listener: (generation: Generation) => void): () => void
-  /** With the rights that the token has now. @throws TOKEN_UNKNOWN, ROLE_MISSING */
-  callerNow (): Caller
-}
-
 /** Sent only if the list that this client gets has changed, so that it learns nothing of hidden entries. */
-function listChanges ({ generation, environs, onPublished, callerNow }: Subscription): ServerEventBus {
+function listChanges ({ generation, environs, onPublished, callerNow }: {
+  generation: Generation
+  environs: Environs
+  onPublished (listener: (generation: Generation) => void): () => void
+  callerNow (): Caller
+}): ServerEventBus {
   return {
     publish () {},
     subscribe (listener) {

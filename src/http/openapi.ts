@@ -139,11 +139,6 @@ function isBeforeRequest (code: ErrorCode): boolean {
   return code === 'REQUEST_TIMEOUT' || code === 'HEADERS_TOO_LARGE'
 }
 
-interface ApiDocument {
-  readonly components?: object
-  readonly paths?: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
-}
-
 /** Kept under `x-facts` in the document until `completeReplies` uses and removes them. */
 interface CallFacts {
   'x-facts'?: { readonly codes: readonly ErrorCode[], readonly headers: readonly ReplyHeader[] }
@@ -152,16 +147,14 @@ interface CallFacts {
 interface OperationObject extends CallFacts {
   readonly security?: unknown
   readonly requestBody?: { required: boolean, readonly content: Readonly<Record<string, { readonly schema: SchemaObject }>> }
-  readonly responses: Readonly<Record<string, ResponseObject>>
+  readonly responses: Readonly<Record<string, {
+    description: string
+    headers?: Record<string, object>
+    readonly content?: Readonly<Record<string, { readonly schema: SchemaObject, examples?: Record<string, object> }>>
+  }>>
 }
 
 interface SchemaObject { readonly $ref?: string, readonly type?: string, readonly anyOf?: readonly SchemaObject[] }
-
-interface ResponseObject {
-  description: string,
-  headers?: Record<string, object>,
-  readonly content?: Readonly<Record<string, { readonly schema: SchemaObject, examples?: Record<string, object> }>>
-}
 
 interface PlacedReply { readonly status: string, readonly own: readonly string[] }
 
@@ -214,7 +207,10 @@ const HEADERS: ReadonlyArray<{ readonly name: string, readonly description: stri
 
 /** Adds what schemas of routes have no place for: meanings of statuses, reply headers, examples of errors, needless bodies. */
 function completeReplies<T extends object> (document: T): T {
-  const { paths = {}, components } = document as ApiDocument
+  const { paths = {}, components } = document as {
+    readonly components?: object
+    readonly paths?: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>
+  }
   const examples: Record<string, { readonly value: object }> = {}
   for (const [path, methods] of Object.entries(paths)) {
     for (const operation of Object.values(methods)) {

@@ -17,7 +17,7 @@ import { approvalRoutes, sessionRoutes } from './routes/sessions.ts'
 import { chatRoutes, renderRoutes } from './routes/render.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
-import { healthRoutes, metricsRoutes, type ReadMetrics, statusRoutes } from './routes/status.ts'
+import { healthRoutes, metricsRoutes, statusRoutes } from './routes/status.ts'
 import { lintRoutes, definitionRoutes, type KindRoute, publishingRoutes, usedByRoutes } from './routes/entries.ts'
 import { memoryRoutes, planRoutes } from './routes/plans.ts'
 import { needsRoutes, promptRoutes, previewRoutes, promptTestRoutes } from './routes/prompts.ts'
@@ -38,24 +38,6 @@ import type { McpEndpoint } from './mcp-handler.ts'
 import type { McpUses } from './mcp-tools.ts'
 import type { ApiRoute, describeCalls } from './openapi.ts'
 
-interface ServerOptions {
-  readonly service: Service
-  readonly log: FastifyBaseLogger
-  readonly access: Access
-  readonly corsOrigins: readonly string[]
-  readonly observer: Observer
-  readonly readMetrics: ReadMetrics
-  readonly onWatched: () => void
-  readonly logValues: boolean
-  /** In ms. */
-  readonly renderTimeout: number
-  /** In bytes. */
-  readonly bodyLimit: number
-  readonly mcpServer: boolean
-  readonly console: boolean
-  readonly kindRoutes: readonly KindRoute[]
-}
-
 /** For a whole request and for its headers to arrive, in ms; slower clients get 408. */
 const REQUEST_TIMEOUT = 30_000
 const HEADERS_TIMEOUT = 10_000
@@ -63,8 +45,22 @@ const HEADERS_TIMEOUT = 10_000
 /** A share of `renderTimeout`, so that most of it remains for the render itself. */
 const SHARE_OF_WAITING = 1 / 5
 
-/** Makes the HTTP server with all its routes. */
-export async function createServer ({ service, kindRoutes, ...options }: ServerOptions): Promise<App> {
+/** Makes the HTTP server with all its routes. The `renderTimeout` is in ms, the `bodyLimit` in bytes. */
+export async function createServer ({ service, kindRoutes, ...options }: {
+  service: Service
+  log: FastifyBaseLogger
+  access: Access
+  corsOrigins: readonly string[]
+  observer: Observer
+  readMetrics: () => Promise<string>
+  onWatched: () => void
+  logValues: boolean
+  renderTimeout: number
+  bodyLimit: number
+  mcpServer: boolean
+  console: boolean
+  kindRoutes: readonly KindRoute[]
+}): Promise<App> {
   const { registry } = service
   const app = fastify({
     loggerInstance: options.log,
@@ -86,7 +82,7 @@ export async function createServer ({ service, kindRoutes, ...options }: ServerO
   await acceptSockets(app)
   const rotation = new Rotation(options.onWatched)
   const onRefused = (): void => { options.observer.metrics.refused.inc() }
-  controlAdmission(app, { limit: options.renderTimeout * SHARE_OF_WAITING, onRefused, origins: options.corsOrigins })
+  controlAdmission(app, options.renderTimeout * SHARE_OF_WAITING, onRefused, options.corsOrigins)
   closePipelinedReplies(app)
   followGeneration(app, registry)
   observeRequests(app, options.observer, options.logValues)

@@ -19,13 +19,6 @@ export interface ReplyRule {
   readonly fail?: { readonly status: number, readonly message?: string }
 }
 
-interface ScriptInput {
-  readonly last: string
-  readonly user: string
-  readonly system: string
-  readonly offered: ReadonlySet<Json>
-}
-
 /** The first rule that matches answers; without one the request is echoed. `fail` throws what an API over HTTP would throw. */
 export function followScript (rules: readonly ReplyRule[]): (request: BuiltinRequest) => BuiltinAnswer {
   const prepared = rules.map(rule => ({ rule, last: textsOf(rule.last), user: textsOf(rule.user), system: textsOf(rule.system) }))
@@ -42,7 +35,7 @@ export function followScript (rules: readonly ReplyRule[]): (request: BuiltinReq
   }
 }
 
-function saidIn ({ messages, fields }: BuiltinRequest): ScriptInput {
+function saidIn ({ messages, fields }: BuiltinRequest) {
   const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
   const tools = listOf(fields['tools'])
   return {

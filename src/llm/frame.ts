@@ -44,7 +44,9 @@ function argumentBytes (call: Json): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : 0
 }
 
-export type Frame = { readonly bytes: Buffer } & (ChunkFrame | OtherFrame)
+/** `comment` is an event without data: a comment, an `id`, a `retry`. */
+export type Frame =
+  { readonly bytes: Buffer } & (ChunkFrame | { readonly kind: 'comment' | 'done' } | { readonly kind: 'error', readonly error: UpstreamError })
 
 export interface ChunkFrame {
   readonly kind: 'chunk'
@@ -53,12 +55,6 @@ export interface ChunkFrame {
   /** The text of `chunk`, with all digits. */
   readonly data: string
 }
-
-type OtherFrame =
-  /** An event without data: a comment, an `id`, a `retry`. */
-  | { readonly kind: 'comment' }
-  | { readonly kind: 'done' }
-  | { readonly kind: 'error', readonly error: UpstreamError }
 
 const DONE = '[DONE]'
 

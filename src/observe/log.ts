@@ -24,16 +24,11 @@ interface LogOptions {
   readonly values: boolean
 }
 
-interface OpenLog {
-  readonly log: Logger
-  /** Writes the waiting lines, unless nobody reads the standard output. Log nothing after this. */
-  end (): Promise<void>
-  /** Drops the waiting lines, so that they cannot delay the exit. */
-  abandon (): void
-}
-
-/** Opens the log: JSON lines, or text on a terminal. Writes are batched, so that requests do not wait; lost lines are counted and reported. */
-export function openLog (settings: LogOptions): OpenLog {
+/**
+ * Opens the log: JSON lines, or text on a terminal. Writes are batched, so that requests do not wait; lost lines are counted and reported.
+ * Log nothing after `end`, which writes the waiting lines, unless nobody reads the standard output; `abandon` drops them, so that they cannot delay the exit.
+ */
+export function openLog (settings: LogOptions) {
   const options = pinoOptions(settings)
   if (process.stdout.isTTY) {
     return {
@@ -86,17 +81,11 @@ export function pinoOptions ({ level, values }: LogOptions): LoggerOptions {
   return { level, redact: SECRETS, serializers: { err: (error: Error) => serializeError(error, values) } }
 }
 
-interface LoggedError {
-  readonly type: string
-  readonly message?: string
-  readonly code?: string
-  readonly status?: number
-  readonly stack?: string
-  readonly answer?: string
-}
-
 /** Hides the stack and, without `withValues`, the quoted words of an expected error: tools and models may repeat secrets. */
-export function serializeError (error: Error, withValues: boolean): LoggedError {
+export function serializeError (
+  error: Error,
+  withValues: boolean
+): { type: string, message?: string, code?: string, status?: number, stack?: string, answer?: string } {
   if (error instanceof ServiceError) return { type: error.name, code: error.code, status: error.statusCode, ...(withValues ? { message: error.message } : {}) }
   if (isQuoting(error)) {
     const { name, summary, message, status, answer } = error

@@ -41,13 +41,6 @@ class LabelTree<T> {
   }
 }
 
-interface HistogramOptions {
-  readonly name: string
-  readonly help: string
-  readonly labels: readonly string[]
-  readonly buckets: readonly number[]
-}
-
 /** Each request is observed, and an observation takes 50 ns, a tenth of prom-client's. Its registry prints this one, too, since it only calls `get`. */
 export class Histogram {
   readonly type = 'histogram'
@@ -57,7 +50,12 @@ export class Histogram {
   readonly #series: Series[] = []
   readonly #tree: LabelTree<Series>
 
-  constructor (registry: Registry, options: HistogramOptions) {
+  constructor (registry: Registry, options: {
+    readonly name: string
+    readonly help: string
+    readonly labels: readonly string[]
+    readonly buckets: readonly number[]
+  }) {
     this.name = options.name
     this.help = options.help
     this.labelNames = options.labels

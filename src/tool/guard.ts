@@ -24,13 +24,7 @@ export interface CallerTime {
 type RunAttempt<T> = (signal: AbortSignal, ends: number) => Promise<T>
 
 /** Runs the calls of one tool by its policy: concurrency, circuit breaker, time limit, retries after temporary failures. */
-interface Guard {
-  /** @throws ToolError. The `ends` of an attempt is its latest end, in ms on the clock of `performance.now()`. */
-  run<T> (attempt: RunAttempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T>
-  breakerState (): BreakerState | undefined
-}
-
-export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy): Guard {
+export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurrency }: ToolPolicy) {
   const slots = new Slots({ concurrency, queue: MAX_WAITING })
   const breaker = breakerPolicy && new Breaker(breakerPolicy)
   const durations = new RecentDurations()
@@ -94,7 +88,8 @@ export function createGuard ({ timeout, retries, breaker: breakerPolicy, concurr
   }
 
   return {
-    async run (attempt, signal, time) {
+    /** @throws ToolError. The `ends` of an attempt is its latest end, in ms on the clock of `performance.now()`. */
+    async run<T> (attempt: RunAttempt<T>, signal: AbortSignal, time: CallerTime | undefined): Promise<T> {
       const release = await enter(signal, time)
       try {
         return await dispatch(attempt, signal, time)

@@ -55,20 +55,17 @@ export interface BaseUrls {
   of (module: string | undefined, signal: AbortSignal): Promise<URL>
 }
 
-interface BaseUrlOptions {
-  readonly byModule: ReadonlyMap<string, URL>
-  readonly fallback?: URL
-  /** Shared variables `modules.{module}`: a text, or an object with `base_url`, `baseUrl` or `url`. */
-  readonly modules: ModuleDirectory
-}
-
 export interface ModuleDirectory {
   has (module: string): boolean
   get (module: string, signal: AbortSignal): Promise<Json | undefined>
 }
 
 /** The operator's `byModule` goes first, then what the module publishes, then the operator's `fallback`. */
-export function createBaseUrls ({ byModule, fallback, modules }: BaseUrlOptions): BaseUrls {
+export function createBaseUrls ({ byModule, fallback, modules }: {
+  byModule: ReadonlyMap<string, URL>
+  fallback?: URL
+  modules: ModuleDirectory
+}): BaseUrls {
   return {
     knows: module => fallback !== undefined || (module !== undefined && (byModule.has(module) || modules.has(module))),
     async of (module, signal) {

@@ -57,15 +57,11 @@ export interface Preparation<T> {
   close (): Promise<void>
 }
 
-interface PreparationOptions<T> {
-  /** When the signal is aborted, the attempt has to close what it has opened. */
-  readonly prepare: (signal: AbortSignal) => Promise<T>
-  readonly dispose: (prepared: T) => void | Promise<void>
-  /** Not called again for the same error in a row. */
-  readonly failed?: (error: Error) => void
-}
-
-export function createPreparation<T> ({ prepare, dispose, failed }: PreparationOptions<T>): Preparation<T> {
+export function createPreparation<T> ({ prepare, dispose, failed }: {
+  prepare: (signal: AbortSignal) => Promise<T>
+  dispose: (prepared: T) => void | Promise<void>
+  failed?: (error: Error) => void
+}): Preparation<T> {
   const closing = new AbortController()
   let problem: ToolError | undefined
   let prepared: { readonly value: T, readonly since: number } | undefined

@@ -10,14 +10,8 @@ export interface ToolType<D extends ToolDefinition = ToolDefinition> {
   readonly name: string
   /** `endpoint`: `url` and `method`, then the object under the type's name. @throws Error with the reason why this is no tool of the type */
   parse (common: CommonDefinition, endpoint: JsonObject, operator: Operator): D
-  /** Each connection is opened when it is first needed. */
-  connect (resources: ToolResources): ToolConnections<D>
-}
-
-interface ToolConnections<D extends ToolDefinition = ToolDefinition> {
-  open (definition: D): ToolSource
-  /** To be called after each `ToolSource` that `open` returned was closed. */
-  close (): Promise<void>
+  /** Each connection is opened when it is first needed; `close` is called after each `ToolSource` that `open` returned was closed. */
+  connect (resources: ToolResources): { open (definition: D): ToolSource, close (): Promise<void> }
 }
 
 export interface ToolResources extends ToolContext {

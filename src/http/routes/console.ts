@@ -17,13 +17,8 @@ const PLACE_OF_NONCE = /%NONCE%/g
 
 let page: Promise<string> | undefined
 
-interface ConsolePage {
-  readonly html: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
 /** Read at the first request: most services never show the console. @throws Error when the console was not built */
-async function makeConsolePage (): Promise<ConsolePage> {
+async function makeConsolePage () {
   page ??= readFile(join(CONSOLE_FOLDER, 'index.html'), 'utf8').catch((error: unknown) => {
     page = undefined
     throw error
@@ -33,7 +28,7 @@ async function makeConsolePage (): Promise<ConsolePage> {
 }
 
 /** The nonce allows the style element of the text editor: https://www.w3.org/TR/CSP3/#security-nonces */
-function headersWith (nonce: string): ConsolePage['headers'] {
+function headersWith (nonce: string) {
   return {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',

@@ -302,15 +302,12 @@ export function messageItem (id: string, content: readonly JsonObject[], status:
   return { type: 'message', id, status, role: 'assistant', content }
 }
 
-interface FunctionCall {
-  readonly id: string
-  /** The caller sends the result of the call under this id. */
-  readonly callId: string
-  readonly name: string
-  readonly arguments: string
-}
-
-export function callItem ({ id, callId, name, arguments: text }: FunctionCall, status: string): JsonObject {
+export function callItem ({ id, callId, name, arguments: text }: {
+  id: string
+  callId: string
+  name: string
+  arguments: string
+}, status: string): JsonObject {
   return { type: 'function_call', id, status, call_id: callId, name, arguments: text }
 }
 

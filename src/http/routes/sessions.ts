@@ -307,15 +307,12 @@ export function wantsEvents (accept = ''): boolean {
   return (qualities.get('text/event-stream') ?? 0) > (qualities.get('application/json') ?? 0)
 }
 
-interface TurnRequest {
+/** Replies when the session waits or has ended, after 30 s at the latest; as events, `turn` with the same JSON comes last. */
+export async function replyWithTurn (sessions: SessionService, request: FastifyRequest, reply: FastifyReply, visit: {
   readonly enter: (visitor: RequestContext) => Promise<TurnResult>
   readonly describe: (progress: TurnResult) => object
-  /** Then the reply has the status 201 and the session's address. */
   readonly isStart?: boolean
-}
-
-/** Replies when the session waits or has ended, after 30 s at the latest; as events, `turn` with the same JSON comes last. */
-export async function replyWithTurn (sessions: SessionService, request: FastifyRequest, reply: FastifyReply, visit: TurnRequest): Promise<FastifyReply> {
+}): Promise<FastifyReply> {
   const { enter, describe, isStart = false } = visit
   const isFollowing = wantsEvents(request.headers.accept)
   if (isFollowing) holdStream(request, reply)

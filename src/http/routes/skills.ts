@@ -193,8 +193,6 @@ const ApproveBody = Type.Object({ ...SHOWN, command: Type.Optional(Type.String({
 
 const Cancelled = Type.Object({ message: Type.String() })
 
-type Enter = (visitor: RequestContext) => Promise<TurnResult>
-
 type NotNow = (state: string) => string
 
 const CONFLICTS: Readonly<Record<'input' | 'result' | 'continue', NotNow>> = {
@@ -210,7 +208,12 @@ const goesOn = skillTurn(SkillTurnData)
 /** Paths and replies are those that existing clients of skills expect, and so differ from the rest of the API. */
 export function skillRoutes (app: App, { sessions, terminals, sessionKinds: { skills } }: Pick<Service, 'sessions' | 'terminals' | 'sessionKinds'>): void {
   /** Answers when the skill waits or has ended, after 30 s at the latest. @throws SKILL_FAILED */
-  async function answer<Data> (request: FastifyRequest, reply: FastifyReply, enter: Enter, describe: (progress: TurnResult) => Data) {
+  async function answer<Data> (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    enter: (visitor: RequestContext) => Promise<TurnResult>,
+    describe: (progress: TurnResult) => Data
+  ) {
     const progress = await enter(requestContextOf(request, reply))
     const { session, isOpen, isOwn } = progress
     if (session.status === 'failed') throw skillFailed(session.id, (isOwn ? textOf(session) : '') || 'The service has stopped it; its events say why')

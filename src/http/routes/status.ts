@@ -118,10 +118,8 @@ export function statusRoutes (app: App, { registry, reload, listNotices }: {
   })
 }
 
-export type ReadMetrics = () => Promise<string>
-
 /** Needs `read`: metrics show names and uses. A token for some prompts does not see those of the others. */
-export function metricsRoutes (app: App, { readMetrics }: { readMetrics: ReadMetrics }): void {
+export function metricsRoutes (app: App, { readMetrics }: { readMetrics: () => Promise<string> }): void {
   app.get('/metrics', {
     logLevel: 'warn',
     config: { role: 'read' },

@@ -92,12 +92,6 @@ function unescape (segment: string): string {
 /** In UTF-16 units; further prompts come in the next document. */
 const MAX_LENGTH = 4 * 1024 * 1024
 
-interface PromptsDocument {
-  readonly text: string
-  /** At least one, if any were given. */
-  readonly count: number
-}
-
 const PART = {
   type: 'object',
   properties: { type: { type: 'string', enum: ['text', 'image_url', 'input_audio', 'file'] } },
@@ -127,12 +121,8 @@ const SHARED_SCHEMAS = {
   ChatCompletion: completionOf({ type: ['string', 'null'] })
 }
 
-/** In slices, between which other requests are served. @param prompts sorted */
-async function describePrompts (
-  prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>,
-  generation: Generation,
-  environs: EnvironNames
-): Promise<PromptsDocument> {
+/** In slices, between which other requests are served. @param prompts sorted @returns a `count` of at least one, if any were given */
+async function describePrompts (prompts: ReadonlyArray<readonly [id: string, prompt: Prompt]>, generation: Generation, environs: EnvironNames) {
   const slices = createSlices()
   const names = new OperationNames()
   const paths: [string, JsonObject][] = []
@@ -175,12 +165,10 @@ class OperationNames {
   }
 }
 
-interface PromptDescription {
+function describePrompt (id: string, prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): {
   readonly paths: ReadonlyArray<[string, JsonObject]>
   readonly schemas: ReadonlyArray<[string, JsonObject]>
-}
-
-function describePrompt (id: string, prompt: Prompt, name: string, generation: Generation, environs: EnvironNames): PromptDescription {
+} {
   const { entry } = prompt
   const variablesName = `variables_${name}`
   const answerName = `answer_${name}`

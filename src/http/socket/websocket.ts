@@ -149,14 +149,12 @@ class SocketTerminal {
 /** Of all callers together, and of one caller. */
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
-type SocketOptions = SocketServices & {
+/** @param origins may connect beside the service's own */
+export function socketRoutes (app: App, services: SocketServices & {
   readonly rates: Rates
   readonly rights: RightsWatch
   readonly registry: { readonly generation: Generation }
-}
-
-/** @param origins may connect beside the service's own */
-export function socketRoutes (app: App, services: SocketOptions, origins: readonly string[]): void {
+}, origins: readonly string[]): void {
   const allowed = { origins: new Set(origins) }
   const open = new Map<SocketConnection, string>()
 
@@ -201,14 +199,12 @@ const MAX_FOLLOWED = 100
 
 type SocketServices = SkillServices & Pick<Service, 'terminals'>
 
-interface SocketFramesOptions {
-  readonly connection: SocketConnection
-  readonly client: SocketPeer
-  readonly log: FastifyBaseLogger
-  readonly services: SocketServices
-}
-
-function openSocketFrames ({ connection, client, log, services }: SocketFramesOptions): FrameHandler {
+function openSocketFrames ({ connection, client, log, services }: {
+  connection: SocketConnection
+  client: SocketPeer
+  log: FastifyBaseLogger
+  services: SocketServices
+}): FrameHandler {
   const closing = new AbortController()
   const followed = new Map<string, AbortController>()
   const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<FeedItem>> =>

@@ -70,7 +70,7 @@ async function overload () {
 }
 
 function lineAt (clock: { now: number }, work: () => void = () => {}) {
-  const line = new AdmissionQueue({ limit: LIMIT, now: () => clock.now })
+  const line = new AdmissionQueue(LIMIT, () => clock.now)
   const events: string[] = []
   return {
     events,

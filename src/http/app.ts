@@ -33,6 +33,8 @@ declare module 'fastify' {
     headers?: readonly ReplyHeader[]
     /** Whether a prompt `id` that is not loaded is sought in the store before the route runs. */
     seeksPrompt?: boolean
+    /** Whether `bodyText` is set, for error messages with lines and columns of that text. */
+    keepsText?: boolean
   }
   interface FastifyInstance {
     usage: UsageCounter
@@ -47,5 +49,8 @@ declare module 'fastify' {
     activity: RequestActivity
     /** When the whole body had arrived, in ms of `performance.now()`; `undefined` without a body. */
     arrivedAt?: number
+    bodyText: string | undefined
+    /** Of an entry that is published. */
+    entryText: string
   }
 }

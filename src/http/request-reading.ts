@@ -43,16 +43,6 @@ function countHosts (rawHeaders: readonly string[]): number {
   return count
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** For error messages with lines and columns of that text. */
-    keepsText?: boolean
-  }
-  interface FastifyRequest {
-    bodyText: string | undefined
-  }
-}
-
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /** Strict UTF-8, limited depth, exact integers beyond 2^53, no prototype keys; an empty body is `null`, as a missing one is. */

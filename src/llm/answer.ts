@@ -16,7 +16,7 @@ export function reportedError (error: Json, redact: Redact): UpstreamError {
   return new UpstreamError('the upstream reported an error', {
     ...quote,
     retryable: number > 0 ? isRetryableStatus(number) : !LASTING.test(`${upstream?.code ?? ''} ${upstream?.type ?? ''}`),
-    ...(number > 0 && Number.isInteger(number) ? { status: number } : {}),
+    status: number > 0 && Number.isInteger(number) ? number : undefined,
     upstream
   })
 }

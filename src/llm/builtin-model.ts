@@ -6,6 +6,7 @@ import {
   type OperationKind, type StreamEnd
 } from './model-client.ts'
 import { statusError } from './judge-reply.ts'
+import type { OpenCall } from './answer.ts'
 import { createFrameParser, type Frame, writtenBytes } from './frame.ts'
 import { openAiError, UpstreamRefusal } from './upstream-error.ts'
 
@@ -83,15 +84,10 @@ interface BuiltinRequest {
   readonly fields: ModelRequest
 }
 
-interface BuiltinModelOptions {
-  readonly kind: string
-  /** @throws UpstreamError or UpstreamRefusal, to act like an API over HTTP that fails */
-  readonly answer: (request: BuiltinRequest) => BuiltinAnswer
-}
-
 /** For trying things out without a network, in OpenAI's format. Four characters count as one token. It has no embeddings. */
 export class BuiltinModel implements ModelUpstream {
-  readonly #options: BuiltinModelOptions
+  readonly #kind: string
+  readonly #answerTo: (request: BuiltinRequest) => BuiltinAnswer
   readonly #byKind: AskByKind = {
     chat: async ({ request, call }) => this.#complete(request, call),
     stream: async ({ request, call }) => this.#stream(request, call),
@@ -99,11 +95,13 @@ export class BuiltinModel implements ModelUpstream {
       const { events, ended } = this.#stream(request, call)
       return { frames: framesOf(events), ended }
     },
-    embeddings: async () => { throw new UpstreamRefusal(404, openAiError(`builtin:${this.#options.kind} has no embeddings`, 'invalid_request_error', null)) }
+    embeddings: async () => { throw new UpstreamRefusal(404, openAiError(`builtin:${this.#kind} has no embeddings`, 'invalid_request_error', null)) }
   }
 
-  constructor (options: BuiltinModelOptions) {
-    this.#options = options
+  /** @param answer throws UpstreamError or UpstreamRefusal, to act like an API over HTTP that fails */
+  constructor (kind: string, answer: (request: BuiltinRequest) => BuiltinAnswer) {
+    this.#kind = kind
+    this.#answerTo = answer
   }
 
   ask<Kind extends OperationKind> (operation: Operation<Kind>): Promise<Answers[Kind]> {
@@ -135,8 +133,7 @@ export class BuiltinModel implements ModelUpstream {
   #answer (request: ModelRequest, { signal }: CallOptions): FinishedAnswer {
     signal.throwIfAborted()
     const messages = messagesOf(request)
-    const { kind, answer } = this.#options
-    return finishAnswer(kind, request, messages, answer({ messages, fields: request }))
+    return finishAnswer(this.#kind, request, messages, this.#answerTo({ messages, fields: request }))
   }
 }
 
@@ -154,12 +151,10 @@ interface FinishedAnswer {
   readonly head: { readonly id: string, readonly created: number, readonly model: string, readonly system_fingerprint: string }
   readonly message: JsonObject
   readonly text: string
-  readonly calls: readonly BuiltinCall[]
+  readonly calls: readonly OpenCall[]
   readonly finish: string
   readonly usage: JsonObject
 }
-
-interface BuiltinCall { readonly id: string, readonly name: string, readonly arguments: string }
 
 function finishAnswer (kind: string, request: ModelRequest, messages: readonly JsonObject[], answer: BuiltinAnswer): FinishedAnswer {
   const model = typeof request['model'] === 'string' ? request['model'] : kind
@@ -194,7 +189,7 @@ function * eventsOf ({ head, message, text, calls, finish, usage }: FinishedAnsw
   yield 'data: [DONE]\n\n'
 }
 
-function functionCall ({ id, name }: BuiltinCall, text: string): JsonObject {
+function functionCall ({ id, name }: OpenCall, text: string): JsonObject {
   return { id, type: 'function', function: { name, arguments: text } }
 }
 

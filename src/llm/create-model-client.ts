@@ -168,9 +168,9 @@ function openProvider (provider: ProviderConfig, options: SharedModelOptions): R
 
 /** Opens the builtin model with a base URL. @throws TypeError when `builtin:script` has no script */
 function openBuiltin (url: string, { script }: SharedModelOptions): ModelUpstream {
-  if (url === ECHO_URL) return new BuiltinModel({ kind: 'echo', answer: echo })
+  if (url === ECHO_URL) return new BuiltinModel('echo', echo)
   if (script === undefined) throw new TypeError(`${SCRIPT_URL} needs LLM_SCRIPT_FILE, the path of a YAML file with its replies`)
-  return new BuiltinModel({ kind: 'script', answer: followScript(script) })
+  return new BuiltinModel('script', followScript(script))
 }
 
 /** The first layer sees each call first. */

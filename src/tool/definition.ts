@@ -129,11 +129,6 @@ interface HeaderTemplate {
   readonly secrets: readonly string[]
 }
 
-export interface ResolvedHeaders {
-  readonly headers: Readonly<Record<string, string>>
-  readonly secrets: readonly string[]
-}
-
 const REFERENCE = /\$\{secret:([A-Za-z_][A-Za-z0-9_]*)\}/g
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 
@@ -175,7 +170,10 @@ export function withoutCredentials (registration: JsonObject, headers: readonly 
  * @param host the `host` or `host:port` to which the headers will be sent
  * @throws ToolError when a secret is not bound to that host
  */
-export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: Secrets, host: string): ResolvedHeaders {
+export function resolveHeaders (templates: readonly HeaderTemplate[], secrets: Secrets, host: string): {
+  readonly headers: Readonly<Record<string, string>>
+  readonly secrets: readonly string[]
+} {
   const used = new Set<string>()
   const headers = templates.map(({ name, value }) => [name, value.replace(REFERENCE, (_match, secret: string) => {
     const revealed = secrets.reveal(secret, host)

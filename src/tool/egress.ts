@@ -25,10 +25,8 @@ export interface EgressOptions {
   readonly mode: 'internal' | 'strict'
   /** CIDRs, addresses and host names (`*.example.org` for all below). */
   readonly allow: readonly string[]
-  readonly resolve?: Resolve
+  readonly resolve?: (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 }
-
-type Resolve = (host: string, done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void) => void
 
 export class EgressError extends Error {
   override readonly name = 'EgressError'
@@ -84,7 +82,7 @@ export function createEgress ({ mode, allow, resolve = systemResolve }: EgressOp
   }
 }
 
-const systemResolve: Resolve = (host, done) => resolveWithSystem(host, { all: true }, done)
+const systemResolve: NonNullable<EgressOptions['resolve']> = (host, done) => resolveWithSystem(host, { all: true }, done)
 
 function isWithin (address: IpAddress, [range, bits]: [IpAddress, number]): boolean {
   return range.kind() === address.kind() && address.match(range as ipaddr.IPv4, bits)

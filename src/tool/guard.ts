@@ -186,8 +186,6 @@ export class Breaker {
   }
 }
 
-type OnError = 'default' | 'empty' | 'abort'
-
 export interface ToolPolicy {
   /** In ms, with retries, without the wait in the queue. `undefined` for no limit but the caller's deadline. */
   readonly timeout: number | undefined
@@ -199,7 +197,7 @@ export interface ToolPolicy {
   readonly cacheTtl: number
   readonly breaker: BreakerPolicy | undefined
   readonly concurrency: number
-  readonly onError: OnError
+  readonly onError: 'default' | 'empty' | 'abort'
   readonly strictReturns: boolean
 }
 
@@ -230,7 +228,7 @@ export function parsePolicy (registration: JsonObject, defaults: PolicyDefaults)
     cacheTtl: own('cacheTtl') as number | undefined ?? 0,
     breaker: breaker === false ? undefined : { ...defaults.breaker, ...(typeof breaker === 'object' ? breaker as Partial<BreakerPolicy> : {}) },
     concurrency: own('concurrency') as number | undefined ?? defaults.concurrency,
-    onError: own('onError') as OnError | undefined ?? 'default',
+    onError: own('onError') as ToolPolicy['onError'] | undefined ?? 'default',
     strictReturns: own('strictReturns') === true
   }
 }

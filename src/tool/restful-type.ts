@@ -6,20 +6,18 @@ import { singleSource, type ToolType } from './tool-type.ts'
 import { type Attempt, type Connector, identify, type AttemptReply } from './preparation.ts'
 import type { BaseUrls, Operator } from './operator.ts'
 import {
-  appendQuery, type CommonDefinition, fillUrl, parseUrlTemplate, type ResolvedHeaders, resolveHeaders, type Secrets, type ToolDefinition, type UrlTemplate
+  appendQuery, type CommonDefinition, fillUrl, parseUrlTemplate, resolveHeaders, type Secrets, type ToolDefinition, type UrlTemplate
 } from './definition.ts'
 import { withMemberName, checkHost, policyOf, required } from './tool-reader.ts'
 import { expectsStructure, type Parameters } from './parameters.ts'
 import { createHttpAgent, type HttpAgent } from './connections.ts'
 
 export interface RestfulDefinition extends ToolDefinition {
-  readonly method: RestfulMethod
+  readonly method: typeof METHODS[number]
   readonly url: UrlTemplate
 }
 
-type RestfulMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly RestfulMethod[]
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 function parseRestful (common: CommonDefinition, endpoint: JsonObject, operator: Operator): RestfulDefinition {
   const text = required(endpoint, 'url', 'restful')
@@ -102,7 +100,7 @@ function createRestfulConnector (definition: RestfulDefinition, agent: HttpAgent
     return { value: await send(request, { ...identity, ...headers }, used, signal), secrets: used }
   }
 
-  async function send (request: Request, headers: ResolvedHeaders['headers'], used: readonly string[], signal: AbortSignal) {
+  async function send (request: Request, headers: Readonly<Record<string, string>>, used: readonly string[], signal: AbortSignal) {
     const pool = await agent.get()
     let response: Dispatcher.ResponseData
     try {

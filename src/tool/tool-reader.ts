@@ -21,16 +21,13 @@ interface ToolDiagnostic {
   readonly field?: JsonPath
 }
 
-interface ParsedDefinition {
-  readonly definition: ToolDefinition | undefined
-  /** There are errors if and only if there is no definition. */
-  readonly diagnostics: readonly ToolDiagnostic[]
-}
-
 /** Turns registrations, which publishers write, into definitions of tools. */
 export interface ToolReader {
-  /** Accepts `url` and `method` flat, or in a member named like the tool's type. Never throws. */
-  read (name: string, id: string, value: Json): ParsedDefinition
+  /**
+   * Accepts `url` and `method` flat, or in a member named like the tool's type. Never throws: there are errors among the diagnostics if and only
+   * if there is no definition.
+   */
+  read (name: string, id: string, value: Json): { readonly definition: ToolDefinition | undefined, readonly diagnostics: readonly ToolDiagnostic[] }
   /** Not part of `read`, since modules start and stop while the registration stays the same. */
   adviseOnAddress (definition: ToolDefinition): ToolDiagnostic[]
 }
@@ -76,7 +73,7 @@ function readRegistrationSchema (types: readonly ToolType[]): Json {
   return { ...schema, properties: { ...schema.properties, type: { ...type, enum: types.map(({ name }) => name) } } }
 }
 
-function rejected (code: string, message: string, violation?: Violation): ParsedDefinition {
+function rejected (code: string, message: string, violation?: Violation): ReturnType<ToolReader['read']> {
   return { definition: undefined, diagnostics: [{ severity: 'error', code, message, field: violation === undefined ? undefined : fieldOf(violation) }] }
 }
 

@@ -301,12 +301,6 @@ function addressOf (path: string, below: string | undefined): string {
   return `/api/${path}/:id${below === undefined ? '' : `/${below}`}`
 }
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    entryText: string
-  }
-}
-
 /**
  * Reads the bodies of published entries. The text of a JSON body is kept as its publisher wrote it; plain text is stored as
  * a JSON string, so that a text such as `{}` or `1` is not mistaken for JSON.

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { modelNotFound } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject, objectOf, stringifyJson } from '../../base/json.ts'
 import { type Static, Type } from '../../schema/builder.ts'
-import { AnswerReader, errorIn, type OpenCall as OpenedCall } from '../../llm/answer.ts'
+import { AnswerReader, errorIn, type OpenCall } from '../../llm/answer.ts'
 import { MAX_EVENT_BYTES, type ModelDescription } from '../../llm/model-client.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
 import type { Prompt } from '../../registry/generation.ts'
@@ -103,7 +103,7 @@ class ResponseEvents {
       : this.#event('response.refusal.delta', added)
   }
 
-  * #writeCalls (calls: readonly OpenedCall[], isOver = false): Generator<Buffer, void> {
+  * #writeCalls (calls: readonly OpenCall[], isOver = false): Generator<Buffer, void> {
     for (const [index, { id, name, arguments: given }] of calls.entries()) {
       let open = this.#calls[index]
       if (open === undefined) {

@@ -31,25 +31,23 @@ export interface FrameHandler {
   close (): void
 }
 
-interface ConnectionOptions {
-  readonly client: SocketPeer
-  readonly rates: Rates
-  readonly log: FastifyBaseLogger
-}
-
 /** Frames are handled one after the other, each as a request against the caller's limit, except keys for an open terminal. */
 export class SocketConnection {
   readonly #socket: WebSocket
-  readonly #options: ConnectionOptions
+  readonly #client: SocketPeer
+  readonly #rates: Rates
+  readonly #log: FastifyBaseLogger
   #waiting = 0
   #waitingLength = 0
   #turn = Promise.resolve()
   #isAlive = true
   #release = (): void => {}
 
-  constructor (socket: WebSocket, options: ConnectionOptions) {
+  constructor (socket: WebSocket, client: SocketPeer, rates: Rates, log: FastifyBaseLogger) {
     this.#socket = socket
-    this.#options = options
+    this.#client = client
+    this.#rates = rates
+    this.#log = log
   }
 
   serve (handler: FrameHandler): void {
@@ -125,16 +123,15 @@ export class SocketConnection {
   fail (error: unknown, frameOf: (error: ServiceError) => JsonObject): void {
     const known = error instanceof ServiceError ? error : undefined
     if (known?.statusCode === UNAUTHORIZED) return this.close(TOKEN_GONE, known.message)
-    if (known === undefined) this.#options.log.error({ err: error }, 'a frame could not be answered')
+    if (known === undefined) this.#log.error({ err: error }, 'a frame could not be answered')
     this.send(frameOf(known ?? new ServiceError('INTERNAL', 500, 'Something went wrong')))
   }
 
   #count (): void {
-    const { client, rates } = this.#options
-    const caller = client.caller()
-    const state = rates.remaining(caller, 'requests')
+    const caller = this.#client.caller()
+    const state = this.#rates.remaining(caller, 'requests')
     if (state?.remaining === 0) throw rateLimited(caller.name, 'requests', state.limit, state.seconds)
-    rates.count(caller, 'requests', 1)
+    this.#rates.count(caller, 'requests', 1)
   }
 }
 

@@ -175,7 +175,7 @@ export class SocketSkill {
   async #create ({ name, path, content }: FrameOf<'skill_create'>): Promise<void> {
     const { connection, services: { publisher }, client } = this.#options
     const answer = (error?: string): void => {
-      connection.send({ type: 'skill_create_result', success: error === undefined, ...(error === undefined ? {} : { error }) })
+      connection.send(error === undefined ? { type: 'skill_create_result', success: true } : { type: 'skill_create_result', success: false, error })
     }
     const id = (named(path) ?? named(name) ?? '').trim()
     const text = content ?? ''

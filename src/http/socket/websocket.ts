@@ -8,7 +8,6 @@ import type { Json, JsonObject } from '../../base/json.ts'
 import { USUAL_SIZE } from '../../exec/executor.ts'
 import type { TerminalReader } from '../../exec/terminal/terminal-state.ts'
 import type { Generation } from '../../registry/generation.ts'
-import type { Service } from '../../service.ts'
 import type { OpenTerminal, TerminalService } from '../../service/sessions/terminal-service.ts'
 import { eventsOf, type FeedItem, timeOf } from '../../session/follow.ts'
 import type { App } from '../app.ts'
@@ -40,19 +39,17 @@ const MAX_KEYS = 64 * 1024
 /** Not counted towards the caller's limit on requests, if a terminal takes them. */
 const KEYS: ReadonlySet<Json | undefined> = new Set(['data', 'resize'])
 
-interface SocketTerminalOptions {
-  readonly connection: SocketConnection
-  readonly client: SocketPeer
-  readonly terminals: TerminalService
-}
-
 class SocketTerminal {
-  readonly #options: SocketTerminalOptions
+  readonly #connection: SocketConnection
+  readonly #client: SocketPeer
+  readonly #terminals: TerminalService
   readonly #rate = new KeyRate()
   #open: OpenTerminal | undefined
 
-  constructor (options: SocketTerminalOptions) {
-    this.#options = options
+  constructor (connection: SocketConnection, client: SocketPeer, terminals: TerminalService) {
+    this.#connection = connection
+    this.#client = client
+    this.#terminals = terminals
   }
 
   get id (): string | undefined {
@@ -84,8 +81,7 @@ class SocketTerminal {
 
   async #openOn ({ target, cols = USUAL_SIZE.cols, rows = USUAL_SIZE.rows }: FrameOf<'terminal_open'>): Promise<void> {
     this.#refuseSecond()
-    const { client, terminals } = this.#options
-    const { terminalId } = await terminals.open(client.caller(), target, { cols, rows })
+    const { terminalId } = await this.#terminals.open(this.#client.caller(), target, { cols, rows })
     await this.#attach(terminalId)
   }
 
@@ -109,7 +105,7 @@ class SocketTerminal {
   }
 
   async #attach (id: string): Promise<void> {
-    const { client, terminals, connection } = this.#options
+    const connection = this.#connection
     const reader: TerminalReader = {
       get unread () { return connection.unread },
       data (data) { connection.send({ type: 'data', data }) },
@@ -120,7 +116,7 @@ class SocketTerminal {
       },
       cut () { connection.cut() }
     }
-    const seat: OpenTerminal = await terminals.attach(() => client.caller(), id, reader)
+    const seat: OpenTerminal = await this.#terminals.attach(() => this.#client.caller(), id, reader)
     this.#open?.leave()
     this.#open = seat
     seat.take()
@@ -150,7 +146,7 @@ class SocketTerminal {
 const [MAX_SOCKETS, MAX_OF_CALLER] = [1000, 50]
 
 /** @param origins may connect beside the service's own */
-export function socketRoutes (app: App, services: SocketServices & {
+export function socketRoutes (app: App, services: SkillServices & {
   readonly rates: Rates
   readonly rights: RightsWatch
   readonly registry: { readonly generation: Generation }
@@ -178,7 +174,7 @@ export function socketRoutes (app: App, services: SocketServices & {
     }
   }, (socket: WebSocket, request: FastifyRequest) => {
     const client = clientOf(request, services.registry)
-    const connection = new SocketConnection(socket, { client, rates: services.rates, log: request.log })
+    const connection = new SocketConnection(socket, client, services.rates, request.log)
     open.set(connection, request.caller.name)
     const leave = services.rights.watch(() => whyGone(client), ({ message }) => { connection.close(TOKEN_GONE, message) })
     socket.once('close', () => {
@@ -197,19 +193,17 @@ function whyGone (client: SocketPeer): ServiceError | undefined {
 
 const MAX_FOLLOWED = 100
 
-type SocketServices = SkillServices & Pick<Service, 'terminals'>
-
 function openSocketFrames ({ connection, client, log, services }: {
   connection: SocketConnection
   client: SocketPeer
   log: FastifyBaseLogger
-  services: SocketServices
+  services: SkillServices
 }): FrameHandler {
   const closing = new AbortController()
   const followed = new Map<string, AbortController>()
   const follow = (id: string, after: number, signal = closing.signal): Promise<AsyncGenerator<FeedItem>> =>
     services.sessions.follow(client.caller, id, after, signal)
-  const terminal = new SocketTerminal({ connection, client, terminals: services.terminals })
+  const terminal = new SocketTerminal(connection, client, services.terminals)
   const skill = new SocketSkill({ connection, client, services, follow, signal: closing.signal, onLost, terminal: () => terminal.id })
 
   /** The socket may also be opened with the role `terminal` alone. @throws ROLE_MISSING */

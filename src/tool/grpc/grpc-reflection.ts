@@ -21,8 +21,6 @@ const RESOURCE_EXHAUSTED = 8
 const UNIMPLEMENTED = 12
 const UNAVAILABLE = 14
 
-interface DescribedFile { readonly name: string, readonly dependencies: readonly string[], readonly bytes: Uint8Array }
-
 /** @returns an unparsed FileDescriptorSet of the service's file and all that it needs @throws ToolError */
 export async function reflect (client: Client, service: string): Promise<Uint8Array> {
   const deadline = Date.now() + TIMEOUT
@@ -86,7 +84,7 @@ async function ask (client: Client, version: string, deadline: number, field: nu
   }
 }
 
-function * readFiles (reader: typeof Reader, reply: Uint8Array, service: string): Generator<DescribedFile> {
+function * readFiles (reader: typeof Reader, reply: Uint8Array, service: string) {
   for (const [field, content] of members(reader, reply, new Set([FILE_DESCRIPTOR_RESPONSE, ERROR_RESPONSE]))) {
     if (field === ERROR_RESPONSE) {
       throw new ToolError('UNKNOWN_METHOD', `the server does not describe ${service}`, { quote: readError(reader, content).slice(0, 200) })
@@ -95,7 +93,7 @@ function * readFiles (reader: typeof Reader, reply: Uint8Array, service: string)
   }
 }
 
-function readFile (reader: typeof Reader, bytes: Uint8Array, service: string): DescribedFile {
+function readFile (reader: typeof Reader, bytes: Uint8Array, service: string) {
   let name = ''
   const dependencies: string[] = []
   for (const [field, content] of members(reader, bytes, new Set([1, 3]))) {

@@ -41,9 +41,13 @@ export interface McpConnection {
   close (): Promise<void>
 }
 
-interface McpConnectionOptions extends McpTransportOptions {
+interface McpConnectionOptions {
   readonly server: McpServer
   readonly headers: Readonly<Record<string, string>>
+  readonly agent: HttpAgent
+  readonly commands: ReadonlyMap<string, StdioCommand>
+  /** In bytes. */
+  readonly maxReply: number
   readonly secrets: readonly string[]
   readonly failed: (error: Error) => void
 }
@@ -155,7 +159,7 @@ async function statusOf (error: unknown): Promise<number | undefined> {
 /** The client would refuse a whole list for one bad tool, so this service reads lists and results itself. */
 const ANY: StandardSchemaV1<unknown, never> = { '~standard': { version: 1, vendor: 'ai-prompt-shell', validate: value => ({ value: value as never }) } }
 
-async function connect ({ server, headers, ...options }: McpConnectionOptions, changed: (offer: McpTools) => void, signal: AbortSignal) {
+async function connect (options: McpConnectionOptions, changed: (offer: McpTools) => void, signal: AbortSignal) {
   const { Client } = await import('@modelcontextprotocol/client')
   class LenientClient extends Client {
     override request (...[request, requestOptions]: unknown[]): Promise<never> {
@@ -170,7 +174,7 @@ async function connect ({ server, headers, ...options }: McpConnectionOptions, c
   })
   // A failure is ignored: if the connection is lost, the next call notices it.
   const listing = createThrottle(() => { listTools(client, options.secrets).then(changed, () => {}) }, LISTING_INTERVAL)
-  const transport = createMcpTransport(server, headers, options)
+  const transport = createMcpTransport(options)
   try {
     await client.connect(transport, { signal })
     const listed = await listTools(client, options.secrets, signal)
@@ -225,22 +229,11 @@ async function describeRefusal (error: Error, secrets: readonly string[]): Promi
   return describeFailure(isProbe && error.cause instanceof Error ? error.cause : error, secrets)
 }
 
-interface McpTransportOptions {
-  readonly agent: HttpAgent
-  readonly commands: ReadonlyMap<string, StdioCommand>
-  /** In bytes. */
-  readonly maxReply: number
-}
-
 interface McpTransport extends Transport {
   readonly ended: ToolError | undefined
 }
 
-function createMcpTransport (
-  server: McpServer,
-  headers: Readonly<Record<string, string>>,
-  { agent, commands, maxReply }: McpTransportOptions
-): McpTransport {
+function createMcpTransport ({ server, headers, agent, commands, maxReply }: McpConnectionOptions): McpTransport {
   if (server.kind === 'http') return new McpHttpTransport(new URL(server.url), headers, agent, maxReply)
   const command = commands.get(server.command)
   if (command === undefined) throw new Error('the command is not one that the operator allows')

@@ -28,8 +28,6 @@ export interface Span {
   readonly source?: { readonly from: number, readonly to: number }
 }
 
-interface Call { readonly tool: string, readonly arguments?: unknown, readonly outcome: string, readonly durationMs: number, readonly error?: string }
-
 /** A mistake in a prompt that is previewed, or in the variables with which it is rendered. */
 export interface Mistake {
   readonly severity: string
@@ -52,7 +50,9 @@ export interface Preview {
   readonly needs?: Needs
   readonly rendered_prompt?: string | ReadonlyArray<{ readonly role: string, readonly content?: unknown }>
   readonly explain?: {
-    readonly calls: readonly Call[]
+    readonly calls: ReadonlyArray<{
+      readonly tool: string, readonly arguments?: unknown, readonly outcome: string, readonly durationMs: number, readonly error?: string
+    }>
     readonly messages: ReadonlyArray<{ readonly role?: string, readonly placeholder?: string, readonly spans: readonly Span[] }>
   }
   readonly bundle?: Bundle

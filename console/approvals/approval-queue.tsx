@@ -264,19 +264,16 @@ function trimmed (all: readonly Asked[], waiting: ReadonlyMap<string, Asked>): r
   return all.filter(approval => !dropped.has(approval))
 }
 
-interface ApprovalCardProps {
-  readonly approval: Asked
-  /** The text that the session asked about before, if the card of that question is still shown. */
-  readonly before?: string | undefined
-  readonly isInSession: boolean
-  readonly onDecided: () => void
-}
-
 /**
  * Shows an action that waits for a person's approval. The card shows the whole action. The action cannot be approved by accident, nor after
  * it has changed.
  */
-function ApprovalCard ({ approval, before, isInSession, onDecided }: ApprovalCardProps) {
+function ApprovalCard ({ approval, before, isInSession, onDecided }: {
+  readonly approval: Asked
+  readonly before?: string | undefined
+  readonly isInSession: boolean
+  readonly onDecided: () => void
+}) {
   const heading = useId()
   const section = useRef<HTMLElement>(null)
   const card = useCard(approval, onDecided, before)

@@ -5,16 +5,13 @@ import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { type Range } from './changed-words.ts'
 
-interface CommandTextProps {
+/** Shows the text of an action from left to right: all its lines, wrapped, with hidden characters made visible. */
+export function CommandText ({ text, id, marks = [], endRef }: {
   readonly text: string
   readonly id: string
-  /** The parts of the text that differ from the text that was shown before. */
   readonly marks?: readonly Range[]
   readonly endRef?: Ref<HTMLSpanElement>
-}
-
-/** Shows the text of an action from left to right: all its lines, wrapped, with hidden characters made visible. */
-export function CommandText ({ text, id, marks = [], endRef }: CommandTextProps) {
+}) {
   const lines = linesOf(text)
   return (
     <pre className='command' dir='ltr' aria-describedby={id}>

@@ -26,18 +26,17 @@ export interface Editing<T> {
   readonly elsewhere: Draft<T> | undefined
 }
 
-interface Place<T> {
-  /** Of what is edited, with its kind. */
+/**
+ * Keeps the state of what a person edits on this page (edited.ts).
+ * @param place `name` says the kind, too; `stored` is the value and its tag as far as the page knows, `undefined` until they were read;
+ * `put` takes the tag of what may be replaced (`undefined` for nothing) and gives the new one
+ */
+export function useEdited<T> ({ name, stored, read, put }: {
   readonly name: string
-  /** The value and its tag as they are stored now, as far as the page knows; `undefined` until they were read. */
   readonly stored: Tagged<T> | undefined
   readonly read: () => Promise<Tagged<T>>
-  /** @param tag of what may be replaced; `undefined` for nothing @returns the tag of what is stored then @throws ApiError */
   readonly put: (value: T, tag: string | undefined, note: string) => Promise<string | undefined>
-}
-
-/** Keeps the state of what a person edits on this page (edited.ts). */
-export function useEdited<T> ({ name, stored, read, put }: Place<T>): Editing<T> {
+}): Editing<T> {
   const [state, setState] = useState<Edited<T>>()
   const [error, setError] = useState<unknown>()
   const latest = useRef<Edited<T>>(undefined)

@@ -62,8 +62,6 @@ function isWithin (address: string, path: string): boolean {
 /** The time between two requests for what waits, and between two requests for the entries with mistakes, in ms. */
 const [INTERVAL, INTERVAL_OF_PROBLEMS] = [5000, 15_000]
 
-interface Entry { readonly state: string, readonly diagnostics: ReadonlyArray<{ readonly severity: string }> }
-
 /** The numbers that the rail shows beside its links: entries with mistakes, sessions that wait for input, and actions that wait for approval. */
 function useCounts (): Readonly<Record<string, { readonly n: number, readonly tone: string }>> {
   const mayRead = useMay('read')
@@ -80,7 +78,8 @@ function useCounts (): Readonly<Record<string, { readonly n: number, readonly to
 }
 
 async function countProblems (): Promise<number> {
-  const { rows } = await takePage<Entry>(api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))
+  const { rows } = await takePage<{ readonly state: string, readonly diagnostics: ReadonlyArray<{ readonly severity: string }> }>(
+    api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))
   return rows.filter(({ state, diagnostics }) => state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')).length
 }
 

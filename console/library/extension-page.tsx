@@ -6,12 +6,6 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { t } from '../text/text.ts'
 
-interface ExtensionReply {
-  readonly name?: string
-  readonly state: string
-  readonly contributes?: { readonly [kind: string]: unknown }
-}
-
 /** The page of one extension: its definition, and the prompts that it brings. */
 export function ExtensionPage ({ id }: { readonly id: string }) {
   const query = useQuery({ queryKey: ['registry', 'extension', id], queryFn: () => take(api.GET('/api/extensions/{id}', { params: { path: { id } } })) })
@@ -20,7 +14,11 @@ export function ExtensionPage ({ id }: { readonly id: string }) {
       <PageTitle title={id} mono crumbs={<Link href='/extensions'>{t.extensions}</Link>} />
       <Loaded query={query}>
         {reply => {
-          const { id: _, diagnostics, ...definition } = reply as typeof reply & ExtensionReply
+          const { id: _, diagnostics, ...definition } = reply as typeof reply & {
+            readonly name?: string
+            readonly state: string
+            readonly contributes?: { readonly [kind: string]: unknown }
+          }
           const given = definition.contributes?.['prompts']
           const prompts = Array.isArray(given) ? given as ReadonlyArray<{ readonly name?: unknown }> : []
           return (

@@ -129,12 +129,11 @@ function placeOf ({ key, id, diagnostics: [mistake] }: Problem): string | undefi
   return `/${screen}/${encodeURIComponent(name)}${place}`
 }
 
-interface ToolReply extends ToolHealth { readonly id: string, readonly statistics?: { readonly lastError?: { readonly message: string } } }
-
 /** Finds the tools that cannot be called, as far as the service knows. */
 async function findDown (): Promise<readonly DownTool[]> {
   const ids = (await listTools()).slice(0, MOST_TOOLS).map(({ id }) => id)
-  const tools = await Promise.all(ids.map(async id => (await api.GET('/api/tools/{id}', { params: { path: { id } } })).data as ToolReply | undefined))
+  const tools = await Promise.all(ids.map(async id => (await api.GET('/api/tools/{id}', { params: { path: { id } } })).data as
+    ToolHealth & { readonly id: string, readonly statistics?: { readonly lastError?: { readonly message: string } } } | undefined))
   return tools.flatMap(tool => {
     const words = tool === undefined ? undefined : downWords(tool)
     return tool === undefined || words === undefined ? [] : [{ id: tool.id, words, reason: tool.statistics?.lastError?.message ?? '' }]

@@ -4,8 +4,6 @@ import { type Page, api, takePage } from '../api/client.ts'
 import { Loaded } from '../parts/loading.tsx'
 import { t } from '../text/text.ts'
 
-interface User { readonly id: string, readonly direct: boolean, readonly through: readonly string[] }
-
 /** Lists the prompts that use an entry. An edit of the entry changes them, too. */
 export function UsedBy ({ kind, id }: { readonly kind: 'prompts' | 'environs' | 'tools', readonly id: string }) {
   const users = useQuery({ queryKey: ['registry', 'used-by', kind, id], queryFn: () => read(kind, id) })
@@ -32,7 +30,7 @@ export function UsedBy ({ kind, id }: { readonly kind: 'prompts' | 'environs' | 
   )
 }
 
-async function read (kind: 'prompts' | 'environs' | 'tools', id: string): Promise<Page<User>> {
+async function read (kind: 'prompts' | 'environs' | 'tools', id: string): Promise<Page<{ id: string, direct: boolean, through: readonly string[] }>> {
   const params = { params: { path: { id }, query: { limit: 200 } } }
   if (kind === 'prompts') return await takePage(api.GET('/api/prompts/{id}/used-by', params))
   if (kind === 'tools') return await takePage(api.GET('/api/tools/{id}/used-by', params))

@@ -2,20 +2,15 @@ import { type ReactNode } from 'react'
 import { number } from './time.ts'
 import { t } from '../text/text.ts'
 
-interface FiltersProps {
-  /** Says by what the rows are filtered. It is shown inside the field, which has no other label. */
+/** The field by which the user filters the rows of a list, with the number of rows that match. */
+export function Filters ({ label, value, onChange, onEnter, count, children }: {
   readonly label: string
   readonly value: string
   readonly onChange: (value: string) => void
   readonly onEnter?: () => void
-  /** How many rows are shown, and how many rows match the filter. */
   readonly count?: readonly [shown: number, all: number]
-  /** Further fields that filter the rows. */
   readonly children?: ReactNode
-}
-
-/** The field by which the user filters the rows of a list, with the number of rows that match. */
-export function Filters ({ label, value, onChange, onEnter, count, children }: FiltersProps) {
+}) {
   return (
     <div className='filters'>
       <div className='filter'>

@@ -4,21 +4,17 @@ import { t } from '../text/text.ts'
 import type { Field } from './parameters.ts'
 import { ValueField } from './value-field.tsx'
 
-interface VariablesFormProps {
+/** The form with the values for a preview of a prompt. An empty field is not sent. */
+export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, isAsked, onBundle }: {
   readonly id: string
   readonly fields: readonly Field[]
   readonly tried: Tried
-  /** Whether the prompt has a placeholder for a conversation. */
   readonly hasHistory: boolean
   readonly onChange: (tried: Tried) => void
   readonly mistakes: readonly Mistake[]
-  /** Whether what is missing is said of all fields, also of those that nobody has touched. */
   readonly isAsked: boolean
   readonly onBundle: (bundle: Bundle) => void
-}
-
-/** The form with the values for a preview of a prompt. An empty field is not sent. */
-export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, isAsked, onBundle }: VariablesFormProps) {
+}) {
   const [isPasting, setPasting] = useState(false)
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set())
   const [hasPasted, setPasted] = useState(false)

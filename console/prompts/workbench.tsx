@@ -38,15 +38,6 @@ interface Answer {
   readonly stop: () => void
 }
 
-/** A piece of an answer, as far as the page shows it. */
-interface Chunk {
-  readonly choices?: ReadonlyArray<{
-    readonly delta?: { readonly content?: string | ReadonlyArray<{ readonly type?: string, readonly text?: string }> | null, readonly refusal?: string | null }
-    readonly finish_reason?: string | null
-  }> | null
-  readonly error?: { readonly message?: string } | string | boolean | null
-}
-
 /** The fields in a prompt's `defaults` that are settings of the service, not of a model. */
 const OWN = new Set(['fallbacks', 'maxInputTokens', 'toolLoop'])
 
@@ -75,7 +66,16 @@ function useAnswer (id: string): Answer {
       let said = ''
       await readStream(asked, ({ data }) => {
         if (data === '[DONE]') return
-        const chunk = JSON.parse(data) as Chunk
+        const chunk = JSON.parse(data) as {
+          readonly choices?: ReadonlyArray<{
+            readonly delta?: {
+              readonly content?: string | ReadonlyArray<{ readonly type?: string, readonly text?: string }> | null
+              readonly refusal?: string | null
+            }
+            readonly finish_reason?: string | null
+          }> | null
+          readonly error?: { readonly message?: string } | string | boolean | null
+        }
         if (typeof chunk.error === 'object' && chunk.error !== null) throw new Told(chunk.error.message ?? t.unreachable)
         const { delta, finish_reason: reason } = chunk.choices?.[0] ?? {}
         const content = delta?.content ?? ''
@@ -281,7 +281,8 @@ function AnswerPane ({ answer: { text, steps, isBusy, isStopped, error, stop } }
   )
 }
 
-interface MessagePanelProps {
+/** A panel that edits one message of a prompt: its role and its template. */
+function MessagePanel ({ message, isText, syntax, index, count, remarks, marked, focusAt, onChange, onMove, onRemove, onCaret }: {
   readonly message: Message
   readonly isText: boolean
   readonly syntax: Syntax
@@ -294,10 +295,7 @@ interface MessagePanelProps {
   readonly onMove: (step: 1 | -1) => void
   readonly onRemove: () => void
   readonly onCaret: (offset: number | undefined) => void
-}
-
-/** A panel that edits one message of a prompt: its role and its template. */
-function MessagePanel ({ message, isText, syntax, index, count, remarks, marked, focusAt, onChange, onMove, onRemove, onCaret }: MessagePanelProps) {
+}) {
   const name = isText ? t.text : nameOf(message)
   // Lists of parts, and placeholders, are shown as JSON. They are edited in the tab that shows the whole prompt as JSON.
   const isJson = typeof message.content !== 'string'

@@ -2,21 +2,17 @@ import { type ReactNode, useRef, useState } from 'react'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { t } from '../text/text.ts'
 
-interface ComposerProps {
-  readonly label: string
-  readonly isOff?: boolean
-  readonly mayBeEmpty?: boolean
-  /** Sends a text. @param key an idempotency key: the service counts texts with the same key only once */
-  readonly send: (text: string, key: string) => Promise<unknown>
-  /** Elements that are shown beside the button. */
-  readonly children?: ReactNode
-}
-
 /**
  * The field in which the user writes to a session. If sending fails, the text stays in the field. When it is sent again, it has the same
  * idempotency key, so that the service counts it only once.
  */
-export function Composer ({ label, isOff = false, mayBeEmpty = false, send, children }: ComposerProps) {
+export function Composer ({ label, isOff = false, mayBeEmpty = false, send, children }: {
+  readonly label: string
+  readonly isOff?: boolean
+  readonly mayBeEmpty?: boolean
+  readonly send: (text: string, key: string) => Promise<unknown>
+  readonly children?: ReactNode
+}) {
   const [text, setText] = useState('')
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)

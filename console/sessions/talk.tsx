@@ -14,16 +14,13 @@ const MOST = 200
 /** How near the end of the page must be, in px, for the page to scroll on when items are added. */
 const NEAR = 200
 
-interface TalkProps {
+/** Shows a dialogue: its messages, its commands, and the text that is being written now. */
+export function Talk ({ session, followed, isMain = true, children }: {
   readonly session: Session
   readonly followed: Followed
-  /** Whether the page scrolls to its end when items are added. @default true */
   readonly isMain?: boolean
   readonly children?: ReactNode
-}
-
-/** Shows a dialogue: its messages, its commands, and the text that is being written now. */
-export function Talk ({ session, followed, isMain = true, children }: TalkProps) {
+}) {
   const { said, events, live } = followed
   const all = useMemo(() => talkItems(said, events), [said, events])
   // A proposed command that waits for a person is shown in a card, and so not as an item.

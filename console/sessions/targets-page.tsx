@@ -11,8 +11,6 @@ import { OpenButton } from '../terminals/open-button.tsx'
 import { OpenTerminals } from '../terminals/open-terminals.tsx'
 import { t } from '../text/text.ts'
 
-type Target = paths['/api/targets']['get']['responses']['200']['content']['application/json'][number]
-
 /**
  * The page with the targets on which commands may run, and the workspaces whose files may change, as far as the operator offers them to the
  * caller.
@@ -61,7 +59,10 @@ export function TargetsPage () {
   )
 }
 
-function TargetRow ({ target, hasTerminals }: { readonly target: Target, readonly hasTerminals: boolean }) {
+function TargetRow ({ target, hasTerminals }: {
+  readonly target: paths['/api/targets']['get']['responses']['200']['content']['application/json'][number]
+  readonly hasTerminals: boolean
+}) {
   const { name, type, sandbox, network, auto, workspace, host, port, user, terminal } = target
   const login = host === undefined ? undefined : `${user === undefined ? '' : `${user}@`}${host}:${port ?? 22}`
   return (

@@ -55,9 +55,9 @@ export function SkillList ({ terminal, target, onClose, onStarted }: SkillListPr
   )
 }
 
-type OfferedProps = { readonly skill: OfferedSkill } & Pick<SkillListProps, 'terminal' | 'onStarted'>
-
-function Offered ({ skill: { id, description, params: known, place }, terminal, onStarted }: OfferedProps) {
+function Offered ({ skill: { id, description, params: known, place }, terminal, onStarted }: Pick<SkillListProps, 'terminal' | 'onStarted'> & {
+  readonly skill: OfferedSkill
+}) {
   const [params, setParams] = useState<readonly Parameter[]>()
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const [error, setError] = useState<unknown>()

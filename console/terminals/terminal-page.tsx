@@ -15,19 +15,6 @@ import { t } from '../text/text.ts'
 import { SkillList } from './skill-list.tsx'
 import { closeTerminal, FIRST_SIZE, listTerminals, type Terminal, type TerminalState } from './terminal-api.ts'
 
-/** The functions that are called with the output and the state of a terminal while the user looks at it. */
-interface TerminalReader {
-  /** Called when the connection to the terminal is open. The terminal's last output comes again, before any new output. */
-  readonly onAttach: () => void
-  readonly onData: (data: string) => void
-  readonly onState: (state: TerminalState) => void
-  /** Called with an error of the service, in the service's words. */
-  readonly onError: (error: FrameError) => void
-  /** Called when no more output comes, since the shell has ended or another window has taken over the terminal. */
-  readonly onEnd: (reason: string) => void
-  readonly onConnection: (isConnected: boolean) => void
-}
-
 interface FrameError { readonly code: string, readonly message: string, readonly details?: Readonly<Record<string, unknown>> }
 
 /** The connection to one terminal. */
@@ -64,8 +51,18 @@ type Frame =
   | { readonly type: 'close', readonly reason: string }
   | { readonly type: 'error' } & FrameError
 
-/** Attaches to a terminal by a socket of its own, and attaches again after a broken connection. */
-function attachTerminal (id: string, reader: TerminalReader): TerminalSocket {
+/**
+ * Attaches to a terminal by a socket of its own, and attaches again after a broken connection. The terminal's last output comes again after
+ * `onAttach`, before any new output. `onEnd` tells that the shell has ended or that another window has taken over the terminal.
+ */
+function attachTerminal (id: string, reader: {
+  readonly onAttach: () => void
+  readonly onData: (data: string) => void
+  readonly onState: (state: TerminalState) => void
+  readonly onError: (error: FrameError) => void
+  readonly onEnd: (reason: string) => void
+  readonly onConnection: (isConnected: boolean) => void
+}): TerminalSocket {
   let socket: WebSocket | undefined
   let [isOver, isAttached] = [false, false]
   let [pause, attempts] = [FIRST_PAUSE, 0]
@@ -308,13 +305,11 @@ function SkillPanel (props: SkillPanelProps) {
   return <Panel {...props} session={session} message={message} step={step} />
 }
 
-interface PanelProps extends SkillPanelProps {
+function Panel ({ session, message, step, state, onInterrupt, onClose }: SkillPanelProps & {
   readonly session: Session
   readonly message: string
   readonly step: Readonly<Record<string, unknown>> | undefined
-}
-
-function Panel ({ session, message, step, state, onInterrupt, onClose }: PanelProps) {
+}) {
   const skill = useSkill(session)
   const isEnded = hasEnded(session.status)
   // The service does not type the skill's command while the shell's input line has other text: the shell would run both as one command.

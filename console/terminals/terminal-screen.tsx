@@ -70,17 +70,13 @@ function answerNothing ({ parser }: Screen): void {
   for (const colour of COLOURS) parser.registerOscHandler(colour, data => data.includes('?'))
 }
 
-interface TerminalScreenProps {
-  /** Called with the screen once it is shown, and with `undefined` once it is removed. */
+/** The screen of a terminal, which fills its place on the page. It opens no links, sets no title and reads no clipboard. */
+export function TerminalScreen (props: {
   readonly onScreen: (screen: Screen | undefined) => void
   readonly onKeys: (keys: string) => void
   readonly onSize: (cols: number, rows: number) => void
-  /** Called when the user leaves the screen by Ctrl+]. The keys Tab and Esc go to the shell. */
   readonly onLeave: () => void
-}
-
-/** The screen of a terminal, which fills its place on the page. It opens no links, sets no title and reads no clipboard. */
-export function TerminalScreen (props: TerminalScreenProps) {
+}) {
   const place = useRef<HTMLDivElement>(null)
   const latest = useRef(props)
   latest.current = props

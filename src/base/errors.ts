@@ -31,21 +31,17 @@ export function statusOf (code: ErrorCode): number {
   return STATUSES.get(code) as number
 }
 
-type Maker<Code extends string, A extends readonly unknown[]> = ((...args: A) => ServiceError) & { readonly code: Code }
-
 function define<const Code extends string, A extends readonly unknown[]> (
   code: Code,
   statusCode: number,
   message: (...args: A) => string,
   details?: (...args: A) => ErrorDetails,
   headers?: (...args: A) => ErrorHeaders
-): Maker<Code, A> {
+): ((...args: A) => ServiceError) & { readonly code: Code } {
   const make = (...args: A): ServiceError => new ServiceError(code, statusCode, message(...args), details?.(...args), undefined, headers?.(...args))
   STATUSES.set(code, statusCode)
   return Object.assign(make, { code })
 }
-
-interface TextSyntax { readonly syntax: 'go' | 'handlebars' }
 
 export interface TextName {
   /** From 0; left out for a prompt with one message. */
@@ -299,7 +295,7 @@ export const lintBusy = define('LINT_BUSY', 503,
 
 // Errors of renders
 export const variableMissing = define('VARIABLE_MISSING', 400,
-  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: TextSyntax['syntax'] | undefined }, violations: readonly Violation[] = []) =>
+  (id: string, missing: readonly MissingPath[], _read?: { readonly syntax: 'go' | 'handlebars' | undefined }, violations: readonly Violation[] = []) =>
     `Prompt "${id}" needs values that are missing: ${missing.map(describeMiss).join(', ')}${violations.length === 0 ? '' : `; and of what came, ${describeViolations(violations)}`}`,
   (id, missing, { syntax } = { syntax: undefined }, violations = []) => ({
     id,
@@ -311,7 +307,7 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const renderFailed = define('RENDER_FAILED', 500,
-  (id: string, reason: string, at: TextName & TextSyntax & { readonly line: number, readonly column: number }) =>
+  (id: string, reason: string, at: TextName & { readonly syntax: 'go' | 'handlebars' } & { readonly line: number, readonly column: number }) =>
     `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
   (id, reason, { syntax, line, column, messageIndex, part, member, in: partial }) =>
     ({ id, reason, syntax, line, column, messageIndex, part, member, in: partial }))

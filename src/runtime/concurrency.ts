@@ -160,15 +160,8 @@ export class Slots {
   }
 }
 
-interface OneAtATime {
-  /** Calls that come during a run share one further run. */
-  run (): Promise<void>
-  isRunning (): boolean
-  idle (): Promise<void>
-}
-
-/** `work` must not reject, since possibly nobody waits for its end. */
-export function oneAtATime (work: () => Promise<void>): OneAtATime {
+/** Calls of `run` during a run share one further run. `work` must not reject, since possibly nobody waits for its end. */
+export function oneAtATime (work: () => Promise<void>) {
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
 
@@ -193,14 +186,8 @@ export function oneAtATime (work: () => Promise<void>): OneAtATime {
   }
 }
 
-interface Throttle {
-  /** Several requests during an interval count as one. */
-  request (): void
-  stop (): void
-}
-
-/** `interval` in ms. */
-export function createThrottle (work: () => void, interval: number): Throttle {
+/** Several requests during an `interval` (in ms) count as one. */
+export function createThrottle (work: () => void, interval: number) {
   let timer: NodeJS.Timeout | undefined
   let isWanted = false
   let isStopped = false

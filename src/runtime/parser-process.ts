@@ -19,17 +19,12 @@ export interface ParserProcess<Question, Answer> {
   close (): Promise<void>
 }
 
-interface ParserProcessOptions {
-  /** A module without its ending, in the folder of the one that asks; it calls `answerQuestions`. */
-  readonly entry: string
-  /** The `import.meta.url` of the module that asks; the entry has the same ending (.ts or .js). */
-  readonly beside: string
-  /** For one answer, in ms; a child that takes longer is killed. */
-  readonly timeout: number
-}
-
-/** No timer can stop a synchronous parser of a hostile text, but a process can be killed. It gets none of the service's environment. */
-export function createParserProcess<Question extends object, Answer> ({ entry, beside, timeout }: ParserProcessOptions): ParserProcess<Question, Answer> {
+/**
+ * No timer can stop a synchronous parser of a hostile text, but a process can be killed. It gets none of the service's environment.
+ * @param entry a module without its ending, in the folder of `beside` and with the same ending (.ts or .js); it calls `answerQuestions`
+ * @param timeout for one answer, in ms; a child that takes longer is killed
+ */
+export function createParserProcess<Question extends object, Answer> (entry: string, beside: string, timeout: number): ParserProcess<Question, Answer> {
   const file = fileURLToPath(new URL(`./${entry}${beside.endsWith('.ts') ? '.ts' : '.js'}`, beside))
   const oneAtATime = pLimit(1)
   let child: ChildProcess | undefined

@@ -4,19 +4,13 @@ import { type Json } from '../base/json.ts'
 import { compilePublishedSchema } from './compile.ts'
 import { fieldOf } from './explain.ts'
 
-export interface CheckedYaml {
-  readonly value: Json
-  /** Of the innermost value around the path, if there is none at it. */
-  lineOf (path: ReadonlyArray<string | number>): number
-}
-
 /**
  * Parses YAML or JSON, and validates it against a schema of this project. YAML aliases are followed up to the limit of the library.
  * @param schema the name of the schema's file in `jsonschema/`, without the ending
  * @param root the name of the whole value in messages: `rules` gives `line 2: rules[0].reply must be string`
  * @throws Error that names lines
  */
-export function parseCheckedYaml (text: string, schema: string, root: string): CheckedYaml {
+export function parseCheckedYaml (text: string, schema: string, root: string) {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const [problem] = document.errors

@@ -8,11 +8,10 @@ export interface SyntaxSign extends Position {
   readonly text: number
 }
 
-/** The language in which a prompt is written, or a sign of each language when both occur. */
-type DetectedSyntax = { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
-
 /** By tags that only one has; else Handlebars if every text parses, otherwise Go. `rest` lets other requests in: parsing takes milliseconds. */
-export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<DetectedSyntax> {
+export async function detectSyntax (texts: readonly string[], rest: () => Promise<void>): Promise<
+  { readonly syntax: Syntax } | { readonly mixed: readonly [go: SyntaxSign, handlebars: SyntaxSign] }
+> {
   let go: SyntaxSign | undefined
   let handlebars: SyntaxSign | undefined
   for (const [index, text] of texts.entries()) {

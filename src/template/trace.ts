@@ -22,10 +22,7 @@ export interface LiteralText extends Position { readonly text: string }
 
 interface Printed { readonly text: string, readonly at: Position, readonly from: Provenance }
 
-/** Says which partial writes from here on. */
-interface Entered { readonly partial: string | undefined }
-
-type Note = LiteralText | Printed | Entered
+type Note = LiteralText | Printed | { readonly partial: string | undefined }
 
 /**
  * Observes the render of a template that is compiled to be explained, and keeps the last pass. Languages tell it what is read (values go on a stack, from

@@ -13,8 +13,6 @@ import { useReleases } from './use-releases.ts'
 
 const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
 
-interface Side { readonly name: string, readonly text: string, readonly rendered: string }
-
 /** The tab that shows two versions of a prompt side by side, and both versions rendered with the same values. */
 export function CompareTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const [search, setSearch] = useSearchParams()
@@ -56,7 +54,7 @@ export function CompareTab ({ id, piece }: { readonly id: string, readonly piece
   )
 }
 
-async function sideOf (id: string, name: string, piece: Workpiece, mayRender: boolean): Promise<Side> {
+async function sideOf (id: string, name: string, piece: Workpiece, mayRender: boolean) {
   const stored = name === 'draft'
     ? storedForm(piece.entry)
     : name === 'latest'

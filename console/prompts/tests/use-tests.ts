@@ -13,9 +13,8 @@ const AT_A_TIME = 4
 export type Case = Readonly<Record<string, unknown>>
 
 /** The state of a test case that was started: it is running, it has a result, or an error has kept it from running. */
-export type Outcome = 'running' | { readonly error: unknown } | { readonly result: Result }
-
-type Result = paths['/api/prompts/{id}/tests/run']['post']['responses']['200']['content']['application/json']
+export type Outcome = 'running' | { readonly error: unknown }
+  | { readonly result: paths['/api/prompts/{id}/tests/run']['post']['responses']['200']['content']['application/json'] }
 
 /**
  * The query for the test cases of a prompt, with the entity tag that a request to change them has to name. The value is `undefined` for a

@@ -10,8 +10,6 @@ import type { ChangedFile } from './use-plan.ts'
 
 const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
 
-interface Side { readonly text?: string, readonly isCut?: boolean }
-
 /** Shows the change of one file as a diff or, if the user asks for it, as two texts side by side. A note says if something could not be shown. */
 export function FileDiff ({ id, file, isSeen, onSeen }: {
   readonly id: string
@@ -52,7 +50,10 @@ export function FileDiff ({ id, file, isSeen, onSeen }: {
 }
 
 function Sides ({ id, path }: { readonly id: string, readonly path: string }) {
-  const read = async (side: 'before' | 'after') => await take(api.GET('/api/plans/{id}/preview', { params: { path: { id }, query: { path, side } } })) as Side
+  const read = async (side: 'before' | 'after') => await take(api.GET('/api/plans/{id}/preview', { params: { path: { id }, query: { path, side } } })) as {
+    readonly text?: string
+    readonly isCut?: boolean
+  }
   const query = useQuery({ queryKey: ['plan', id, 'sides', path], queryFn: async () => await Promise.all([read('before'), read('after')]) })
   if (query.error !== null) return <ErrorNote error={query.error} />
   if (query.data === undefined) return <p className='body quiet'>{t.loading}</p>

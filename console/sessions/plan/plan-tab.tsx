@@ -142,18 +142,14 @@ function PlanStages ({ plan: { state }, events, seen, all }: {
   )
 }
 
-interface PlanActionsProps {
+/** The buttons of a plan in its present state. The user can agree to a shown change only after looking at every file of it. */
+function PlanActions ({ session: { id, status }, plan, files, isShown, unseen }: {
   readonly session: Session
   readonly plan: Plan
   readonly files: readonly ChangedFile[]
-  /** Whether all files of what waits are on the screen. */
   readonly isShown: boolean
-  /** How many of them the user has not looked at. */
   readonly unseen: number
-}
-
-/** The buttons of a plan in its present state. The user can agree to a shown change only after looking at every file of it. */
-function PlanActions ({ session: { id, status }, plan, files, isShown, unseen }: PlanActionsProps) {
+}) {
   const { error, isBusy, act } = useActions(id)
   const [dry, setDry] = useState<DryTurn>()
   const params = { params: { path: { id } } }
@@ -226,7 +222,11 @@ function useActions (id: string) {
   return { error, isBusy, act }
 }
 
-interface AgreeProps {
+/**
+ * The button by which a person agrees to what waits, once exactly that is on the screen and every file was looked at. The owner of the plan
+ * agrees to a diff; for deletions and for a commit, the person needs the role `approve`.
+ */
+function Agree ({ plan: { confirm: waits }, count, isShown, unseen, isOff, isBusy, apply, confirm }: {
   readonly plan: Plan
   readonly count: number
   readonly isShown: boolean
@@ -235,13 +235,7 @@ interface AgreeProps {
   readonly isBusy: boolean
   readonly apply: (digest: string) => void
   readonly confirm: (digest: string) => void
-}
-
-/**
- * The button by which a person agrees to what waits, once exactly that is on the screen and every file was looked at. The owner of the plan
- * agrees to a diff; for deletions and for a commit, the person needs the role `approve`.
- */
-function Agree ({ plan: { confirm: waits }, count, isShown, unseen, isOff, isBusy, apply, confirm }: AgreeProps) {
+}) {
   const mayApprove = useMay('approve')
   if (waits === undefined) return null
   const isDiff = waits.kind === 'diff'
@@ -262,16 +256,14 @@ function Agree ({ plan: { confirm: waits }, count, isShown, unseen, isOff, isBus
   )
 }
 
-interface StepsProps {
+function Steps ({ plan: { state, applied, undone, memory_patch: patch = {} }, isOff, apply, undo, redo, remember }: {
   readonly plan: Plan
   readonly isOff: boolean
   readonly apply: () => void
   readonly undo: () => void
   readonly redo: () => void
   readonly remember: () => void
-}
-
-function Steps ({ plan: { state, applied, undone, memory_patch: patch = {} }, isOff, apply, undo, redo, remember }: StepsProps) {
+}) {
   return (
     <>
       {state === 'planned' && <button type='button' className='button primary' disabled={isOff} onClick={apply}>{t.applyPlan}</button>}

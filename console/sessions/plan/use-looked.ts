@@ -1,17 +1,7 @@
 import { useState } from 'react'
 import { type ChangedFile } from './use-plan.ts'
 
-/** The files of a change that the user has looked at, and the file that is shown. */
-interface Looked {
-  readonly file: ChangedFile | undefined
-  readonly isSeen: (file: ChangedFile) => boolean
-  /** Marks the shown file as looked at. The user does this for a file whose diff is not complete. */
-  readonly see: () => void
-  readonly choose: (path: string) => void
-  readonly unseen: number
-}
-
-export function useLooked (files: readonly ChangedFile[]): Looked {
+export function useLooked (files: readonly ChangedFile[]) {
   const [chosen, setChosen] = useState<string>()
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
   const file = files.find(({ path }) => path === chosen) ?? files[0]

@@ -16,12 +16,6 @@ export interface ChangedFile {
   readonly isOutdated?: boolean
 }
 
-interface PreviewPage {
-  readonly files: readonly ChangedFile[]
-  readonly more: number
-  readonly confirm?: { readonly digest: string, readonly deletes: readonly string[] }
-}
-
 /** The number of files that one request for a preview asks for. */
 const PAGE = 200
 
@@ -47,7 +41,11 @@ export function useChange (id: string, state: string, digest: string | undefined
         path: { id },
         query: { after: pageParam, limit: PAGE }
       }
-    })) as PreviewPage,
+    })) as {
+      readonly files: readonly ChangedFile[]
+      readonly more: number
+      readonly confirm?: { readonly digest: string, readonly deletes: readonly string[] }
+    },
     getNextPageParam: (last, pages) => last.more > 0 ? pages.reduce((sum, { files }) => sum + files.length, 0) : undefined,
     staleTime: 0
   })

@@ -40,9 +40,10 @@ export function Wanted ({ session, skill }: { readonly session: Session, readonl
   )
 }
 
-type Skill = NonNullable<ReturnType<typeof useSkill>['data']>
-
-function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } }: { readonly session: Session, readonly skill: Skill }) {
+function Asked ({ session: { id }, skill: { state, pendingCommand, aiResponse } }: {
+  readonly session: Session
+  readonly skill: NonNullable<ReturnType<typeof useSkill>['data']>
+}) {
   const input = (body: { readonly text?: string, readonly action?: { readonly name: string } }, key: string) =>
     take(api.POST('/api/sessions/{id}/input', { params: { path: { id }, header: { 'idempotency-key': key } as never }, body }))
   const act = (name: string) => { void input({ action: { name } }, crypto.randomUUID()) }

@@ -79,13 +79,6 @@ async function listProfiles (): Promise<readonly string[]> {
 
 interface Tool { readonly name: string, readonly description?: string }
 
-interface Agent {
-  readonly help?: string
-  readonly tools?: readonly Tool[]
-  readonly ask?: readonly string[]
-  readonly budget?: Readonly<Record<string, unknown>>
-}
-
 /**
  * The page that starts a session with an agent: what the agent does, which tools it may call, and one button, since an agent needs no input
  * to begin.
@@ -93,7 +86,12 @@ interface Agent {
 function StartAgent ({ id }: { readonly id: string }) {
   const query = useQuery({
     queryKey: ['registry', 'agent', id],
-    queryFn: async () => await take(api.GET('/api/agents/{id}', { params: { path: { id } } })) as Agent
+    queryFn: async () => await take(api.GET('/api/agents/{id}', { params: { path: { id } } })) as {
+      readonly help?: string
+      readonly tools?: readonly Tool[]
+      readonly ask?: readonly string[]
+      readonly budget?: Readonly<Record<string, unknown>>
+    }
   })
   const { start, error, isBusy } = useStart()
   const begin = () => start(async key => {
@@ -287,21 +285,16 @@ function useStart () {
   return { start, error, isBusy }
 }
 
-interface StartFormProps {
-  /** Elements above the fields. */
+/** The form that starts a session. Ctrl+Enter sends it from any field. */
+function StartForm ({ above, children, action, isOff, error, onStart, aside }: {
   readonly above?: ReactNode
   readonly children: ReactNode
-  /** The text of the button. */
   readonly action: string
   readonly isOff: boolean
   readonly error: unknown
   readonly onStart: () => void
-  /** Elements beside the form. */
   readonly aside: ReactNode
-}
-
-/** The form that starts a session. Ctrl+Enter sends it from any field. */
-function StartForm ({ above, children, action, isOff, error, onStart, aside }: StartFormProps) {
+}) {
   const press = (event: React.KeyboardEvent) => { if (event.key === 'Enter' && (event.ctrlKey || event.metaKey) && !isOff) onStart() }
   return (
     <div className='split halves'>

@@ -130,7 +130,7 @@ export interface CandidateParser {
 
 /** Candidates come from strangers and may take forever to parse, so a killable process does it, one at a time. Timeout in ms. */
 export function createCandidateParser (timeout = PARSE_MILLISECONDS): CandidateParser {
-  const parser = createParserProcess<Candidate, ParsedCandidate>({ entry: 'candidate-process', beside: import.meta.url, timeout })
+  const parser = createParserProcess<Candidate, ParsedCandidate>('candidate-process', import.meta.url, timeout)
   let isClosed = false
   return {
     async parse (candidate) {

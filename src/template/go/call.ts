@@ -287,9 +287,7 @@ function typeProblem (value: GoValue, isBoxed: boolean): string | undefined {
   return `wrong type for value; expected string; got ${kindOf(value) === 'nil' ? 'interface {}' : typeName(value)}`
 }
 
-type Compile = (context: Context, call: CallSite) => CompiledExpression
-
-const FORMS: ReadonlyMap<string, readonly [least: number, most: number, compile: Compile]> = new Map<string, readonly [number, number, Compile]>([
+const FORMS = new Map<string, readonly [least: number, most: number, compile: (context: Context, call: CallSite) => CompiledExpression]>([
   ['and', [1, Infinity, compileLogic]],
   ['or', [1, Infinity, compileLogic]],
   ['not', [1, 1, compileNot]],

@@ -63,7 +63,8 @@ export type Node = Statement | Pipe | Command | Operand
 export type Statement = TextNode | ActionNode | BranchNode | TemplateNode | { readonly type: 'break' | 'continue', readonly offset: number }
 
 export type Operand =
-  | FieldNode | VariableNode | ChainNode | IdentifierNode | DotNode | NilNode | BoolNode | NumberNode | StringNode | Pipe
+  | FieldNode | VariableNode | ChainNode | IdentifierNode | NumberNode | StringNode | Pipe
+  | { readonly type: 'dot' | 'nil', readonly offset: number } | { readonly type: 'bool', readonly offset: number, readonly value: boolean }
 
 export interface ListNode { readonly nodes: readonly Statement[] }
 
@@ -113,12 +114,6 @@ export interface ChainNode {
 }
 
 export interface IdentifierNode { readonly type: 'identifier', readonly offset: number, readonly name: string }
-
-interface DotNode { readonly type: 'dot', readonly offset: number }
-
-interface NilNode { readonly type: 'nil', readonly offset: number }
-
-interface BoolNode { readonly type: 'bool', readonly offset: number, readonly value: boolean }
 
 export interface NumberNode { readonly type: 'number', readonly offset: number, readonly text: string, readonly literal: NumberLiteral }
 

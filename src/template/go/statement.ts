@@ -255,11 +255,9 @@ function setHeader ({ variables }: RenderState, { header: { key, element } }: Lo
   if (element >= 0) variables[element] = value
 }
 
-/** `undefined` when there is nothing to loop over; `PENDING` when the value is unknown. */
-type Iterate = (state: RenderState, value: GoValue, before: string) => string | typeof PENDING | undefined
-
-function iteration (context: Context, list: CompiledExpression, loop: Loop): Iterate {
-  return (state, value, before) => {
+/** Its loop is `undefined` when there is nothing to loop over; `PENDING` when the value is unknown. */
+function iteration (context: Context, list: CompiledExpression, loop: Loop) {
+  return (state: RenderState, value: GoValue, before: string): string | typeof PENDING | undefined => {
     if (value === null || value === NOTHING || value instanceof Absent || Array.isArray(value)) return undefined
     if (value === PENDING) return PENDING
     if (value instanceof LazyNode) return overBranch(state, loop, value, before)

@@ -6,15 +6,12 @@ import { type Position, positionAt, scanTags } from '../tags.ts'
 /** Has a place only when the mistake is not at the token where the parser stopped. */
 interface ParserError { readonly message: string, readonly lineNumber?: number, readonly column?: number }
 
-/** The members of the handlebars package's parser that are used here. */
-interface HandlebarsParser {
+// `yylloc` is an error's place: the message shows the column only by a drawing (`---^`).
+// Only the parser, which has no types: the package's compiler would add 36 modules to every start.
+const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as {
   parse (text: string): Program
-  /** Its position is the error's place: the message shows the column only by a drawing (`---^`). */
   readonly parser: { readonly lexer: { readonly yylloc: { readonly first_line: number, readonly first_column: number } } }
 }
-
-// Only the parser, which has no types: the package's compiler would add 36 modules to every start.
-const { parse: parseTemplate, parser: { lexer } } = createRequire(import.meta.url)('handlebars/dist/cjs/handlebars/compiler/base.js') as HandlebarsParser
 
 /** The caller must have run `prescan`, because the parser is slow and recursive. @throws TemplateSyntaxError */
 export function parse (text: string): Program {
@@ -132,10 +129,10 @@ interface BaseNode {
   readonly loc: { readonly start: SourcePosition, readonly end: SourcePosition }
 }
 
-export type ProgramStatement = Content | Comment | Mustache | Block | Partial | PartialBlock | Decorator | DecoratorBlock
+export type ProgramStatement = Content | Mustache | Block | Partial | PartialBlock | DecoratorBlock
+  | BaseNode & { readonly type: 'CommentStatement' } | CallNode & { readonly type: 'Decorator' }
 
 export interface Content extends BaseNode { readonly type: 'ContentStatement', readonly value: string }
-interface Comment extends BaseNode { readonly type: 'CommentStatement' }
 
 export interface CallNode extends BaseNode {
   readonly path: Expression
@@ -144,8 +141,6 @@ export interface CallNode extends BaseNode {
 }
 
 export interface Mustache extends CallNode { readonly type: 'MustacheStatement' }
-interface SubExpression extends CallNode { readonly type: 'SubExpression' }
-interface Decorator extends CallNode { readonly type: 'Decorator' }
 
 /** An inverse block has no `program`. */
 export interface Block extends CallNode {
@@ -167,7 +162,7 @@ interface PartialNode extends BaseNode {
 export interface Partial extends PartialNode { readonly type: 'PartialStatement', readonly indent: string }
 export interface PartialBlock extends PartialNode { readonly type: 'PartialBlockStatement', readonly program: Program }
 
-export type Expression = SubExpression | PathNode | Literal
+export type Expression = CallNode & { readonly type: 'SubExpression' } | PathNode | Literal
 
 export interface PathNode extends BaseNode {
   readonly type: 'PathExpression'

@@ -115,7 +115,7 @@ export const grpcType: ToolType<GrpcDefinition> = {
   parse: parseGrpc,
   connect (resources) {
     const servers = new SharedPool<GrpcServer>()
-    const reader: DescriptionReader = createParserProcess({ entry: 'description-process', beside: import.meta.url, timeout: READ_MILLISECONDS })
+    const reader: DescriptionReader = createParserProcess('description-process', import.meta.url, READ_MILLISECONDS)
     return {
       open: definition => singleSource(definition, createGrpcConnector(definition, resources, servers, reader), resources),
       close: () => reader.close()

@@ -18,18 +18,6 @@ export interface PromptRow {
 /** A row of the list of tools. */
 export interface ToolRow { readonly id: string, readonly function: string, readonly type: string, readonly description: string }
 
-/** A row of the list of extensions. */
-interface ExtensionRow {
-  readonly id: string
-  readonly name: string
-  readonly type: string
-  readonly version?: string
-  readonly displayName?: unknown
-  readonly description?: unknown
-  readonly state: string
-  readonly prompts: readonly string[]
-}
-
 /** An entry that the search can find, with the path of its page in the console. */
 export interface Found { readonly kind: 'prompt' | 'environ' | 'tool' | 'extension', readonly id: string, readonly description: string, readonly path: string }
 
@@ -55,7 +43,16 @@ export const listTools = (): Promise<readonly ToolRow[]> => all(after => takePag
     }
   }
 })))
-export const listExtensions = (): Promise<readonly ExtensionRow[]> => all(after => takePage<ExtensionRow>(api.GET('/api/extensions', {
+export const listExtensions = () => all(after => takePage<{
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly version?: string
+  readonly displayName?: unknown
+  readonly description?: unknown
+  readonly state: string
+  readonly prompts: readonly string[]
+}>(api.GET('/api/extensions', {
   params: {
     query: {
       detail: true,

@@ -131,11 +131,9 @@ function useReadiness (digest: string, end: RefObject<Element | null>): boolean 
   return isStill && isSeen
 }
 
-type Decided = NonNullable<ApprovalReply['decided']>
-
 /** The decision about an action that waits. It is made once, and only about the action that the person was shown. */
 interface Decision {
-  readonly decided: Decided | undefined
+  readonly decided: NonNullable<ApprovalReply['decided']> | undefined
   /** Whether the decision was made in this tab. */
   readonly isMine: boolean
   readonly isBusy: boolean
@@ -148,7 +146,7 @@ interface Decision {
 }
 
 function useDecision ({ id, digest, decided: known }: Asked, onDecided: () => void): Decision {
-  const [decided, setDecided] = useState<Decided | undefined>(known)
+  const [decided, setDecided] = useState(known)
   const [isMine, setMine] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [doubt, setDoubt] = useState(false)

@@ -100,9 +100,9 @@ function MistakeWords ({ mistake: { message, messageIndex, line, column, hint },
   )
 }
 
-interface DownTool { readonly id: string, readonly words: string, readonly reason: string }
-
-function DownToolPanel ({ tool: { id, words, reason } }: { readonly tool: DownTool }) {
+function DownToolPanel ({ tool: { id, words, reason } }: {
+  readonly tool: { readonly id: string, readonly words: string, readonly reason: string }
+}) {
   return (
     <section className='panel'>
       <header>
@@ -130,7 +130,7 @@ function placeOf ({ key, id, diagnostics: [mistake] }: Problem): string | undefi
 }
 
 /** Finds the tools that cannot be called, as far as the service knows. */
-async function findDown (): Promise<readonly DownTool[]> {
+async function findDown () {
   const ids = (await listTools()).slice(0, MOST_TOOLS).map(({ id }) => id)
   const tools = await Promise.all(ids.map(async id => (await api.GET('/api/tools/{id}', { params: { path: { id } } })).data as
     ToolHealth & { readonly id: string, readonly statistics?: { readonly lastError?: { readonly message: string } } } | undefined))

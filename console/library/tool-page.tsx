@@ -110,17 +110,15 @@ function StatisticsFacts ({ statistics: { calls, cached, errors, latency, lastEr
   )
 }
 
-interface Outcome {
-  readonly value?: unknown
-  readonly outcome: string
-  readonly durationMs: number
-  readonly error?: { readonly code: string, readonly message: string }
-}
-
 /** A form that calls a tool by hand, and shows the result. */
 function CallTool ({ id, parameters }: { readonly id: string, readonly parameters: unknown }) {
   const [values, setValues] = useState<Readonly<Record<string, unknown>>>({})
-  const [outcome, setOutcome] = useState<Outcome>()
+  const [outcome, setOutcome] = useState<{
+    readonly value?: unknown
+    readonly outcome: string
+    readonly durationMs: number
+    readonly error?: { readonly code: string, readonly message: string }
+  }>()
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const fields = fieldsOf(parameters, undefined)
@@ -128,7 +126,7 @@ function CallTool ({ id, parameters }: { readonly id: string, readonly parameter
     setBusy(true)
     setError(undefined)
     try {
-      setOutcome(await take(api.POST('/api/tools/{id}/call', { params: { path: { id } }, body: { arguments: values } })) as Outcome)
+      setOutcome(await take(api.POST('/api/tools/{id}/call', { params: { path: { id } }, body: { arguments: values } })) as NonNullable<typeof outcome>)
     } catch (failure) {
       setError(failure)
     } finally {

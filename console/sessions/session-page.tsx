@@ -208,9 +208,9 @@ function Freshness ({ revision, current }: { readonly revision: string, readonly
   return <span className='chip warn'>{current === undefined ? t.notRegistered : t.hasChanged}</span>
 }
 
-interface Use { readonly kind: string, readonly name: string, readonly calls: number, readonly failures: number, readonly tokens: number }
-
-function UsesTable ({ uses }: { readonly uses: readonly Use[] }) {
+function UsesTable ({ uses }: {
+  readonly uses: ReadonlyArray<{ readonly kind: string, readonly name: string, readonly calls: number, readonly failures: number, readonly tokens: number }>
+}) {
   return (
     <table>
       <thead>
@@ -239,7 +239,7 @@ function UsesTable ({ uses }: { readonly uses: readonly Use[] }) {
  * Shows the name of a used thing as a link to its screen. The screen of a tool is only for callers who may read the registry; all targets
  * and workspaces are on one screen.
  */
-function UsedName ({ kind, name }: Pick<Use, 'kind' | 'name'>): ReactNode {
+function UsedName ({ kind, name }: { readonly kind: string, readonly name: string }): ReactNode {
   const mayRead = useMay('read')
   const words = <code>{name}</code>
   if (kind === 'tool') return mayRead ? <Link href={`/tools/${encodeURIComponent(name)}`}>{words}</Link> : words

@@ -45,7 +45,7 @@ const LONGEST_PAUSE = 10_000
 /** The code with which the service closes a socket whose token is not valid any more. */
 const TOKEN_GONE = 4401
 
-type Frame =
+type TerminalFrame =
   | { readonly type: 'terminal' } & Terminal
   | { readonly type: 'data', readonly data: string }
   | { readonly type: 'close', readonly reason: string }
@@ -76,7 +76,7 @@ function attachTerminal (id: string, reader: {
       isAttached = false
       send({ type: 'terminal_attach', terminalId: id, ...size })
     })
-    opened.addEventListener('message', ({ data }) => { take(JSON.parse(String(data)) as Frame) })
+    opened.addEventListener('message', ({ data }) => { take(JSON.parse(String(data)) as TerminalFrame) })
     opened.addEventListener('close', ({ code, reason }) => {
       if (socket !== opened) return
       reader.onConnection(false)
@@ -87,7 +87,7 @@ function attachTerminal (id: string, reader: {
     })
   }
 
-  function take (frame: Frame): void {
+  function take (frame: TerminalFrame): void {
     if (frame.type === 'data') { reader.onData(frame.data); return }
     if (frame.type === 'close') { end(frame.reason); return }
     if (frame.type === 'error') { refuse(frame); return }

@@ -307,7 +307,7 @@ export const variablesInvalid = define('VARIABLES_INVALID', 400,
   (id: string, violations: readonly Violation[]) => `Variables of prompt "${id}" are invalid: ${describeViolations(violations)}`,
   (id, violations) => ({ id, violations }))
 export const renderFailed = define('RENDER_FAILED', 500,
-  (id: string, reason: string, at: TextName & { readonly syntax: 'go' | 'handlebars' } & { readonly line: number, readonly column: number }) =>
+  (id: string, reason: string, at: TextName & { readonly syntax: 'go' | 'handlebars', readonly line: number, readonly column: number }) =>
     `Prompt "${id}" failed to render as ${at.syntax === 'go' ? 'Go' : 'Handlebars'} at ${describePlace(at)}: ${reason}`,
   (id, reason, { syntax, line, column, messageIndex, part, member, in: partial }) =>
     ({ id, reason, syntax, line, column, messageIndex, part, member, in: partial }))

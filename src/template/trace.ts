@@ -22,7 +22,7 @@ export interface LiteralText extends Position { readonly text: string }
 
 interface Printed { readonly text: string, readonly at: Position, readonly from: Provenance }
 
-type Note = LiteralText | Printed | { readonly partial: string | undefined }
+type Noted = LiteralText | Printed | { readonly partial: string | undefined }
 
 /**
  * Observes the render of a template that is compiled to be explained, and keeps the last pass. Languages tell it what is read (values go on a stack, from
@@ -30,8 +30,8 @@ type Note = LiteralText | Printed | { readonly partial: string | undefined }
  */
 export class Trace {
   readonly #passes: number[] = []
-  #texts: Array<readonly Note[]> = []
-  #notes: Note[] = []
+  #texts: Array<readonly Noted[]> = []
+  #notes: Noted[] = []
   #partial: string | undefined
   #size = 0
   #joined = 0
@@ -239,7 +239,7 @@ function rounded (milliseconds: number): number {
 
 const LITERAL: readonly Origin[] = [{ kind: 'literal' }]
 
-function spansOf (notes: readonly Note[]): OutputSpan[] {
+function spansOf (notes: readonly Noted[]): OutputSpan[] {
   const spans: OutputSpan[] = []
   let partial: string | undefined
   for (const note of notes) {

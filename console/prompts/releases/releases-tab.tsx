@@ -12,7 +12,7 @@ import { When } from '../../parts/when.tsx'
 import { t } from '../../text/text.ts'
 import { CaseList, Summary } from '../tests/case-list.tsx'
 import { hasPassed, useRuns, useTests } from '../tests/use-tests.ts'
-import { type Meaning, type Releases, shareOf, useReleases, type Version, wordsOf } from './use-releases.ts'
+import { type Meaning, type Releases, shareOf, useReleases, wordsOf } from './use-releases.ts'
 
 /** The tab with the versions of a prompt, the versions that its labels mean, and the moves of its labels. */
 export function ReleasesTab ({ id }: { readonly id: string }) {
@@ -81,7 +81,7 @@ function Versions ({ id, releases, restore }: { readonly id: string, readonly re
 
 function VersionRow ({ id, version: { n, note, source, from, by, at }, releases, restore }: {
   readonly id: string
-  readonly version: Version
+  readonly version: Releases['versions'][number]
   readonly releases: Releases
   readonly restore: ((n: number) => void) | undefined
 }) {

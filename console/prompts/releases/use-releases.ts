@@ -3,7 +3,6 @@ import type { paths } from '../../../.build/api.d.ts'
 import { api, takeTagged } from '../../api/client.ts'
 
 export type Releases = paths['/api/prompts/{id}/versions']['get']['responses']['200']['content']['application/json']
-export type Version = Releases['versions'][number]
 /** What a label means: one version, or several versions, each with the share of the callers who get it, in percent. */
 export type Meaning = Releases['labels'][string]
 

@@ -109,9 +109,7 @@ function unread (texts: readonly LiveText[], lastRead: number): readonly LiveTex
 function inOrder (known: ReadonlyMap<string, SessionEvent>): readonly SessionEvent[] {
   return [...known.values()].sort((a, b) => a.seq - b.seq || a.n - b.n)
 }
-
-type Page = paths['/api/sessions/{id}/messages']['get']['responses']['200']['content']['application/json']
-export type Said = Page['messages'][number]
+export type Said = paths['/api/sessions/{id}/messages']['get']['responses']['200']['content']['application/json']['messages'][number]
 
 /** The messages of a session that were read so far. */
 interface Dialogue {
@@ -197,7 +195,7 @@ function useSaid (id: string, count: number): Dialogue {
   return { ...dialogue, readEarlier }
 }
 
-async function readPage (id: string, query: { readonly limit: number, readonly after?: string, readonly last?: boolean }): Promise<Page> {
+async function readPage (id: string, query: { readonly limit: number, readonly after?: string, readonly last?: boolean }) {
   return await take(api.GET('/api/sessions/{id}/messages', { params: { path: { id }, query } }))
 }
 

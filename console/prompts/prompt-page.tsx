@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { ApiError } from '../api/api-error.ts'
-import { useMay } from '../api/caller.ts'
+import { useCaller, useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
 import type { Needs } from '../api/preview.ts'
 import type { Conflict as ConflictOf } from '../edit/conflict.tsx'
@@ -22,8 +22,9 @@ import { entryFrom, readableForm, storedForm } from './entry.ts'
 import { CompareTab } from './releases/compare-tab.tsx'
 import { ReleasesTab } from './releases/releases-tab.tsx'
 import { useReleases } from './releases/use-releases.ts'
+import { SNIPPETS } from './snippets.ts'
 import { TestsTab } from './tests/tests-tab.tsx'
-import { UseItTab } from './use-it-tab.tsx'
+import { readTried } from './tried.ts'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
@@ -360,4 +361,32 @@ function In ({ partial }: { readonly partial: string | undefined }) {
 /** Removes repeated items, since a prompt may use the same thing at several places. */
 function unique (items: ReadonlyArray<readonly [string, ReactNode]>): readonly ReactNode[] {
   return [...new Map(items).values()]
+}
+
+/** The tab that shows how a program calls the prompt, at this address, with the values that were tried last. */
+function UseItTab ({ id }: { readonly id: string }) {
+  const labels = Object.keys(useReleases(id).data?.value.labels ?? {})
+  const [label, setLabel] = useState('')
+  const [name, setName] = useState('curl')
+  const hasTokens = useCaller()?.mode === 'tokens'
+  const call = { origin: location.origin, id: label === '' ? id : `${id}@${label}`, variables: readTried(id).variables, hasTokens }
+  const text = SNIPPETS[name]?.(call) ?? ''
+  return (
+    <section className='panel'>
+      <header>
+        <h2>{t.tabUseIt}</h2>
+        <select className='field auto' aria-label={t.program} value={name} onChange={event => { setName(event.target.value) }}>
+          {Object.keys(SNIPPETS).map(each => <option key={each}>{each}</option>)}
+        </select>
+        <select className='field auto' aria-label={t.labelOfCall} value={label} onChange={event => { setLabel(event.target.value) }}>
+          <option value=''>{t.withoutLabel}</option>
+          {['latest', ...labels].map(each => <option key={each}>{each}</option>)}
+        </select>
+        <span className='grow' />
+        <CopyButton text={text} />
+      </header>
+      <pre className='body text' tabIndex={0} aria-label={name}>{text}</pre>
+      {hasTokens && <p className='hint inside'>{t.tokenOfCall}</p>}
+    </section>
+  )
 }

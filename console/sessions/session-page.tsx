@@ -3,7 +3,6 @@ import { type ReactNode, useEffect, useMemo, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
-import { download } from '../parts/downloads.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Filters } from '../parts/filters.tsx'
 import { Loaded } from '../parts/loading.tsx'
@@ -362,4 +361,13 @@ function heldOf (held: unknown): Facts {
 function wordsOf ({ kind, subject }: Facts): string {
   const about: readonly unknown[] = Object.values(subject ?? {})
   return [...new Set([t.useKind(String(kind)), ...about.filter(each => each !== undefined).map(String)])].join(' ')
+}
+
+/** Lets the user save a text as a file. */
+function download (name: string, type: string, text: string): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob([text], { type }))
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(link.href)
 }

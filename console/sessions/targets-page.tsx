@@ -7,8 +7,7 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Table } from '../parts/table.tsx'
 import { jailOf } from '../approvals/approval.ts'
-import { OpenButton } from '../terminals/open-button.tsx'
-import { OpenTerminals } from '../terminals/open-terminals.tsx'
+import { OpenButton, OpenTerminals } from '../terminals/open-terminals.tsx'
 import { t } from '../text/text.ts'
 
 /**

@@ -1,10 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
+import { useState } from 'react'
+import { Link, useLocation } from 'wouter'
 import { queries } from '../api/queries.ts'
+import { ErrorNote } from '../parts/error-note.tsx'
 import { Rows } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
-import { closeTerminal, listTerminals } from './terminal-api.ts'
+import { closeTerminal, listTerminals, openTerminal } from './terminal-api.ts'
 
 /** The time between two requests for the list, in ms. */
 const INTERVAL = 5000
@@ -28,5 +30,29 @@ export function OpenTerminals () {
         ))}
       </Rows>
     </section>
+  )
+}
+
+/** The button that opens a terminal on a target, and then shows the terminal's page. */
+export function OpenButton ({ target }: { readonly target: string }) {
+  const [error, setError] = useState<unknown>()
+  const [isBusy, setBusy] = useState(false)
+  const [, go] = useLocation()
+  const open = async () => {
+    setBusy(true)
+    setError(undefined)
+    try {
+      go(`/terminals/${(await openTerminal(target)).terminalId}`)
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  return (
+    <>
+      <button type='button' className='button small' disabled={isBusy} aria-label={t.openOn(target)} onClick={() => { void open() }}>{t.terminal}</button>
+      {error !== undefined && <ErrorNote error={error} />}
+    </>
   )
 }

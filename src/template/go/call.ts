@@ -1,15 +1,14 @@
 import type { Json } from '../../base/json.ts'
 import { FALLBACK, made } from '../provenance.ts'
-import { type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
-import { Absent, isToolResult, LazyNode, markToolResult, memberNames, NOTHING, PENDING } from '../value.ts'
 import type { Position } from '../tags.ts'
+import { FunctionError, type LinkedTool, measureArguments, type TemplateFunction } from '../template-function.ts'
+import { Absent, isToolResult, LazyNode, markToolResult, memberNames, NOTHING, PENDING } from '../value.ts'
 import { type Builtin, type BuiltinContext, BUILTINS, CallError, format } from './builtins.ts'
-import { type Command, describeNode, type IdentifierNode, type Operand } from './node.ts'
 import { byteLength, fromBytes, toBytes } from './bytes.ts'
+import { type CompiledExpression, type Context, type Evaluate, failure, joinPath, noteFailing, observing, placeOf } from './code.ts'
 import { GoByte, type GoMap, type GoValue, integerOf, kindOf, truthOf, typeName } from './go-value.ts'
-import { type CompiledExpression, type Context, failure, joinPath, observing, placeOf } from './code.ts'
+import { type Command, describeNode, type IdentifierNode, type Node, type Operand } from './node.ts'
 import { allShared, noteBytes, type RenderState, resolveValue, resolveWhole, skip, unionOf } from './render-state.ts'
-import { type CallSite, callExpression, checkCount, compileOperands, evaluateAll, guarded, resolveValues } from './call-site.ts'
 
 /** In UTF-16 units; shorter than for other work, since the text is turned into bytes and back. */
 const LENGTH_PER_WORK_UNIT = 16
@@ -360,4 +359,91 @@ function applying (
     const values = evaluateAll(operands, state, dot)
     return resolveValues(operands, state, values, 0, resolve) ? guarded(context, call, () => apply(state, values)) : PENDING
   })
+}
+
+interface CallSite {
+  readonly name: string
+  readonly identifier: IdentifierNode
+  readonly node: Node
+  readonly operands: Operands
+  readonly written: readonly Operand[]
+}
+
+/** Go's messages name the last written argument, or the call's name when there is none. */
+function callExpression ({ identifier, operands, node }: CallSite, evaluate: Evaluate): CompiledExpression {
+  const { all, isPiped, assigns, size } = operands
+  const last = all.at(isPiped ? -2 : -1)
+  return {
+    evaluate,
+    assigns,
+    size: size + 1,
+    path: `(${describeNode(node)})`,
+    isBoxed: false,
+    last: last?.last ?? (() => identifier),
+    start: identifier.offset
+  }
+}
+
+/** Go checks the number before it evaluates the arguments. */
+function checkCount (context: Context, call: CallSite, least: number, most: number): CompiledExpression | undefined {
+  const count = call.operands.all.length
+  if (count >= least && count <= most) return undefined
+  const wanted = most === Infinity ? `at least ${least}` : String(least)
+  const got = most === Infinity ? call.written.length : count
+  const reason = `wrong number of args for ${call.name}: want ${wanted} got ${got}`
+  noteFailing(context, call.identifier, reason)
+  return callExpression(call, (state, dot) => {
+    if (call.operands.isPiped) call.operands.all.at(-1)?.evaluate(state, dot)
+    throw failure(context, call.identifier, reason)
+  })
+}
+
+function guarded (context: Context, { node, name }: CallSite, run: () => GoValue): GoValue {
+  try {
+    return run()
+  } catch (error) {
+    if (!(error instanceof CallError || error instanceof FunctionError)) throw error
+    throw failure(context, node, `error calling ${name}: ${error.message}`)
+  }
+}
+
+interface Operands {
+  readonly all: readonly CompiledExpression[]
+  readonly places: readonly Position[]
+  /** Whether the last argument is piped, and so evaluated first. */
+  readonly isPiped: boolean
+  readonly assigns: readonly number[]
+  readonly size: number
+}
+
+function compileOperands (context: Context, args: readonly Operand[], piped: CompiledExpression | undefined): Operands {
+  const all = args.map(operand => context.unit.compilers.operand(context, operand))
+  if (piped !== undefined) all.push(piped)
+  return {
+    all,
+    places: all.map(({ start }) => context.unit.tree.source.position(start)),
+    isPiped: piped !== undefined,
+    assigns: unionOf(all.map(({ assigns }) => assigns)),
+    size: all.reduce((sum, { size }) => sum + size, 0)
+  }
+}
+
+/** Evaluates all arguments, the piped one first as in Go, and gives their values in the order of `all`. A value can still be a `LazyNode` or `Absent`. */
+function evaluateAll ({ all, isPiped }: Operands, state: RenderState, dot: GoValue): GoValue[] {
+  const values = new Array<GoValue>(all.length)
+  const last = all.length - 1
+  if (isPiped) values[last] = (all[last] as CompiledExpression).evaluate(state, dot)
+  const count = isPiped ? last : all.length
+  for (let index = 0; index < count; index++) values[index] = (all[index] as CompiledExpression).evaluate(state, dot)
+  return values
+}
+
+function resolveValues ({ places }: Operands, state: RenderState, values: GoValue[], first = 0, settleOne = resolveValue): boolean {
+  let isKnown = true
+  for (let index = first; index < values.length; index++) {
+    const value = settleOne(state, values[index] as GoValue, places[index] as Position)
+    if (value === PENDING) isKnown = false
+    values[index] = value
+  }
+  return isKnown
 }

@@ -19,7 +19,7 @@ import { compileSchema, SchemaError } from '../schema/compile.ts'
 import { type Bundle, knownTools } from './recordings.ts'
 import type { ChatWithPrompt } from './chat/chat-with-prompt.ts'
 import type { RenderEnvironment, RenderPrompt, RenderRequest } from './render-prompt.ts'
-import type { ChoosePrompt, ChosenPrompt } from './find-entries.ts'
+import type { ChoosePrompt, ChosenPrompt } from './choose-prompt.ts'
 
 /** The tests of one prompt can have a MiB. */
 const AT_A_TIME = 50

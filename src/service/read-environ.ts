@@ -6,7 +6,7 @@ import { readEnviron } from '../template/scope.ts'
 import { type Json } from '../base/json.ts'
 import { PENDING } from '../template/value.ts'
 import { Deadline } from '../runtime/deadline.ts'
-import { missingEnviron } from './find-entries.ts'
+import { missingEnviron } from './choose-prompt.ts'
 import { toPath } from '../store/store.ts'
 
 /** Parts hidden from the caller are left out. @throws ENVIRON_NOT_FOUND, ENVIRON_INVALID, STORE_UNAVAILABLE, RENDER_BUDGET */

@@ -15,7 +15,7 @@ import { entryOfVersion, versionKey } from '../registry/kinds/release-kind.ts'
 import { type Registry } from '../registry/registry.ts'
 import { retryChange } from '../runtime/concurrency.ts'
 import { kindPrefix, pathToKey, type Store, toPath } from '../store/store.ts'
-import { missingPrompt, lookUpPrompt } from './find-entries.ts'
+import { missingPrompt, lookUpPrompt } from './choose-prompt.ts'
 import { asked, type Audit, holdsFor, type Precondition, type ReadRecord, type RecordStore } from './record-store.ts'
 import {
   type PublishedEntry, type Publisher, addVersion, asVersion, factsOf, MAX_ATTEMPTS, type NewVersion, type VersionAbout, versionWith

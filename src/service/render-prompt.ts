@@ -23,7 +23,7 @@ import { Trace } from '../template/trace.ts'
 import { isObject, type Value } from '../template/value.ts'
 import { type ToolCallOptions, type ToolOutcome, valueForRender } from '../tool/registered-tool.ts'
 import type { ToolCaller } from '../tool/tool-caller.ts'
-import type { ChosenPrompt } from './find-entries.ts'
+import type { ChosenPrompt } from './choose-prompt.ts'
 import { assembleMessages, explain, type Explanation, type RenderedMessage } from './rendered-messages.ts'
 
 export interface RenderEnvironment {

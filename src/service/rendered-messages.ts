@@ -4,7 +4,7 @@ import type { Prompt } from '../registry/generation.ts'
 import { isOwnText, isTemplate, mapTexts, type PromptDefinition, type StoredMessage, whyUnfit } from '../registry/kinds/prompt-definition.ts'
 import type { OutputSpan, TracedCall } from '../template/provenance.ts'
 import type { Trace } from '../template/trace.ts'
-import type { ChosenPrompt } from './find-entries.ts'
+import type { ChosenPrompt } from './choose-prompt.ts'
 
 export type RenderedMessage = JsonObject & { readonly role: string, readonly content?: Json }
 

@@ -6,7 +6,7 @@ import { checkArguments } from '../tool/parameters.ts'
 import { type ToolOutcome } from '../tool/registered-tool.ts'
 import { type ToolCaller } from '../tool/tool-caller.ts'
 import { Deadline } from '../runtime/deadline.ts'
-import { missingTool } from './find-entries.ts'
+import { missingTool } from './choose-prompt.ts'
 import { toPath } from '../store/store.ts'
 
 /** In ms, for a call by hand; a call in a render has less time. */

@@ -8,8 +8,8 @@ import { linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/nee
 import { createSlices } from '../../runtime/event-loop.ts'
 import { toPath } from '../../store/store.ts'
 import type { Link, LinkedPartial } from '../../template/language.ts'
-import { missingEnviron } from '../find-entries.ts'
-import { findPrompt } from '../find-entries.ts'
+import { missingEnviron } from '../choose-prompt.ts'
+import { findPrompt } from '../choose-prompt.ts'
 import { findTool } from '../try-tool.ts'
 
 interface ReleasedUser {

@@ -12,7 +12,7 @@ import { findToolProblems } from '../../registry/unknown-names.ts'
 import { createParserProcess } from '../../runtime/parser-process.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { toPath } from '../../store/store.ts'
-import { requireLoaded } from '../find-entries.ts'
+import { requireLoaded } from '../choose-prompt.ts'
 import { type Pinned, type VersionReader } from '../version-reader.ts'
 
 /** No key in the store can have this id. */

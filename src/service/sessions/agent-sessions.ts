@@ -13,7 +13,7 @@ import { planKind, type PlanProfile, profileFrom } from '../../registry/kinds/pl
 import { skillKind } from '../../registry/kinds/skill-kind.ts'
 import { startWith } from '../../session/engine.ts'
 import type { Start } from '../../session/model.ts'
-import { findDefinition } from '../find-entries.ts'
+import { findDefinition } from '../choose-prompt.ts'
 import type { SessionKind } from './session-kind.ts'
 
 export interface AgentRequest {

@@ -11,7 +11,7 @@ import { skillKind, type SkillDefinition } from '../../registry/kinds/skill-kind
 import { type Execution, type SkillOptions } from '../../registry/kinds/skill-definition.ts'
 import { startWith } from '../../session/engine.ts'
 import { type Start } from '../../session/model.ts'
-import { findDefinition, seekDefinition } from '../find-entries.ts'
+import { findDefinition, seekDefinition } from '../choose-prompt.ts'
 import type { RenderSkill, SkillPrompts } from '../skill-prompts.ts'
 import { isForeignPath, type Offers, placeOfSkills, type SkillSource, sourceOfPath } from './offers.ts'
 import { type SessionKind, type Starter } from './session-kind.ts'

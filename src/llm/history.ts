@@ -39,7 +39,7 @@ const EMPTY = '(empty)'
 /** In characters: https://platform.openai.com/docs/api-reference/chat/create */
 const MAX_NAME = 64
 
-/** Marks replies read before they were logged. Older logs have none and knew no cut answers: they are read as they were written. */
+/** Marks a reply whose answers were read before it was logged. In older logs no reply has it: their `finish_reason` is not looked at, so none counts as cut. */
 const READ = 1
 
 export function replyOf (answers: readonly Answer[], { choices: _choices, ...reply }: JsonObject): JsonObject {

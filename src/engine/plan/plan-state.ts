@@ -81,7 +81,7 @@ export interface PlanState {
   readonly words: string
   readonly goal: string
   readonly exchanges: readonly { readonly words: string, readonly reply: string }[]
-  /** When the files were read. */
+  /** The branch of Git that was checked out when the files were read; left out where there is no Git. */
   readonly branch?: string
   readonly recentErrors: readonly string[]
   /** The user has not agreed to them yet. */

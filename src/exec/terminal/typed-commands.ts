@@ -158,7 +158,7 @@ const BEGIN = 5000
 /** In ms. When a prompt has come already, the report comes at once or never. */
 const SOON = 500
 
-/** Another program may have read the line. */
+/** How often a command is typed: a program in the foreground may have read the line in place of the shell. */
 const TRIES = 3
 
 /** In ms after Ctrl-C; then the whole terminal is ended. */

@@ -29,7 +29,7 @@ export interface TerminalRow {
   readonly target: string
   /** Left out when another process has the terminal open. */
   readonly state?: TerminalState
-  /** Of the other process that has the terminal open, if its operator has set one. */
+  /** The address of the other process that has the terminal open, if its operator has set one. */
   readonly at?: string
   /** In ms since 1970. */
   readonly createdAt: number

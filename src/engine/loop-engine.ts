@@ -51,8 +51,8 @@ function childOf ({ name, child }: OfferedChild, values: JsonObject): Omit<Child
     name,
     definition,
     input: { text, ...(isSkill ? { params: values } : {}) },
-    budget,
-    place
+    ...(budget === undefined ? {} : { budget }),
+    ...(place === undefined ? {} : { place })
   }
 }
 

@@ -191,9 +191,10 @@ export function factsOf ({ name }: Pick<Caller, 'name'>, { note, source, from }:
   return {
     at: new Date().toISOString(),
     by: name === '' ? UNNAMED : name,
-    note,
-    source,
-    from
+    // A move of a label adds facts to these, and an `undefined` one here would take their place.
+    ...(note === undefined ? {} : { note }),
+    ...(source === undefined ? {} : { source }),
+    ...(from === undefined ? {} : { from })
   }
 }
 

@@ -219,13 +219,13 @@ class LogEntryBuilder {
     } else {
       const subject = rowOf(effect).subject(effect)
       const aside = effect.kind === 'child' ? reserved ?? reservationFor(this.#session(), effect) : undefined
-      this.#begun.push({ id, kind, digest, subject })
+      this.#begun.push({ id, kind, digest, ...(subject === undefined ? {} : { subject }) })
       this.#change(id, {
         phase: 'begun',
         by: this.#stamp.by,
         since: this.#stamp.at,
         ...(by === undefined ? {} : { isAgain: true }),
-        reserved: aside
+        ...(aside === undefined ? {} : { reserved: aside })
       })
       if (kind === 'wait') return
       this.#notices.push(...toolNotice(effect, 'called', by === undefined ? {} : { isAgain: true }))

@@ -102,7 +102,7 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
                 data-piece
                 role='button'
                 tabIndex={tabIndex}
-                aria-label={t.pieceOf(span.text.slice(0, 80), t.originName(origin))}
+                aria-description={t.originName(origin)}
                 onMouseEnter={() => { onPoint({ message, span }) }}
                 onFocus={() => { onPoint({ message, span }) }}
               >

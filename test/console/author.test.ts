@@ -94,7 +94,7 @@ describe('An author at the console', { skip: noChromium }, () => {
   it('points at a piece and sees where it comes from, in the text and below', async t => {
     const { page } = await workbench(t)
     await page.getByLabel('name text, required').fill('Ada')
-    await preview(page).getByRole('button', { name: 'Ada: from a variable' }).hover()
+    await preview(page).locator('[aria-description="from a variable"]', { hasText: 'Ada' }).hover()
     await preview(page).getByText('as you typed it').waitFor()
     assert.equal(await page.locator('.cm-content .from.here').innerText(), '{{variables.name}}')
     await preview(page).getByRole('button', { name: /Northwind/ }).focus()

@@ -146,7 +146,6 @@ export const texts = {
   originDefault: 'default',
   originLiteral: 'The text itself',
   originName: (origin: string) => ({ variable: 'from a variable', shared: 'from a shared variable', tool: 'from a tool', default: 'a default' })[origin] ?? origin,
-  pieceOf: (text: string, origin: string) => `${text}: ${origin}`,
   source: 'Source',
   expression: 'Expression',
   asTyped: 'as you typed it',

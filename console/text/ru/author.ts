@@ -148,7 +148,6 @@ export const texts: Same<typeof en> = {
   originDefault: 'умолчание',
   originLiteral: 'Сам текст',
   originName: origin => ({ variable: 'из переменной', shared: 'из общей переменной', tool: 'от инструмента', default: 'умолчание' })[origin] ?? origin,
-  pieceOf: (text, origin) => `${text}: ${origin}`,
   source: 'Источник',
   expression: 'Выражение',
   asTyped: 'как вы ввели',

@@ -107,7 +107,7 @@ describe('a command at a real OpenSSH server', { skip: noSshd }, () => {
 
   const orphans: ReadonlyArray<readonly [string, string, number]> = [
     ['that ends at SIGTERM', 'sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; echo ready; wait', 2000],
-    ['that ignores SIGTERM, SIGHUP and SIGPIPE', 'trap "" TERM HUP PIPE; (echo ready; exec sh -c "echo \\$\\$ > inner; while :; do sleep 1000; done") & echo $$ > outer; while :; do sleep 1000; done', 6000],
+    ['that ignores SIGTERM, SIGHUP and SIGPIPE', 'trap "" TERM HUP PIPE; (echo ready; exec sh -c "echo \\$\\$ > inner; while :; do sleep 1; done") & echo $$ > outer; while :; do sleep 1; done', 6000],
     ['that has called setsid', 'setsid sh -c "echo \\$\\$ > inner; exec sleep 1000" & echo $$ > outer; echo ready; wait', 6000],
     ['that prints without an end', 'sh -c "echo \\$\\$ > inner; exec yes" & echo $$ > outer; wait', 6000]
   ]

@@ -13,7 +13,7 @@ import { waitFor } from '../../helpers/wait-for.ts'
 /** What is `/bin/sh` somewhere. */
 const SHELLS = ['dash', 'busybox sh', 'bash --posix']
 
-const IGNORING = 'trap "" TERM HUP; echo $$; while :; do sleep 1000; done'
+const IGNORING = 'trap "" TERM HUP; echo $$; while :; do sleep 1; done'
 
 for (const shell of SHELLS) {
   const [program = ''] = shell.split(' ')

@@ -13,6 +13,7 @@ export function OtherTexts<T> ({ editing: { state, elsewhere, type } }: { readon
           <button type='button' className='button small' onClick={() => { type(elsewhere.mine) }}>{t.takeThatDraft}</button>
         </p>
       )}
+      {state?.half !== undefined && <p className='note warn' role='status'>{t.halfTyped}</p>}
       {state?.theirs !== undefined && !state.isRefused && <p className='note warn' role='status'>{t.newerStored}</p>}
     </>
   )

@@ -22,7 +22,7 @@ function isCount (value: Json | undefined): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** Estimated if the provider has sent no usage. */
+/** The tokens of a whole reply; they are estimated if the provider has sent no usage. */
 export function usageOfReply (request: JsonObject, value: JsonObject): TokenUsage {
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }

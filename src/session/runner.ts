@@ -395,7 +395,7 @@ export class SessionRunner {
     return isTaken && isOver ? { kind: 'stopped', by: 'expiry', reason: 'nobody answered in time' } : undefined
   }
 
-  /** Renews the lease, after whose end any replica can take the session. One whose disk is gone stops at last. */
+  /** Renews the lease, at whose end any replica can take the session. A session whose disk stays away for too long is stopped. */
   async #leaveToOthers ({ id, start: { disk, budget }, updatedAt }: Session): Promise<void> {
     if (disk !== undefined) {
       if (Date.now() - updatedAt >= budget.idle) {

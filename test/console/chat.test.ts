@@ -131,24 +131,11 @@ describe('A chat at the console', { skip: noChromium }, () => {
     for (const each of [page, other]) await dialogue(each).getByText('Ann owns it.').waitFor()
     assert.equal(await dialogue(other).getByText('Who owns it?').count(), 1)
   })
-})
 
-describe('The traffic of a chat at the console', { skip: noChromium }, () => {
-  it('is one connection for words that are being written, and no request a word', async t => {
-    buildConsole()
-    const browser = await startChromium()
-    t.after(() => browser.close())
-    const answers: ServerResponse[] = []
-    const upstream = await startUpstream((_hit, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      answers.push(response)
-    })
-    t.after(() => upstream.close())
-    const service = await startService(t, { 'agents:desk': { mode: 'tools', help: 'Ask.', system: 'You are the desk.', tools: [], messages: {} } }, { LLM_BASE_URL: upstream.baseUrl, LLM_API_KEY: 'k', LLM_MODEL: 'm', LOG_LEVEL: 'silent' })
-    const page = await openConsole(t, browser, await service.listen(), `/sessions/${String((await service.post('/api/agents/desk/sessions')).json['id'])}`)
-    await page.getByLabel('Write to desk').fill('Count.')
-    await page.keyboard.press('Enter')
-    const answer = await waitFor('the question', () => answers[0])
+  it('costs no request for each word that is being written', async t => {
+    const given = await chat(t)
+    const { page } = given
+    const answer = await ask(given, 'Count.')
     say(answer, 'w0 ')
     await dialogue(page).getByText('w0').waitFor()
     let requests = 0

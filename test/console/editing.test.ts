@@ -44,6 +44,7 @@ describe('What somebody edits at the console', { skip: noChromium }, () => {
     store.set('shenma:templates:team:greet', JSON.stringify({ userPrompt: 'Theirs' }))
     await page.getByText('Somebody else has saved a newer text.').waitFor()
     await page.getByRole('link', { name: 'Raw' }).click()
+    await page.getByText('A text of JSON cannot be read yet').waitFor()
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.locator('.cm-content', { hasText: '"half' }).waitFor()
   })

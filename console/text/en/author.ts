@@ -98,6 +98,7 @@ export const texts = {
   draftElsewhere: (time: string) => `Another tab of this browser has another draft, of ${time}.`,
   takeThatDraft: 'Take it here',
   notAsked: 'The model was not asked: the prompt cannot be rendered yet. The preview says why.',
+  halfTyped: 'A text of JSON cannot be read yet, so nothing can be saved: mend it where it was typed.',
   takeTheirs: 'Take theirs',
   theirsNow: 'Stored now',
   yourDraft: 'Your draft',

@@ -164,7 +164,10 @@ export class SessionService {
     }))
   }
 
-  /** From a log entry at which it waited. @default the last @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED */
+  /**
+   * Starts another session that goes on from a log entry at which this one waited. @default the last
+   * @throws SESSION_NOT_FOUND, FORK_IMPOSSIBLE, TOO_MANY_SESSIONS, SESSION_ENDED
+   */
   async fork (caller: Caller, id: string, upTo?: number): Promise<Session> {
     return await this.use(async opened => {
       const session = await ownSession(opened.runner, caller, id)

@@ -1,4 +1,4 @@
-// A reporter of node's test runner that shows nothing: it writes down what a lane's runner has counted, and what failed, as JSON.
+// A reporter of node's test runner that shows nothing: it writes down what a lane's runner has counted, and what failed and why, as JSON.
 
 /** What the runner counts, as it names it at its end. */
 export const COUNTED = ['tests', 'suites', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
@@ -14,8 +14,13 @@ export default async function * countReporter (events) {
       const [, name, count] = LINE.exec(data.message) ?? []
       if (name !== undefined) counts[name] = Number(count)
     } else if (type === 'test:fail' && data.details.error.failureType !== 'subtestsFailed' && data.todo === undefined) {
-      failed.push({ name: data.name, file: data.file })
+      failed.push({ name: data.name, file: data.file, error: shortly(data.details.error) })
     }
   }
   yield JSON.stringify({ counts, failed })
+}
+
+/** The first of what an error says, for those who have only the end of the output. */
+function shortly ({ cause, message }) {
+  return String(cause?.message ?? message).split('\n', 8).join('\n').slice(0, 600)
 }

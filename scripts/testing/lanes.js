@@ -54,7 +54,7 @@ export function runLanes (command, lanes) {
 
 /** What was counted, in the words of node's runner, and what failed, above it. */
 export function printCounts (title, { counts, failed, lost }) {
-  if (failed.length > 0) console.log(`\n✖ failing tests:\n${failed.map(({ name, file }) => `✖ ${name} (${file})`).join('\n')}`)
+  if (failed.length > 0) console.log(`\n✖ failing tests:\n${failed.map(({ name, file, error }) => `✖ ${name} (${file})\n${error.replace(/^/gm, '    ')}`).join('\n')}`)
   if (lost.length > 0) console.log(`\nfailed: ${lost.join(', ')}`)
   console.log(`\n${title}`)
   for (const [name, count] of Object.entries(counts)) console.log(`ℹ ${name} ${count}`)

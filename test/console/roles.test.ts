@@ -120,7 +120,11 @@ async function assertOffered (page: Page, name: string, isOffered: boolean): Pro
 /** Waits until a page has come, and all that it has asked for: streams, which never end, are not waited for. */
 function stillness (page: Page): () => Promise<void> {
   const open = new Set<object>()
-  page.on('request', request => { if (!request.url().includes('/events')) open.add(request) })
+  page.on('request', request => {
+    // What the page before had asked for is gone with it, and Chromium does not always tell its end.
+    if (request.isNavigationRequest()) open.clear()
+    if (!request.url().includes('/events')) open.add(request)
+  })
   page.on('requestfinished', request => { open.delete(request) }).on('requestfailed', request => { open.delete(request) })
   return async () => {
     await page.locator('main h1, main h2').first().waitFor()

@@ -13,7 +13,8 @@ const HTTP = 'prompt_shell_http_request_duration_seconds_count'
 
 async function startWorkers (t: TestContext, environment: Readonly<Record<string, string>>): Promise<ServiceProcess> {
   const service = await startProcess(t, { WORKERS: '2', ...environment })
-  await waitFor('all workers to listen', () => linesOf(service, 'all workers listen').length > 0)
+  // The workers write to the log on their own, so that their lines may come after the primary process's.
+  await waitFor('all workers to listen', () => linesOf(service, 'all workers listen').length > 0 && listeners(service).length === 2)
   return service
 }
 
@@ -57,8 +58,8 @@ describe('WORKERS=2', () => {
     for (let count = 0; count < 6; count++) await get(`${service.url}/api/prompts`)
     assert.equal(sumOf(await samplesOf(service), HTTP, { route: '/api/prompts' }), 6)
     for (const pid of listeners(service)) {
-      process.kill(pid, 'SIGKILL')
       const before = listeners(service).length
+      process.kill(pid, 'SIGKILL')
       await waitFor('another one to listen', () => listeners(service).length > before)
       assert.equal(sumOf(await samplesOf(service), HTTP, { route: '/api/prompts' }), 6)
     }

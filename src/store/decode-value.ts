@@ -1,6 +1,4 @@
-import { createRequire } from 'node:module'
-import type * as Yaml from 'yaml'
-import type { Document, LineCounter } from 'yaml'
+import { Composer, CST, Document, isNode, isScalar, Lexer, LineCounter, Parser, visit } from 'yaml'
 import { canonicalJson, MAX_DIGITS, MAX_JSON_DEPTH, parseJson, stringifyJson, type TextPlace } from '../base/json.ts'
 import { beginningOf, utf8In } from '../base/text.ts'
 import { MAX_VALUE_BYTES, type StoredValue } from './store.ts'
@@ -30,14 +28,6 @@ class YamlError extends Error {
   }
 }
 
-let library: typeof Yaml | undefined
-
-/** Loaded with the first YAML text, so that a start without YAML does not pay for it. */
-function yamlLibrary (): typeof Yaml {
-  library ??= createRequire(import.meta.url)('yaml') as typeof Yaml
-  return library
-}
-
 type Locate = (offset: number) => TextPlace
 
 /** YAML 1.2; integers keep every digit. What JSON cannot express (`.inf`, `!include`, several documents) is refused, as is a repeated key. */
@@ -56,7 +46,6 @@ export function yamlToJson (text: string): StoredValue {
 
 /** Long texts become blocks. `undefined` for no JSON, too large, or not read back as the same value. */
 export function jsonToYaml (json: string): string | undefined {
-  const { Document } = yamlLibrary()
   try {
     const value = parseJson(json)
     // Not folded, because the line ends of a template are part of it.
@@ -69,7 +58,6 @@ export function jsonToYaml (json: string): string | undefined {
 }
 
 function parse (text: string): unknown {
-  const { Composer, isScalar, LineCounter } = yamlLibrary()
   const lines = new LineCounter()
   const at: Locate = offset => {
     const { line, col } = lines.linePos(offset)
@@ -100,7 +88,6 @@ function parse (text: string): unknown {
 
 /** Bounds parts, aliases and nesting first: 100,000 times `[` would overflow the recursive composer's stack, which no `catch` helps. */
 function tokenize (text: string, lines: LineCounter, at: Locate) {
-  const { CST, Lexer, Parser } = yamlLibrary()
   lines.addNewLine(0)
   const parser = new Parser(lines.addNewLine)
   const tokens = []
@@ -127,7 +114,6 @@ function tokenize (text: string, lines: LineCounter, at: Locate) {
 
 /** The library would turn keys that are no text into text, with a warning to stderr. */
 function checkKeys (document: Document.Parsed, at: Locate): void {
-  const { isNode, isScalar, visit } = yamlLibrary()
   visit(document, {
     Map (_, map) {
       const names = new Set<string>()

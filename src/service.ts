@@ -270,17 +270,18 @@ function openPublishing ({ config, store, registry, environs, toolReader, versio
     await registry.follow(keys)
   }
 
+  const isRecording = config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== '')
   const publisher = createPublisher({
     store,
     registry: { follow },
     checkEntry: createEntryCheck(createLinter(parser, environs, versions), toolReader),
     keyPrefix,
     versions: new VersionPublisher({ store, keyPrefix, records, isPinned: (id, n) => registry.isPinned(id, n) }),
-    isRecording: config.VERSIONS === 'http' || (config.VERSIONS === 'auto' && config.REDIS_URL !== ''),
+    isRecording,
     audit
   })
-  const protectedLabels = new Set(listIn(config.PROTECTED_LABELS))
-  const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, protectedLabels, audit })
+  const rules = { isRecording, defaultLabel: config.DEFAULT_LABEL, protectedLabels: new Set(listIn(config.PROTECTED_LABELS)) }
+  const releases = new Releases({ store, keyPrefix, registry: { follow }, records, versions, publisher, rules, audit })
   return { publisher, releases, close: () => parser.close() }
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { stringifyJson } from '../base/json.ts'
+import { type LabelTarget, meantBefore } from '../registry/kinds/release-record.ts'
 import { type ApiClient, apiPath, type ApiReply } from './api-client.ts'
 import type { Cli } from './context.ts'
 import { tellDiagnostics } from './entries.ts'
@@ -41,7 +41,9 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
     .action(async (id: string, label: string, { again, note }: { again?: true, note?: string }, command: Command) => {
       const { api, output } = cli.open(command)
       const { json, etag } = await api.getTagged(apiPath('api', 'prompts', id, 'versions'))
-      const { version, undone } = meantBefore(json as History, id, label)
+      const before = meantBefore((json as History).moves, label)
+      if (before === undefined) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
+      const { target: version, undone } = before
       if (undone !== undefined && again !== true) {
         if (output.wantsJson) return await output.json(json)
         const further = version === null ? 'before that it meant nothing' : `--again goes back to version ${wordsOf(version)}`
@@ -68,7 +70,6 @@ export function addReleaseCommands (group: Command, cli: Cli): void {
 
 type History = ApiReply<'get', '/api/prompts/{id}/versions'>
 type Move = History['moves'][number]
-type LabelTarget = Move['to']
 
 function rowOf ({ n, at, by, note, source, from }: History['versions'][number], { labels, latest }: History): string[] {
   const shares = Object.entries(labels).flatMap(([label, target]) => {
@@ -85,23 +86,8 @@ function describeMove ({ label, from, to, at, by, note }: Move): string {
   return `${label}: ${before} → ${after}, at ${at} by ${by}${note ? `: ${note}` : ''}`
 }
 
-/** A move that took one back is skipped, so that each rollback goes one further. @throws CliError */
-function meantBefore ({ moves: recorded }: History, id: string, label: string): { readonly version: LabelTarget, readonly undone: Move | undefined } {
-  const moves = recorded.filter(move => move.label === label).reverse()
-  if (moves.length === 0) throw new CliError(EXIT.NO, `no move of the label ${label} of prompt ${id} is recorded`)
-  const meanings = [moves[0]?.from ?? null]
-  let undone: Move | undefined
-  for (const move of moves) {
-    const { to } = move
-    undone = to !== null && stringifyJson(to) === stringifyJson(meanings.at(-2) ?? null) ? move : undefined
-    if (undone === undefined) meanings.push(to)
-    else meanings.pop()
-  }
-  return { version: meanings.at(-2) ?? null, undone }
-}
-
 /** A number, `latest`, or weights as `9=5,7=95`. @throws CliError */
-function targetOf (given: string): Exclude<LabelTarget, null> | 'latest' {
+function targetOf (given: string): LabelTarget | 'latest' {
   if (given === 'latest') return given
   if (!given.includes('=')) return numberOf(given)
   return given.split(',').map(share => {
@@ -121,7 +107,7 @@ export async function moveLabel (
   api: ApiClient,
   id: string,
   label: string,
-  version: Exclude<LabelTarget, null> | 'latest',
+  version: LabelTarget | 'latest',
   note?: string,
   conditions: Readonly<Record<string, string>> = {}
 ): Promise<History> {
@@ -130,6 +116,7 @@ export async function moveLabel (
 }
 
 /** `7`, or `9 (5 %), 7 (95 %)`. */
-function wordsOf (target: LabelTarget | undefined): string {
-  return Array.isArray(target) ? target.map(({ version, weight }) => `${version} (${weight} %)`).join(', ') : String(target)
+function wordsOf (target: LabelTarget | null | undefined): string {
+  if (typeof target !== 'object' || target === null) return String(target)
+  return target.map(({ version, weight }) => `${version} (${weight} %)`).join(', ')
 }

@@ -30,9 +30,18 @@ interface ReleasesOptions {
   readonly records: RecordStore
   readonly versions: VersionReader
   readonly publisher: Publisher
+  readonly rules: ReleaseRules
+  readonly audit: Audit
+}
+
+/** What the operator has set for all prompts. */
+interface ReleaseRules {
+  /** Whether what is published over HTTP becomes a version. */
+  readonly isRecording: boolean
+  /** Served where neither a request nor its token says a label; empty for latest. */
+  readonly defaultLabel: string
   /** Moved only by an admin, or with a token that names the label. */
   readonly protectedLabels: ReadonlySet<string>
-  readonly audit: Audit
 }
 
 interface ReleaseRequest {
@@ -59,6 +68,10 @@ export class Releases {
 
   constructor (options: ReleasesOptions) {
     this.#options = options
+  }
+
+  get rules (): ReleaseRules {
+    return this.#options.rules
   }
 
   /** @throws PROMPT_NOT_FOUND, RELEASES_UNREADABLE, STORE_UNAVAILABLE */
@@ -177,7 +190,7 @@ export class Releases {
       const expected = `expected a letter, then letters, digits, "-" and "_", and not "${LATEST}"`
       throw requestInvalid(`path: "${label.slice(0, 100)}" is no name of a label: ${expected}`, { part: 'params', field: 'label' })
     }
-    if (this.#options.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
+    if (this.rules.protectedLabels.has(label) && !roles.has('admin') && labels?.has(label) !== true) throw labelProtected(name, label)
   }
 
   /** Writes only if nobody else has written the record meanwhile; else it tries again. */

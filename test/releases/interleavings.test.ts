@@ -147,7 +147,7 @@ function openReplica (store: Store): Replica {
     if (!record.versions.some(({ n }) => n === version)) throw new ServiceError('VERSION_NOT_FOUND', 404, 'not there')
     return prompt
   }
-  const releases = new Releases({ store, keyPrefix: 'shenma:', registry: { follow: async () => {} }, records, versions: reader, publisher: {} as Publisher, protectedLabels: new Set(), audit: () => {} })
+  const releases = new Releases({ store, keyPrefix: 'shenma:', registry: { follow: async () => {} }, records, versions: reader, publisher: {} as Publisher, rules: { isRecording: true, defaultLabel: '', protectedLabels: new Set() }, audit: () => {} })
   return { versions, releases }
 }
 

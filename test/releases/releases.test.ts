@@ -196,6 +196,41 @@ describe('Used-by', () => {
   })
 })
 
+describe('Used-by of a partial', () => {
+  it('has the prompts that name its label or version, which cannot be rendered without it', async t => {
+    const { call } = await open(t, {
+      ...LABELLED,
+      'templates:outer': '{{> "a@production"}}{{> "a@1"}}',
+      'templates:around': '{{> outer}}',
+      'templates:plain': '{{> a}}',
+      'versions:plain:1': version('{{> "a@production"}}'),
+      'releases:plain': record({ staging: 1 }, 1)
+    })
+    const { body } = await call('GET', '/api/prompts/a/used-by')
+    assert.deepEqual(body, [
+      { id: 'around', direct: false, through: ['outer'] },
+      { id: 'outer', direct: true, through: [], pins: ['1', 'production'] },
+      { id: 'plain', direct: true, through: [] },
+      { id: 'plain@staging', direct: true, through: [], versions: [1], pins: ['production'] }
+    ])
+    await call('DELETE', '/api/prompts/a/labels/production')
+    assert.equal((await call('POST', '/api/render/prompts/around', {})).status, 400)
+  })
+})
+
+describe('The releases of a prompt', () => {
+  it('say what each label meant before, past a move that took one back, and what holds where no label is said', async t => {
+    const { call } = await open(t, { ...LABELLED, 'releases:a': record({}, 2, 1), 'versions:a:2': version('second') }, { DEFAULT_LABEL: 'production', PROTECTED_LABELS: 'production,live', VERSIONS: 'off' })
+    const moved = async (label: string, to: number): Promise<unknown> => ((await call('PUT', `/api/prompts/a/labels/${label}`, { version: to })).body as { readonly before: unknown }).before
+    assert.deepEqual(await moved('staging', 1), {})
+    assert.deepEqual(await moved('staging', 2), { staging: 1 })
+    assert.deepEqual(await moved('production', 2), { staging: 1 })
+    assert.deepEqual(await moved('staging', 1), {})
+    const { recorded, unlabelled, protected: guarded } = (await call('GET', '/api/prompts/a/versions')).body as { readonly recorded: boolean, readonly unlabelled: string, readonly protected: readonly string[] }
+    assert.deepEqual([recorded, unlabelled, guarded], [false, 'production', ['production', 'live']])
+  })
+})
+
 describe('A label', () => {
   it('is not moved to a version that could not run', async t => {
     const { call } = await open(t, { ...LABELLED, 'versions:a:2': version('{{gone}} {{> gone}}'), 'releases:a': record({}, 2, 1) })
@@ -251,7 +286,7 @@ describe('Versions', () => {
   it('are not recorded where that is off, but for those that a label is moved to', async t => {
     const { put, call, render } = await open(t, {}, { VERSIONS: 'off' })
     await put('a', 'first')
-    assert.deepEqual((await call('GET', '/api/prompts/a/versions')).body, { versions: [], labels: {}, moves: [] })
+    assert.deepEqual((await call('GET', '/api/prompts/a/versions')).body, { versions: [], labels: {}, moves: [], before: {}, recorded: false, unlabelled: 'latest', protected: ['production'] })
     await call('PUT', '/api/prompts/a/labels/production', { version: 'latest' })
     await put('a', 'second')
     assert.deepEqual([await render('a'), await render('a@production')], ['second', 'first'])

@@ -29,7 +29,8 @@ const UserReply = Type.Object({
   id: Type.String({ description: 'A prompt; `review.short@production` for a label whose versions use it' }),
   direct: Type.Boolean({ description: 'Whether its own text uses it' }),
   through: Type.Array(Type.String(), { description: 'Partials of it, direct or not, whose text uses it; the first 20' }),
-  versions: Type.Optional(Type.Array(Type.Integer(), { description: 'Of a label: which of the versions that it means' }))
+  versions: Type.Optional(Type.Array(Type.Integer(), { description: 'Of a label: which of the versions that it means' })),
+  pins: Type.Optional(Type.Array(Type.String(), { description: 'The labels and versions of a partial that its own text names (`review.symbol@production`): without them it cannot be rendered' }))
 })
 
 const kinds: ReadonlyArray<{ used: UsedKind, missing: ErrorCode, params: typeof PromptId, operationId: string, summary: string }> = [

@@ -1,5 +1,5 @@
 import { Type } from '../../schema/builder.ts'
-import { LABEL_PATTERN, type LabelTarget } from '../../registry/kinds/release-record.ts'
+import { LABEL_PATTERN, type LabelTarget, LATEST, meantBefore } from '../../registry/kinds/release-record.ts'
 import { type ReleaseHistory, type Releases } from '../../service/releases.ts'
 import { type App } from '../app.ts'
 import { ConditionalHeaders, entityTag, readPrecondition } from '../resource.ts'
@@ -33,7 +33,11 @@ const History = Type.Object({
   latest: Type.Optional(Type.Integer({ description: 'The version that is served where nobody says a label; left out for content that is none' })),
   versions: Type.Array(Version, { description: 'The newest first: 50, and those that labels mean' }),
   labels: Type.Record(Type.String(), Target, { description: 'What each label means' }),
-  moves: Type.Array(Move, { description: 'The last 50 moves of labels, the latest first' })
+  moves: Type.Array(Move, { description: 'The last 50 moves of labels, the latest first' }),
+  before: Type.Record(Type.String(), Target, { description: 'What each label meant before it was last moved, as far as that is recorded; a move that took one back is skipped' }),
+  recorded: Type.Boolean({ description: 'Whether a prompt that is published over HTTP becomes a version' }),
+  unlabelled: Type.String({ description: 'The label that is served where neither a request nor its token says one' }),
+  protected: Type.Array(Type.String(), { description: 'Labels that only the role admin and tokens with `labels=` move' })
 })
 
 const VersionReply = Type.Object({
@@ -54,6 +58,21 @@ const removed = { 204: Type.Null({ description: 'Removed' }) }
 const CONDITIONS = '`If-Match` with the ETag of `GET /api/prompts/{id}/versions` refuses to move what somebody else has moved since.'
 
 export function releaseRoutes (app: App, releases: Releases): void {
+  const { isRecording, defaultLabel, protectedLabels } = releases.rules
+  const describe = ({ record: { versions, labels, moves }, latest }: ReleaseHistory) => ({
+    latest,
+    versions: [...versions],
+    labels: Object.fromEntries(labels) as Record<string, number>,
+    moves: [...moves],
+    before: Object.fromEntries([...labels.keys()].flatMap(label => {
+      const { target = null } = meantBefore(moves, label) ?? {}
+      return target === null ? [] : [[label, target]]
+    })) as Record<string, number>,
+    recorded: isRecording,
+    unlabelled: defaultLabel === '' ? LATEST : defaultLabel,
+    protected: [...protectedLabels]
+  })
+
   app.get('/api/prompts/:id/versions', {
     config: { role: 'read', seeksPrompt: true, fails: ['PROMPT_NOT_FOUND', 'RELEASES_UNREADABLE'], headers: ['etag'] },
     schema: { tags: ['Releases'], operationId: 'listPromptVersions', summary: 'Versions and labels of a prompt', description: 'As they are stored now; the ETag is that of the labels and versions.', params: PromptId, response: { 200: History } }
@@ -122,13 +141,4 @@ export function releaseRoutes (app: App, releases: Releases): void {
     await releases.removeVersion({ generation, caller, id, requestId }, n)
     return reply.code(204).send(null)
   })
-}
-
-function describe ({ record: { versions, labels, moves }, latest }: ReleaseHistory) {
-  return {
-    latest,
-    versions: [...versions],
-    labels: Object.fromEntries(labels) as Record<string, number>,
-    moves: [...moves]
-  }
 }

@@ -90,6 +90,27 @@ export function labelledVersions ({ labels }: Pick<ReleaseRecord, 'labels'>): Re
   return new Set([...labels.values()].flatMap(target => sharesOf(target).map(({ version }) => version)))
 }
 
+/**
+ * What a label meant before it was moved last, `null` for nothing, and the last move if that one took an earlier one back. Such a move is
+ * skipped, so that each rollback goes one further. `undefined` for a label of which no move is recorded.
+ */
+export function meantBefore <Move extends Pick<LabelMove, 'label' | 'from' | 'to'>> (
+  recorded: readonly Move[],
+  label: string
+): { readonly target: LabelTarget | null, readonly undone: Move | undefined } | undefined {
+  const moves = recorded.filter(move => move.label === label).reverse()
+  if (moves.length === 0) return undefined
+  const meanings = [moves[0]?.from ?? null]
+  let undone: Move | undefined
+  for (const move of moves) {
+    const { to } = move
+    undone = to !== null && JSON.stringify(to) === JSON.stringify(meanings.at(-2) ?? null) ? move : undefined
+    if (undone === undefined) meanings.push(to)
+    else meanings.pop()
+  }
+  return { target: meanings.at(-2) ?? null, undone }
+}
+
 export function mistakeInTarget (target: LabelTarget): string | undefined {
   const shares = sharesOf(target)
   if (shares.length === 0 || shares.length > MAX_SHARES) return `expected 1 to ${MAX_SHARES} versions`

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons, wholeGeneration } from '../../access/views.ts'
 import type { Generation, Prompt, PromptRelease } from '../../registry/generation.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
-import { readReference } from '../../registry/link/references.ts'
+import { idsMeant, isPartial, readReference } from '../../registry/link/references.ts'
 import { type EnvironNames, everyPath, firstSegment, isModule, overlaps } from '../../registry/needs/variable-paths.ts'
 import { linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/needs/usage-index.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
@@ -12,24 +12,22 @@ import { missingEnviron } from '../choose-prompt.ts'
 import { findPrompt } from '../choose-prompt.ts'
 import { findTool } from '../try-tool.ts'
 
-interface ReleasedUser {
-  /** Prompt and label: `review.short@production`. */
-  readonly id: string
-  readonly direct: boolean
-  readonly through: readonly string[]
-  readonly versions: readonly number[]
-}
+/** For a label of a prompt: its id is `review.short@production`. */
+type ReleasedUser = User & Required<Pick<User, 'versions'>>
 
 type SearchedPrompt = Pick<Prompt, 'id' | 'entry' | 'texts'> & Partial<Pick<Prompt, 'loopTools'>>
 
 type Uses = (text: SearchedPrompt, links: readonly Link[]) => boolean
 
-async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses): Promise<readonly ReleasedUser[]> {
+/** The labels and versions by which a text names the prompt in question; `undefined` for none. */
+type PinsOf = (text: Pick<SearchedPrompt, 'entry'>) => readonly string[] | undefined
+
+async function findReleasedUsers ({ releases }: Pick<Generation, 'releases'>, uses: Uses, pinsOf: PinsOf): Promise<readonly ReleasedUser[]> {
   const slices = createSlices()
   const found: ReleasedUser[] = []
   for (const release of releases.values()) {
     for (const label of release.labels.keys()) {
-      const user = userOf(release, label, uses)
+      const user = userOf(release, label, uses, pinsOf)
       if (user !== undefined) found.push(user)
     }
     if (slices.isDue()) await slices.pause()
@@ -54,8 +52,17 @@ function usesEnviron (id: string): Uses {
   return text => [...everyPath(text)].some(({ need }) => overlaps(need.path.split('.'), wanted))
 }
 
-function userOf ({ id, labels }: PromptRelease, label: string, uses: Uses): ReleasedUser | undefined {
+function pinsOfPrompt (id: string): PinsOf {
+  return ({ entry }) => {
+    const names = entry.compiled.texts.flatMap(({ references }) => references.filter(isPartial).map(({ name }) => readReference(name)))
+    const pins = names.flatMap(name => name !== undefined && idsMeant(entry.id, name.id).includes(id) ? [name.label ?? String(name.version)] : [])
+    return pins.length === 0 ? undefined : [...new Set(pins)].sort()
+  }
+}
+
+function userOf ({ id, labels }: PromptRelease, label: string, uses: Uses, pinsOf: PinsOf): ReleasedUser | undefined {
   const versions: number[] = []
+  const pins = new Set<string>()
   const through = new Set<string>()
   let direct = false
   for (const { version, prompt } of labels.get(label) ?? []) {
@@ -66,8 +73,10 @@ function userOf ({ id, labels }: PromptRelease, label: string, uses: Uses): Rele
     direct ||= isDirect
     versions.push(version)
     for (const text of users) through.add(text.id)
+    for (const pin of pinsOf(prompt) ?? []) pins.add(pin)
   }
-  return versions.length === 0 ? undefined : { id: `${id}@${label}`, direct, through: [...through].sort(), versions }
+  if (versions.length === 0) return undefined
+  return { id: `${id}@${label}`, direct, through: [...through].sort(), versions, pins: pins.size === 0 ? undefined : [...pins].sort() }
 }
 
 function textsOf (prompt: Prompt): readonly SearchedPrompt[] {
@@ -93,6 +102,8 @@ interface User {
   readonly direct: boolean
   readonly through: readonly string[]
   readonly versions?: readonly number[]
+  /** The labels and versions by which its own text names a prompt (`review.symbol@production`): without them it cannot be rendered. */
+  readonly pins?: readonly string[] | undefined
 }
 
 export type UsedKind = 'environs' | 'tools' | 'prompts'
@@ -114,12 +125,13 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
     const path = toPath(id)
     const direct = directUsers(generation, index, used, path, environs)
     const all = [...await withIncluders(direct, index)].filter(user => generation.prompts.has(user))
-    const released = await findReleasedUsers(generation, usesOf(generation, used, path))
+    const pinsOf = used === 'prompts' ? pinsOfPrompt(path) : () => undefined
+    const released = await findReleasedUsers(generation, usesOf(generation, used, path), pinsOf)
     const isUsed = all.length + released.length > 0
     if (used === 'environs' && !isUsed && !environs.has(path) && !environs.hasBelow(path)) throw missingEnviron(generation, id, environs.index)
     const labels = new Map(released.map(user => [user.id, user]))
     const page = [...all, ...labels.keys()].filter(user => user > after).sort().slice(0, limit)
-    const users = await describe(page, whole, direct, labels)
+    const users = await describe(page, whole, direct, labels, pinsOf)
     return users.map(user => ({ ...user, through: user.through.filter(id => generation.prompts.has(readReference(id)?.id ?? id)).slice(0, MAX_THROUGH) }))
   }
 }
@@ -130,10 +142,15 @@ function directUsers (generation: Generation, index: UsageIndex, used: UsedKind,
     const module = firstSegment(id)
     return isModule(module, environs) && environs.hides?.(module) !== true ? readersOf(index, id) : new Set()
   }
-  if (used === 'prompts') return index.prompts.get(findPrompt(generation, id).id) ?? new Set()
+  if (used === 'prompts') return usersOfPrompt(index, findPrompt(generation, id).id)
   if (findTool(generation, id).callable !== undefined) return index.tools.get(id) ?? new Set()
   // A server of tools is used through the tools that it offers, whose ids begin with its own.
   return new Set([...index.tools].flatMap(([each, users]) => each.startsWith(`${id}.`) ? [...users] : []))
+}
+
+/** Also those that name a label or a version of it. */
+function usersOfPrompt ({ prompts }: UsageIndex, id: string): ReadonlySet<string> {
+  return new Set([...prompts].flatMap(([each, users]) => each === id || each.startsWith(`${id}@`) ? [...users] : []))
 }
 
 function usesOf (generation: Generation, used: UsedKind, id: string): Uses {
@@ -156,12 +173,14 @@ async function describe (
   page: readonly string[],
   { prompts }: Generation,
   direct: ReadonlySet<string>,
-  labels: ReadonlyMap<string, ReleasedUser>
+  labels: ReadonlyMap<string, ReleasedUser>,
+  pinsOf: PinsOf
 ): Promise<User[]> {
   const slices = createSlices()
   const users: User[] = []
   for (const id of page) {
-    users.push(labels.get(id) ?? { id, direct: direct.has(id), through: partialsAmong(prompts.get(id), prompts, direct) })
+    const prompt = prompts.get(id)
+    users.push(labels.get(id) ?? { id, direct: direct.has(id), through: partialsAmong(prompt, prompts, direct), pins: prompt && pinsOf(prompt) })
     if (slices.isDue()) await slices.pause()
   }
   return users

@@ -30,7 +30,7 @@ export function Conflict<T> ({ editing, state, textOf, who }: {
       <div className='row wrap-row'>
         {both !== undefined && <button type='button' className='button primary' onClick={() => { store(both) }}>{t.saveBoth}</button>}
         <button type='button' className={both === undefined ? 'button primary' : 'button'} onClick={() => { store(mine) }}>{t.saveMine}</button>
-        <button type='button' className='button' onClick={() => { editing.resolve(theirs.value) }}>{t.takeTheirs}</button>
+        <button type='button' className='button' onClick={() => { editing.drop(t.draftDiscarded) }}>{t.takeTheirs}</button>
         <button type='button' className='button plain' onClick={() => { editing.postpone() }}>{t.goOnEditing}</button>
       </div>
       {both !== undefined && <p className='hint'>{t.bothFit}</p>}

@@ -76,6 +76,15 @@ export function resolved<T> (state: Edited<T>, mine: T): Edited<T> {
   return { ...state, base: state.theirs ?? state.base, mine, theirs: undefined, isRefused: false, half: undefined }
 }
 
+/**
+ * What was dropped is there again, as a change of what it was begun with.
+ * @returns `undefined` where something else than `given` has been typed since, which would be lost
+ */
+export function broughtBack<T> (state: Edited<T>, given: T, { base, mine, half }: Pick<Edited<T>, 'base' | 'mine' | 'half'>): Edited<T> | undefined {
+  if (state.sent !== undefined || state.half !== undefined || !isSame(state.mine, given)) return undefined
+  return heard({ base, mine, half, isRefused: false }, state.theirs ?? state.base)
+}
+
 /** Both changes in one, if none touches the other. */
 export function joined<T> ({ base, mine, theirs }: Edited<T>): T | undefined {
   if (theirs === undefined) return undefined

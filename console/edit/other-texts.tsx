@@ -3,14 +3,14 @@ import { t } from '../text/text.ts'
 import type { Editing } from './use-edited.ts'
 
 /** Says what else there is of a text that is being edited: a newer one that somebody has stored, or the draft of another tab. */
-export function OtherTexts<T> ({ editing: { state, elsewhere, type } }: { readonly editing: Editing<T> }) {
+export function OtherTexts<T> ({ editing: { state, elsewhere, drop } }: { readonly editing: Editing<T> }) {
   return (
     <>
       {elsewhere !== undefined && (
         <p className='note warn' role='status'>
           {t.draftElsewhere(shortTime(elsewhere.at))}
           {' '}
-          <button type='button' className='button small' onClick={() => { type(elsewhere.mine) }}>{t.takeThatDraft}</button>
+          <button type='button' className='button small' onClick={() => { drop(t.draftReplaced, elsewhere.mine) }}>{t.takeThatDraft}</button>
         </p>
       )}
       {state?.half !== undefined && <p className='note warn' role='status'>{t.halfTyped}</p>}

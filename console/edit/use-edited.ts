@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import type { Tagged } from '../api/tagged.ts'
-import { type Edited, failed, halfTyped, heard, isChanged, opened, postponed, refused, resolved, saved, sent, typed } from './edited.ts'
+import { broughtBack, type Edited, failed, halfTyped, heard, isChanged, opened, postponed, refused, resolved, saved, sent, typed } from './edited.ts'
+import { offerUndo } from '../parts/undo.tsx'
 import { isSame } from './merge.ts'
 
 /** One thing that a person edits, and what can be done with it. */
@@ -19,6 +20,10 @@ export interface Editing<T> {
   /** Takes a value in place of both, what was typed and what somebody else has stored. */
   readonly resolve: (mine: T) => void
   readonly postpone: () => void
+  /** Drops what was typed for another value, or for what is stored. It can be brought back. @param says what was done */
+  readonly drop: (says: string, given?: T) => void
+  /** Changes what was typed by one press, which can be taken back. @param back of what has become of it since */
+  readonly alter: (says: string, mine: T, back: (now: T) => T) => void
   /** When a draft that was found in this browser had last been changed, in ms since 1970; `undefined` if none was found. */
   readonly foundOf: number | undefined
   /** The draft of another tab of this browser, which differs from this one. */
@@ -40,11 +45,13 @@ export function useEdited<T> ({ name, stored, read, put }: {
   const [error, setError] = useState<unknown>()
   const latest = useRef<Edited<T>>(undefined)
   const found = useRef<number>(undefined)
-  const change = (next: (before: Edited<T>) => Edited<T>) => {
+  const [change] = useState(() => (next: (before: Edited<T>) => Edited<T>) => {
     if (latest.current === undefined) return
     latest.current = next(latest.current)
+    if (newest<T>(name) === change) keepState(name, latest.current)
     setState(latest.current)
-  }
+  })
+  useEffect(() => { changes.set(name, change as Change<unknown>) }, [name, change])
   useEffect(() => {
     if (stored === undefined) return
     if (latest.current === undefined) {
@@ -55,14 +62,7 @@ export function useEdited<T> ({ name, stored, read, put }: {
     change(before => heard(before, stored))
   }, [stored])
   const hasChanged = state !== undefined && isChanged(state)
-  useEffect(() => {
-    if (state === undefined) return
-    if (hasChanged) keepDraft(name, { base: state.base, mine: state.mine, half: state.half, at: Date.now() })
-    else {
-      dropDraft(name)
-      found.current = undefined
-    }
-  }, [name, state, hasChanged])
+  useEffect(() => { if (state !== undefined && !hasChanged) found.current = undefined }, [state, hasChanged])
   const others = useOthers<T>(name, state !== undefined)
   const save = async (note = '') => {
     const before = latest.current
@@ -95,10 +95,32 @@ export function useEdited<T> ({ name, stored, read, put }: {
     save,
     resolve: mine => { change(before => resolved(before, mine)) },
     postpone: () => { change(postponed) },
+    drop: (says, value) => {
+      const before = latest.current
+      if (before === undefined) return
+      const given = value ?? (before.theirs ?? before.base).value
+      change(now => value === undefined ? resolved(now, given) : typed(now, given))
+      if (!isChanged(before)) return
+      const dropped: Draft<T> = { base: before.base, mine: before.mine, half: before.half, at: Date.now() }
+      const bringBack = () => { newest<T>(name)?.(now => broughtBack(now, given, dropped) ?? parked(name, dropped, now)) }
+      offerUndo(says, async () => { bringBack() }, bringBack)
+    },
+    alter: (says, mine, back) => {
+      change(now => typed(now, mine))
+      offerUndo(says, async () => { newest<T>(name)?.(now => ({ ...now, mine: back(now.mine) })) })
+    },
     foundOf: found.current,
     elsewhere: others.find(({ mine }) => !isSame(mine, state?.mine))
   }
 }
+
+/** Changes the state of what is edited, also of what is edited on a screen that was left. */
+type Change<T> = (next: (before: Edited<T>) => Edited<T>) => void
+
+/** Since the page was loaded, by the name of what was edited: the last one who opened it. */
+const changes = new Map<string, Change<unknown>>()
+
+const newest = <T>(name: string) => changes.get(name) as Change<T> | undefined
 
 /** @param isOpen whether the draft of this tab was taken, perhaps from another one */
 function useOthers<T> (name: string, isOpen: boolean): ReadonlyArray<Draft<T>> {
@@ -159,6 +181,19 @@ function readAt<T> (key: string): Draft<T> | undefined {
   } catch {
     return undefined
   }
+}
+
+function keepState<T> (name: string, state: Edited<T>): void {
+  if (isChanged(state)) keepDraft(name, { base: state.base, mine: state.mine, half: state.half, at: Date.now() })
+  else dropDraft(name)
+}
+
+/** Keeps a draft as if another tab had it. The browser tells other tabs only that it has changed. */
+function parked<T> (name: string, draft: Draft<T>, state: Edited<T>): Edited<T> {
+  const key = keyOf(name, crypto.randomUUID())
+  localStorage.setItem(key, JSON.stringify(draft))
+  dispatchEvent(new StorageEvent('storage', { key }))
+  return state
 }
 
 /** Where the browser has no room, the draft exists in this tab only. */

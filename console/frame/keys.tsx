@@ -49,6 +49,7 @@ export function Keys () {
             ...places.map(({ key, name }) => [`g ${key}`, name]),
             ['j k', t.keyRows],
             ['a e s', t.keyCard],
+            ['u', t.undo],
             ['Esc', t.keyEscape],
             [t.keySave, t.save],
             [t.keyRenderKeys, t.renderLive],

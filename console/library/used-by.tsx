@@ -5,8 +5,8 @@ import { Loaded } from '../parts/loading.tsx'
 import { t } from '../text/text.ts'
 
 /** Lists the prompts that use an entry. An edit of the entry changes them, too. */
-export function UsedBy ({ kind, id }: { readonly kind: 'prompts' | 'environs' | 'tools', readonly id: string }) {
-  const users = useQuery({ queryKey: ['registry', 'used-by', kind, id], queryFn: () => read(kind, id) })
+export function UsedBy ({ kind, id }: { readonly kind: Used, readonly id: string }) {
+  const users = useUsers(kind, id)
   return (
     <section className='panel'>
       <header><h2>{t.usedBy}</h2></header>
@@ -30,7 +30,13 @@ export function UsedBy ({ kind, id }: { readonly kind: 'prompts' | 'environs' | 
   )
 }
 
-async function read (kind: 'prompts' | 'environs' | 'tools', id: string): Promise<Page<{ id: string, direct: boolean, through: readonly string[] }>> {
+export function useUsers (kind: Used, id: string) {
+  return useQuery({ queryKey: ['registry', 'used-by', kind, id], queryFn: () => read(kind, id) })
+}
+
+type Used = 'prompts' | 'environs' | 'tools'
+
+async function read (kind: Used, id: string): Promise<Page<{ id: string, direct: boolean, through: readonly string[], pins?: readonly string[] }>> {
   const params = { params: { path: { id }, query: { limit: 200 } } }
   if (kind === 'prompts') return await takePage(api.GET('/api/prompts/{id}/used-by', params))
   if (kind === 'tools') return await takePage(api.GET('/api/tools/{id}/used-by', params))

@@ -21,6 +21,7 @@ import { t } from '../text/text.ts'
 import { entryFrom, readableForm, storedForm } from './entry.ts'
 import { CompareTab } from './releases/compare-tab.tsx'
 import { ReleasesTab } from './releases/releases-tab.tsx'
+import { SavedLine } from './releases/saved-line.tsx'
 import { useReleases } from './releases/use-releases.ts'
 import { SNIPPETS } from './snippets.ts'
 import { TestsTab } from './tests/tests-tab.tsx'
@@ -57,6 +58,7 @@ export function PromptPage ({ id }: { readonly id: string }) {
       <Head id={id} piece={piece} />
       {piece.editing.error !== undefined && <ErrorNote error={piece.editing.error} />}
       <OtherTexts editing={piece.editing} />
+      {piece.saved !== undefined && <SavedLine id={id} saved={piece.saved} />}
       {piece.editing.state?.isRefused === true ? <Taken id={id} piece={piece} /> : <Parts id={id} piece={piece} />}
     </>
   )
@@ -132,7 +134,7 @@ function Part ({ id, piece, tab, place }: {
     case 'settings': return <SettingsTab piece={piece} />
     case 'raw': return <RawTab id={id} piece={piece} />
     case 'tests': return <TestsTab id={id} isDraft={piece.isDraft} />
-    case 'releases': return <ReleasesTab id={id} />
+    case 'releases': return <ReleasesTab id={id} piece={piece} />
     case 'compare': return <CompareTab id={id} piece={piece} />
     case 'use': return <UseItTab id={id} />
     case 'uses': return <UsesTab id={id} />
@@ -279,7 +281,10 @@ function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workp
 
 /** The tab with all that a prompt uses, as a tree of links, and with the prompts that use this prompt. */
 function UsesTab ({ id }: { readonly id: string }) {
-  const needs = useQuery({ queryKey: ['registry', 'needs', id], queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id } } })) })
+  const needs = useQuery({
+    queryKey: ['registry', 'needs', id],
+    queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id }, query: { label: 'latest' } } }))
+  })
   return (
     <div className='split halves'>
       <section className='panel'>

@@ -138,8 +138,12 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
     edit({ ...entry, messages: swapped(entry.messages, index, index + step) })
   }
   const remove = (index: number) => {
+    const removed = entry.messages[index] as Message
     keys.remove(index)
-    edit({ ...entry, messages: entry.messages.filter((_, other) => other !== index) })
+    piece.editing.alter(t.messageRemoved(index + 1), { ...entry, messages: entry.messages.filter((_, other) => other !== index) }, now => {
+      keys.insert(index)
+      return { ...now, isText: false, messages: now.messages.toSpliced(index, 0, removed) }
+    })
   }
   return (
     <div className='split halves'>
@@ -217,7 +221,8 @@ function useMessageKeys (messages: readonly Message[]) {
   return {
     of: (index: number) => keys.current[index],
     swap: (one: number, other: number) => { [keys.current[one], keys.current[other]] = [keys.current[other] as number, keys.current[one] as number] },
-    remove: (index: number) => { keys.current.splice(index, 1) }
+    remove: (index: number) => { keys.current.splice(index, 1) },
+    insert: (index: number) => { keys.current.splice(index, 0, next.current++) }
   }
 }
 

@@ -171,34 +171,6 @@ describe('An author at the console', { skip: noChromium }, () => {
     assert.equal(await page.locator('.cm-content').first().innerText(), 'Theirs {{variables.name}}')
   })
 
-  it('releases a version to production, sees what another would change, and goes back', async t => {
-    const { page, get } = await workbench(t)
-    for (const text of ['One {{variables.name}}', 'Two {{variables.name}}']) {
-      await write(page, 1, text)
-      await page.keyboard.press('Control+s')
-      await page.getByText('latest', { exact: true }).waitFor()
-    }
-    await page.getByRole('link', { name: 'Releases' }).click()
-    const means = async (): Promise<unknown> => (await get('/api/prompts/team.greet/versions')).json['labels']?.['production']
-    const release = async (n: number): Promise<void> => {
-      await page.getByLabel('To', { exact: true }).selectOption(String(n))
-      await page.getByLabel('Type production').fill('production')
-      await page.getByRole('button', { name: `Move to ${n}` }).click()
-      await page.getByRole('row', { name: new RegExp(`^${n} .*production`) }).waitFor()
-    }
-    const [older, newer] = [2, 3]
-    await release(older)
-    await release(newer)
-    assert.equal(await means(), newer)
-    await release(older)
-    assert.equal(await means(), older)
-    const moves = page.getByRole('cell', { name: '→' })
-    assert.deepEqual((await moves.allInnerTexts()).slice(0, 2), [`${newer} → ${older}`, `${older} → ${newer}`], 'the latest move first')
-    await page.getByLabel('To', { exact: true }).selectOption(String(newer))
-    await page.getByRole('link', { name: 'What changes' }).click()
-    await page.getByText('Two {{variables.name}}').waitFor()
-  })
-
   it('asks the model, whose words come as a stream, with a draft that is stored nowhere', async t => {
     const { page } = await workbench(t)
     await page.getByLabel('name text, required').fill('Ada')

@@ -67,6 +67,7 @@ describe('Tests of a prompt at the console', { skip: noChromium }, () => {
     const { page, post } = await tab(t, [GREEN], 'releases')
     await post('/api/prompts/team.greet/versions', {})
     await page.reload()
+    await page.getByRole('button', { name: 'New label' }).click()
     await page.getByRole('button', { name: 'Run the tests of version 1' }).click()
     await page.getByText('1 passed, 0 failed').waitFor()
   })

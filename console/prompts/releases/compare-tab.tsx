@@ -19,12 +19,6 @@ export function CompareTab ({ id, piece }: { readonly id: string, readonly piece
   const mayWrite = useMay('write')
   const versions = useReleases(id).data?.value.versions ?? []
   const names = { a: search.get('a') ?? 'latest', b: search.get('b') ?? 'draft' }
-  const draft = JSON.stringify(storedForm(piece.entry))
-  const query = useQuery({
-    queryKey: ['registry', 'compare', id, names.a, names.b, draft],
-    queryFn: async () => await Promise.all([names.a, names.b].map(name => sideOf(id, name, piece, mayWrite)))
-  })
-  const [a, b] = query.data ?? []
   return (
     <div className='stack'>
       <div className='row wrap-row'>
@@ -42,12 +36,32 @@ export function CompareTab ({ id, piece }: { readonly id: string, readonly piece
           </select>
         ))}
       </div>
+      <Sides id={id} piece={piece} names={[names.a, names.b]} mayRender={mayWrite} />
+    </div>
+  )
+}
+
+/** Two texts of a prompt side by side, and what they become with the values that were tried last. @param names `draft`, `latest` or a version */
+export function Sides ({ id, piece, names: [a, b], mayRender }: {
+  readonly id: string
+  readonly piece: Workpiece
+  readonly names: readonly [string, string]
+  readonly mayRender: boolean
+}) {
+  const draft = JSON.stringify(storedForm(piece.entry))
+  const query = useQuery({
+    queryKey: ['registry', 'compare', id, a, b, mayRender, draft],
+    queryFn: async () => await Promise.all([a, b].map(name => sideOf(id, name, piece, mayRender)))
+  })
+  const [before, after] = query.data ?? []
+  return (
+    <div className='stack'>
       {query.error !== null && <ErrorNote error={query.error} />}
-      {a !== undefined && b !== undefined && (
+      {before !== undefined && after !== undefined && (
         <Suspense>
           <h2>{t.tabText}</h2>
-          <Difference before={a.text} after={b.text} labels={[a.name, b.name]} />
-          {mayWrite && <><h2>{t.renderedWith}</h2><Difference before={a.rendered} after={b.rendered} labels={[a.name, b.name]} /></>}
+          <Difference before={before.text} after={after.text} labels={[before.name, after.name]} />
+          {mayRender && <><h2>{t.renderedWith}</h2><Difference before={before.rendered} after={after.rendered} labels={[before.name, after.name]} /></>}
         </Suspense>
       )}
     </div>

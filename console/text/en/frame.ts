@@ -58,6 +58,7 @@ export const texts = {
   fault: 'This screen cannot be shown.',
   reload: 'Reload',
   retry: 'Try again',
+  undo: 'Undo',
   loading: 'Loading…',
   close: 'Close',
   copy: 'Copy',

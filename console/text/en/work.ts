@@ -216,7 +216,6 @@ export const texts = {
   previewFailed: 'The change cannot be shown, so nothing can be agreed to.',
   applyFiles: (count: number) => `Apply ${count} ${n(count, 'file', 'files')}`,
   lookAtAll: 'Look at every file first.',
-  undo: 'Undo',
   redo: 'Redo',
   remember: 'Remember what it proposes',
   changedSince: 'Something has changed since this was shown: look at it again.',

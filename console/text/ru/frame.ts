@@ -57,6 +57,7 @@ export const texts: Same<typeof en> = {
   fault: 'Этот экран не показать.',
   reload: 'Обновить',
   retry: 'Ещё раз',
+  undo: 'Отменить',
   loading: 'Загрузка…',
   close: 'Закрыть',
   copy: 'Копировать',

@@ -54,7 +54,7 @@ function UndoList () {
     addEventListener('keydown', press)
     return () => { removeEventListener('keydown', press) }
   }, [])
-  return <div className='undo-list' role='status' aria-live='polite'>{all.map(done => <OneDone key={done.key} done={done} />)}</div>
+  return <div className='undo-list stack tight' role='status' aria-live='polite'>{all.map(done => <OneDone key={done.key} done={done} />)}</div>
 }
 
 function follow (follower: () => void): () => void {
@@ -92,7 +92,7 @@ function OneDone ({ done: { key, says, undo } }: { readonly done: Done }) {
   }
   return (
     <div
-      className='note done'
+      className='note'
       onPointerEnter={() => { setHeld(true) }}
       onPointerLeave={() => { setHeld(false) }}
       onFocus={() => { setHeld(true) }}

@@ -59,7 +59,7 @@ export function LabelForm ({ id, piece, plan: { kind, label: given }, releases, 
         {(kind === 'new' || kind === 'move') && <Choices releases={releases} choice={choice} isSplit={kind === 'move'} onChange={setChoice} />}
         {isTaken && <Taken label={label} releases={releases} seen={seen} onGoOn={() => { setSeen(now) }} />}
         {problem === undefined && target === undefined && now !== undefined && <Removal id={id} label={label} from={now} releases={releases} />}
-        {problem === undefined && target !== undefined && (
+        {problem === undefined && target !== undefined && !isSame(target, now) && (
           <Consequences id={id} piece={piece} label={label} from={now} to={target} isBack={kind === 'back'} releases={releases} />
         )}
         {typeof target === 'number' && <VersionTests id={id} version={target} />}
@@ -212,7 +212,7 @@ function Choices ({ releases: { versions, latest }, choice, isSplit, onChange }:
             <input
               id='share'
               type='number'
-              className='field num percent'
+              className='field num auto'
               min={0}
               max={100}
               required
@@ -229,6 +229,11 @@ function Choices ({ releases: { versions, latest }, choice, isSplit, onChange }:
       )}
     </>
   )
+}
+
+/** The page of a prompt, or of a label of it: `review.short@production`. */
+function pageOf (id: string): string {
+  return `/prompts/${encodeURIComponent(id.split('@')[0] ?? id)}`
 }
 
 function optionsOf (versions: Releases['versions']): ReactNode {
@@ -274,7 +279,7 @@ function Removal ({ id, label, from, releases }: { readonly id: string, readonly
       <div className='grow wrap'>
         <p>{t.removeMeans(`${id}@${label}`, meaningInWords(from))} {releases.unlabelled === label ? t.removeUnlabelled : t.removeServes}</p>
         {users !== undefined && <p>{broken.length === 0 ? t.removeBreaksNone : t.removeBreaks(broken.length)}</p>}
-        {broken.map(each => <p key={each}><Link href={`/prompts/${encodeURIComponent(each.split('@')[0] ?? each)}`}><code>{each}</code></Link></p>)}
+        <ul>{broken.map(each => <li key={each} className='item'><Link href={pageOf(each)}><code>{each}</code></Link></li>)}</ul>
         {users?.next !== undefined && <p>{t.andMore}</p>}
       </div>
     </div>

@@ -80,7 +80,7 @@ function Versions ({ id, releases, piece, mayWrite }: {
       {newestFirst.length === 0
         ? <Empty title={t.versionsNone}>{releases.recorded ? t.versionsNoneNext : t.versionsNoneKept}</Empty>
         : (
-          <Table columns={[[t.version, 'right'], t.note, t.labels, [t.made, 'wide'], '']}>
+          <Table columns={[t.version, t.note, [t.made, 'wide'], '']}>
             {newestFirst.map(version => <VersionRow
               key={version.n}
               id={id}
@@ -117,17 +117,19 @@ function VersionRow ({ id, version: { n, note, source, from, by, at }, releases,
   })
   return (
     <tr>
-      <td className='right num'>{n}</td>
-      <td className='wrap'><Revealed text={note ?? (from === undefined ? source ?? '' : t.restoredFrom(from))} /></td>
       <td>
-        {labels.map(({ label, share }) => (
-          <span key={label} className={label === releases.unlabelled ? 'chip accent' : 'chip'}>
-            {label}
-            {share < 100 && ` ${share} %`}
-          </span>
-        ))}
-        {isLatest && <span className={releases.unlabelled === 'latest' ? 'chip accent' : 'chip'}>latest</span>}
+        <div className='row wrap-row'>
+          <b className='num'>{n}</b>
+          {labels.map(({ label, share }) => (
+            <span key={label} className={label === releases.unlabelled ? 'chip accent' : 'chip'}>
+              {label}
+              {share < 100 && ` ${share} %`}
+            </span>
+          ))}
+          {isLatest && <span className={releases.unlabelled === 'latest' ? 'chip accent' : 'chip'}>latest</span>}
+        </div>
       </td>
+      <td className='wrap'><Revealed text={note ?? (from === undefined ? source ?? '' : t.restoredFrom(from))} /></td>
       <td className='wide quiet'>{by !== '' && `${by}, `}<When at={at} /></td>
       <td className='right'>
         <Link className='button plain small' href={`/prompts/${encodeURIComponent(id)}?tab=compare&a=${n}&b=draft`}>{t.compare}</Link>

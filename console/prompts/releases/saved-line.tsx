@@ -26,18 +26,20 @@ export function SavedLine ({ id, saved }: { readonly id: string, readonly saved:
     }
   }
   return (
-    <div className='note good saved' role='status'>
+    <div className='note good outage wrap-row' role='status'>
       <Icon name='check' />
       <div className='grow wrap'>
-        <b>{t.savedAs(saved.version)}</b>
-        {' '}
-        {whomItChanged(releases)}
-        {' '}
-        {count > 0 && <Link href={`${path}?tab=uses`}>{t.includedBy(count, users?.next !== undefined)}</Link>}
-        {!releases.recorded && saved.before !== undefined && <> {t.beforeNotKept}</>}
+        <p>
+          <b>{t.savedAs(saved.version)}</b>
+          {' '}
+          {whomItChanged(releases)}
+          {' '}
+          {count > 0 && <Link href={`${path}?tab=uses`}>{t.includedBy(count, users?.next !== undefined)}</Link>}
+          {!releases.recorded && saved.before !== undefined && <> {t.beforeNotKept}</>}
+        </p>
         {error !== undefined && <ErrorNote error={error} />}
       </div>
-      <div className='row wrap-row'>
+      <div className='row'>
         {saved.before !== undefined && <button type='button' className='button small' onClick={() => { void goBack() }}>{t.backToBefore}</button>}
         <Link className='button small' href={`${path}?tab=releases`}>{t.moveALabel}</Link>
       </div>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { type Edited, failed, heard, isChanged, joined, opened, refused, resolved, saved, sent, typed } from '../../console/edit/edited.ts'
+import { broughtBack, type Edited, failed, heard, isChanged, joined, opened, refused, resolved, saved, sent, typed } from '../../console/edit/edited.ts'
 import { merge } from '../../console/edit/merge.ts'
 import { property } from '../helpers/property.ts'
 
@@ -57,6 +57,17 @@ describe('What is edited', () => {
   it('knows its own save again whose reply was lost', () => {
     const state = heard(typed(failed(sent(typed(start, 'mine')), true), 'mine, and more'), { value: 'mine', tag: '2' })
     assert.deepEqual([state.mine, state.base.tag, state.theirs], ['mine, and more', '2', undefined])
+  })
+
+  it('is there again after it was dropped, as a change of what was opened, beside what others have stored since', () => {
+    const dropped = typed(start, 'mine')
+    assert.deepEqual([broughtBack(start, 'a', dropped)?.mine, broughtBack(start, 'a', dropped)?.base], ['mine', dropped.base])
+    const state = broughtBack(opened({ value: 'b', tag: '2' }), 'b', dropped)
+    assert.deepEqual([state?.mine, state?.base.tag, state?.theirs], ['mine', '1', { value: 'b', tag: '2' }])
+  })
+
+  it('is not brought back over what was typed after it was dropped', () => {
+    assert.equal(broughtBack(typed(start, 'newer'), 'a', typed(start, 'mine')), undefined)
   })
 
   // Two people edit one text that a service stores: each types, saves and hears in any order, and replies are lost.

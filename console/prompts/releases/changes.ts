@@ -9,8 +9,9 @@ import type { Tagged } from '../../api/tagged.ts'
 import { Told } from '../../parts/error-note.tsx'
 import { offerUndo } from '../../parts/undo.tsx'
 import { t } from '../../text/text.ts'
-import { meaningInWords, meaningOf } from './meaning.ts'
+import { meaningOf } from './meaning.ts'
 import type { Meaning, Releases } from './use-releases.ts'
+import { meaningInWords } from './words.ts'
 
 /** How often a change is tried again since the record was written meanwhile, though not what the label means. */
 const ATTEMPTS = 5

@@ -12,8 +12,9 @@ import { hasPassed, useRuns, useTests } from '../tests/use-tests.ts'
 import type { Workpiece } from '../use-draft.ts'
 import { moveLabel } from './changes.ts'
 import { Sides } from './compare-tab.tsx'
-import { ago, brokenWithout, countPrompts, heaviest, meaningInWords, meaningOf, moveInWords, splitMeaning } from './meaning.ts'
+import { brokenWithout, countPrompts, heaviest, meaningOf, splitMeaning } from './meaning.ts'
 import type { Meaning, Releases } from './use-releases.ts'
+import { ago, meaningInWords, moveInWords } from './words.ts'
 
 /** What somebody is about to do with a label. A new one has no name yet. */
 export interface Plan {

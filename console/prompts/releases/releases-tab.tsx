@@ -13,8 +13,9 @@ import { t } from '../../text/text.ts'
 import type { Workpiece } from '../use-draft.ts'
 import { isRefusal, replaceText } from './changes.ts'
 import { LabelForm, type Plan } from './label-form.tsx'
-import { meaningInWords, meaningOf } from './meaning.ts'
+import { meaningOf } from './meaning.ts'
 import { type Releases, shareOf, useReleases, wordsOf } from './use-releases.ts'
+import { meaningInWords } from './words.ts'
 
 /** The tab with the versions of a prompt, what its labels mean, the form that changes one of them, and the moves of labels so far. */
 export function ReleasesTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {

@@ -6,8 +6,9 @@ import { Icon } from '../../parts/icons.tsx'
 import { t } from '../../text/text.ts'
 import type { Saved } from '../use-draft.ts'
 import { replaceText } from './changes.ts'
-import { countPrompts, meaningInWords, meaningOf } from './meaning.ts'
+import { countPrompts, meaningOf } from './meaning.ts'
 import { type Releases, useReleases } from './use-releases.ts'
+import { meaningInWords } from './words.ts'
 
 /** Says after a save whom it has changed, and whom not; with the way on to them, and the way back. */
 export function SavedLine ({ id, saved }: { readonly id: string, readonly saved: Saved }) {
@@ -26,9 +27,9 @@ export function SavedLine ({ id, saved }: { readonly id: string, readonly saved:
     }
   }
   return (
-    <div className='note good outage wrap-row' role='status'>
+    <div className='note good outage' role='status'>
       <Icon name='check' />
-      <div className='grow wrap'>
+      <div className='grow wrap stack tight'>
         <p>
           <b>{t.savedAs(saved.version)}</b>
           {' '}
@@ -38,10 +39,10 @@ export function SavedLine ({ id, saved }: { readonly id: string, readonly saved:
           {!releases.recorded && saved.before !== undefined && <> {t.beforeNotKept}</>}
         </p>
         {error !== undefined && <ErrorNote error={error} />}
-      </div>
-      <div className='row'>
-        {saved.before !== undefined && <button type='button' className='button small' onClick={() => { void goBack() }}>{t.backToBefore}</button>}
-        <Link className='button small' href={`${path}?tab=releases`}>{t.moveALabel}</Link>
+        <div className='row wrap-row'>
+          {saved.before !== undefined && <button type='button' className='button small' onClick={() => { void goBack() }}>{t.backToBefore}</button>}
+          <Link className='button small' href={`${path}?tab=releases`}>{t.moveALabel}</Link>
+        </div>
       </div>
     </div>
   )

@@ -1,10 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
-import type { paths } from '../../../.build/api.d.ts'
 import { api, takeTagged } from '../../api/client.ts'
+import type { Meaning, Releases } from './meaning.ts'
 
-export type Releases = paths['/api/prompts/{id}/versions']['get']['responses']['200']['content']['application/json']
-/** What a label means: one version, or several versions, each with the share of the callers who get it, in percent. */
-export type Meaning = Releases['labels'][string]
+export type { Meaning, Releases }
 
 /** The query for the versions and labels of a prompt, with the entity tag that a request to move a label has to name. */
 export function useReleases (id: string) {

@@ -186,7 +186,7 @@ export const texts = {
   made: 'Made',
   restoredFrom: (n: number) => `Restored from ${n}`,
   restore: 'Restore',
-  restored: (n: number) => `Version ${n} was restored: callers without a label get what latest is.`,
+  restored: (n: number) => `Version ${n} was restored: it is latest now.`,
   restoreAnyway: 'Restore it all the same',
   savedMeanwhile: 'Somebody has saved another text meanwhile, so nothing was restored:',
   moves: 'Moves',

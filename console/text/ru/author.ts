@@ -188,7 +188,7 @@ export const texts: Same<typeof en> = {
   made: 'Сделана',
   restoredFrom: n => `Возвращена из ${n}`,
   restore: 'Вернуть',
-  restored: n => `Версия ${n} возвращена: вызовы без метки получают то, что стало latest.`,
+  restored: n => `Версия ${n} возвращена: теперь она latest.`,
   restoreAnyway: 'Всё равно вернуть',
   savedMeanwhile: 'За это время кто-то сохранил другой текст, поэтому ничего не возвращено:',
   moves: 'Перемещения',

@@ -6,7 +6,7 @@ const GROUPS: ReadonlyArray<readonly [title: string, names: RegExp]> = [
   ['Who may call', /^(?:API_TOKENS\w*|AUTH|ALLOWED_HOSTS|CORS_ORIGINS|RATE_LIMIT_\w+)$/],
   ['Bounds, pages and protocols', /^(?:RENDER_TIMEOUT_MS|BODY_LIMIT_BYTES|MCP_SERVER|CONSOLE)$/],
   ['The log', /^LOG_/],
-  ['Models', /^(?:LLM_|AI_|CHAT_|MEDIA_)/],
+  ['Models', /^(?:LLM_|AI_|CHAT_|MEDIA_|PRICES_)/],
   ['Tools', /^(?:TOOL_|EGRESS|MCP_STDIO_)/],
   ['Sessions, commands and workspaces', /^(?:SESSION_|STATE_DIR$|OPERATOR_FILE$|DEFAULT_LANGUAGE$)/],
   ['Plans', /^PAPAYU_/]

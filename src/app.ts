@@ -9,6 +9,7 @@ import { Metrics, processMetrics } from './observe/metrics.ts'
 import { openTracer } from './observe/activity.ts'
 import { releaseKind } from './registry/kinds/release-kind.ts'
 import { openService } from './service.ts'
+import { pricesFrom } from './service/from-config.ts'
 import { type Store, kindPrefix } from './store/store.ts'
 import type { ToolType } from './tool/tool-type.ts'
 import type { WorkerLink } from './workers/worker-link.ts'
@@ -30,7 +31,7 @@ export interface AppOptions {
 export async function createApp (config: Config, log: FastifyBaseLogger, { store, siblings, kindRoutes = KIND_ROUTES, toolTypes, isLocal = false }: AppOptions = {}): Promise<App> {
   const access = await accessFrom(config, log)
   const origins = corsOrigins(config)
-  const metrics = new Metrics()
+  const metrics = new Metrics(await pricesFrom(config))
   processMetrics()
   const tracer = isLocal ? undefined : await openTracer(process.env, log)
   const observer = { metrics, tracer }
@@ -62,7 +63,6 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     await Promise.all([service.close(), tracer?.close()])
   })
   siblings?.attend({ collectMetrics: () => metrics.collect(), reload: () => registry.reload(), follow: keys => registry.follow(keys), watched: () => app.rotation.siblingAsked() })
-  app.decorate('usage', service.usage)
   await app.ready()
   return app
 }

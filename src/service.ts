@@ -10,10 +10,11 @@ import type { Kind } from './registry/kinds/entry-kind.ts'
 import { Registry } from './registry/registry.ts'
 import type { Log } from './runtime/telemetry.ts'
 import { type ChatWithPrompt, createPromptChat, createToolLoop } from './service/chat/chat-with-prompt.ts'
-import { CountedModels, createLlmFunctions, type LlmFunctions, UsageCounter } from './service/chat/models.ts'
+import { CountedModels, createLlmFunctions, type LlmFunctions } from './service/chat/models.ts'
+import { Budgets } from './service/budgets.ts'
 import { type ChoosePrompt, createPromptChoice } from './service/choose-prompt.ts'
 import { createSkillRenderer, readSkillPrompts } from './service/skill-prompts.ts'
-import { createModels, modelOfSkills, openRates, operatorFrom } from './service/from-config.ts'
+import { createModels, modelOfSkills, openRates, openUsage, pricesFrom, operatorFrom } from './service/from-config.ts'
 import { createUserFinder, type FindUsers } from './service/lint/find-users.ts'
 import { createCandidateParser, createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
@@ -29,10 +30,11 @@ import { callWith, createPromptRenderer, observeRenders, recallWith, type Render
 import { type SessionKinds, sessionKindsOf } from './service/sessions/kind-table.ts'
 import { Offers } from './service/sessions/offers.ts'
 import { executorsOf, openSessions, type SessionServices, workspacesOf } from './service/sessions/open-sessions.ts'
-import type { Observer } from './observe/activity.ts'
+import type { Observer, TokenUsage } from './observe/activity.ts'
 import { PlanPreviews } from './service/sessions/plan-previews.ts'
 import { sessionSealsOf } from './service/sessions/session-storage.ts'
 import { createToolTrial, type TryTool } from './service/try-tool.ts'
+import { UsageLedger } from './service/usage.ts'
 import { VersionReader } from './service/version-reader.ts'
 import type { InTurn } from './store/directory-store.ts'
 import { kindPrefix, type Store, type StoreKeys } from './store/store.ts'
@@ -60,7 +62,7 @@ export interface Service extends SessionServices {
   readonly embeddingModel: string
   /** For programs that use the service without HTTP; errors are returned, not thrown. */
   readonly llmFunctionsFor: (caller: Caller) => LlmFunctions
-  readonly usage: UsageCounter
+  readonly usage: UsageLedger
   readonly rates: Rates
   readonly renderPrompt: RenderPrompt
   readonly chatWithPrompt: ChatWithPrompt
@@ -109,9 +111,13 @@ export async function openService (config: Config, log: Log, options: {
   const seals = sessionSealsOf(config, offered)
   const executors = executorsOf(config, offered, log)
   const rates = await openRates(config, log)
+  const prices = observer?.metrics.prices ?? await pricesFrom(config)
   const model = await createModels(config, process.env, log)
-  const usage = new UsageCounter()
-  const models = new CountedModels(model, usage, (caller, { inputTokens, outputTokens }) => { rates.count(caller, 'tokens', inputTokens + outputTokens) })
+  const shared = model === undefined ? undefined : await openUsage(config, log)
+  const usage = new UsageLedger(prices, shared)
+  const budgets = new Budgets(offered.budgets ?? [], prices, shared)
+  const countTokens = (caller: Caller, { inputTokens, outputTokens }: TokenUsage): void => { rates.count(caller, 'tokens', inputTokens + outputTokens) }
+  const models = new CountedModels(model, usage, countTokens, budgets)
 
   const store = given ?? await openStore(
     config.REDIS_URL === ''
@@ -243,7 +249,7 @@ export async function openService (config: Config, log: Log, options: {
     async close () {
       await sessionServices.sessions.close()
       await registry.stop()
-      await Promise.all([lints.close(), previews.close(), publishing.close(), tools.close(), store.close(), rates.close(), model?.close()])
+      await Promise.all([lints.close(), previews.close(), publishing.close(), tools.close(), store.close(), rates.close(), usage.close(), model?.close()])
     }
   }
 }

@@ -86,10 +86,10 @@ export function mayRunDefinition (caller: Pick<Caller, 'prompts' | 'environs' | 
 }
 
 /** All of the file's rules for commands stay. */
-export function operatorFor ({ workspaces, targets, rules }: OperatorFile, { targets: patterns }: Pick<Caller, 'targets'>): OperatorFile {
-  if (patterns === undefined) return { workspaces, targets, rules }
+export function operatorFor ({ workspaces, targets, ...others }: OperatorFile, { targets: patterns }: Pick<Caller, 'targets'>): OperatorFile {
+  if (patterns === undefined) return { workspaces, targets, ...others }
   const allowed = <T>(all: ReadonlyMap<string, T>): ReadonlyMap<string, T> => new Map([...all].filter(([name]) => patterns.allows(name)))
-  return { workspaces: allowed(workspaces), targets: allowed(targets), rules }
+  return { workspaces: allowed(workspaces), targets: allowed(targets), ...others }
 }
 
 export function unknownTarget ({ targets }: Pick<OperatorFile, 'targets'>, name: string): ServiceError {

@@ -148,6 +148,14 @@ export const rateLimited = define('RATE_LIMITED', 429,
   (name: string, what: string, limit: number, _seconds: number) => `Token "${name}" has used up its ${limit} ${what} of this minute`,
   (name, what, limit) => ({ token: name, limit, what }),
   (_name, _what, _limit, seconds) => ({ 'retry-after': String(seconds) }))
+export const budgetUsed = define('BUDGET_USED', 429,
+  (name: string, bound: string, used: number, ends: number, _seconds: number) =>
+    `Budget "${name}" of ${bound} is used up, with ${used} used and held; it begins anew at ${new Date(ends).toISOString()}`,
+  (name, bound, used, ends) => ({ budget: name, bound, used, ends: new Date(ends).toISOString() }),
+  (_name, _bound, _used, _ends, seconds) => ({ 'retry-after': String(seconds), 'x-should-retry': 'false' }))
+export const priceUnknown = define('PRICE_UNKNOWN', 403,
+  (model: string, budget: string) => `Budget "${budget}" is in USD, and the price of model "${model}" is not known here: PRICES_FILE can name it`,
+  (model, budget) => ({ model, budget }))
 export const overloaded = define('OVERLOADED', 503, () => 'More requests come than can be answered; try again', undefined, () => ({ 'retry-after': '1' }))
 
 // Errors about requests: their form, and names in them that are unknown

@@ -15,6 +15,7 @@ import { addCompletionCommands } from './completion.ts'
 import { addExportCommands, addImportCommands } from './other-tools.ts'
 import { addAgentCommand, addPlanCommand, addSkillCommands } from './dialogue-commands.ts'
 import { addTerminalCommand } from './terminal.ts'
+import { addUsageCommand } from './usage.ts'
 import { addTypesCommand } from './prompt-types.ts'
 
 /** The parts of Node's `process` that the program uses, so that it can run within another process. */
@@ -118,6 +119,7 @@ function addCommands (program: Command, cli: Cli): void {
   addStatusCommand(program, cli)
   addLoginCommand(program, cli)
   addTokenCommand(program, cli)
+  addUsageCommand(program, cli)
   for (const [kind, group] of addEntryGroups(program, cli)) {
     addApplyCommand(group, kind, cli)
     if (['prompt', 'environ', 'tool'].includes(kind.command)) addUsedByCommand(group, kind, cli)

@@ -39,6 +39,7 @@ export const configSchema = Type.Object({
   AI_KOSMOS_MODEL_BASE_URL: optional({ description: 'API that carries out skills, in place of the one that answers chats.' }),
   AI_MODEL: optional({ fromFolder: true, description: 'Model that carries out skills; by default `LLM_MODEL`, and `CHEAP` at `AI_KOSMOS_MODEL_BASE_URL`.' }),
   LLM_FALLBACKS: optional({ fromFolder: true, description: 'Models to ask, in this order, when the first one fails, separated by commas.' }),
+  PRICES_FILE: optional({ description: 'JSON or YAML file with what models cost: `date`, and `models` with `input`, `output`, `cached` and `reasoning` in USD for a million tokens; beside the built-in prices.' }),
   LLM_PROVIDERS_FILE: optional({ description: 'JSON or YAML file with several APIs, chosen by the model\'s name, in place of `LLM_BASE_URL` and `LLM_API_KEY`.' }),
   LLM_SCRIPT_FILE: optional({ description: 'YAML file, or folder of several, with the replies of `builtin:script`, in the form of `jsonschema/replies.json`.' }),
   LLM_CONNECT_TIMEOUT_MS: milliseconds({ default: 5000, fromFolder: true, description: 'Time for a connection to a model\'s API.' }),

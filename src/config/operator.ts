@@ -8,6 +8,21 @@ export interface OperatorFile {
   readonly workspaces: ReadonlyMap<string, Workspace>
   readonly targets: ReadonlyMap<string, Target>
   readonly rules: readonly OperatorRule[]
+  /** @default none */
+  readonly budgets?: readonly Budget[]
+}
+
+/** A bound on what some calls of models use in a day or a month, in UTC. */
+export interface Budget {
+  readonly name: string
+  /** Names of API tokens; `undefined` for all callers together. */
+  readonly tokens: readonly string[] | undefined
+  /** Prompts and definitions, such as `agents.helper`; `undefined` for all. */
+  readonly prompts: readonly string[] | undefined
+  readonly period: 'day' | 'month'
+  readonly unit: 'usd' | 'tokens'
+  /** In billionths of a USD, or in tokens. */
+  readonly most: number
 }
 
 export interface Workspace {
@@ -89,6 +104,12 @@ interface OperatorDocument {
   readonly workspaces?: Readonly<Record<string, WorkspaceEntry>>
   readonly targets?: Readonly<Record<string, LocalTargetEntry | SshEntry>>
   readonly policy?: ReadonlyArray<OperatorRule & { readonly on: 'exec' }>
+  readonly budgets?: Readonly<Record<string, BudgetEntry>>
+}
+
+interface BudgetEntry extends Partial<Record<Budget['period'], Partial<Record<Budget['unit'], number>>>> {
+  readonly tokens?: readonly string[]
+  readonly prompts?: readonly string[]
 }
 
 interface WorkspaceEntry {
@@ -155,7 +176,15 @@ export function parseOperator (text: string, base: string): OperatorFile {
     }
     return { effect, command, ...(names === undefined ? {} : { targets: names }) }
   })
-  return { workspaces, targets, rules }
+  const budgets = Object.entries(document?.budgets ?? {}).flatMap(([name, entry]) => budgetsOf(name, entry))
+  return { workspaces, targets, rules, budgets }
+}
+
+function budgetsOf (name: string, { tokens, prompts, ...periods }: BudgetEntry): Budget[] {
+  return (['day', 'month'] as const).flatMap(period => (['usd', 'tokens'] as const).flatMap(unit => {
+    const most = periods[period]?.[unit]
+    return most === undefined ? [] : [{ name, tokens, prompts, period, unit, most: unit === 'usd' ? Math.round(most * 1e9) : most }]
+  }))
 }
 
 function workspaceOf (

@@ -14,7 +14,7 @@ import { oneOf } from './schemas.ts'
 import { subprotocolToken } from './connections.ts'
 
 const EXPOSED = ['etag', 'link', 'retry-after', 'x-prompt-label', 'x-prompt-revision', 'x-prompt-version', 'x-registry-revision', 'x-request-id',
-  'x-should-retry', 'x-usage-estimate',
+  'x-cost', 'x-should-retry', 'x-usage-estimate',
   ...['requests', 'tokens'].flatMap(rated => [`x-ratelimit-limit-${rated}`, `x-ratelimit-remaining-${rated}`, `x-ratelimit-reset-${rated}`])]
 
 /** Never with cookies; any header, as OpenAI's client adds a dozen. See https://github.com/fastify/fastify-cors */

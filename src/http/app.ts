@@ -6,7 +6,6 @@ import type { ErrorCode } from '../base/errors.ts'
 import type { Static, TSchema } from '../schema/builder.ts'
 import type { Generation } from '../registry/generation.ts'
 import type { RequestActivity } from '../observe/activity.ts'
-import type { UsageCounter } from '../service/chat/models.ts'
 
 /** `undefined` may be sent for an optional member, since JSON leaves it out. */
 type Sendable<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<Sendable<Item>> : T extends object ? {
@@ -35,9 +34,6 @@ declare module 'fastify' {
     seeksPrompt?: boolean
     /** Whether `bodyText` is set, for error messages with lines and columns of that text. */
     keepsText?: boolean
-  }
-  interface FastifyInstance {
-    usage: UsageCounter
   }
   interface FastifyRequest {
     /** Set by the access hook, before other hooks run. */

@@ -119,6 +119,8 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.toolLoopEndless('trial.hello', 'it called tools 10 times'),
   errors.inputTooLong('trial.hello', 5000, 4000),
   errors.inputUncounted('trial.hello', 'image_url', 4000),
+  errors.budgetUsed('team', '5 USD a day', 5.02, Date.UTC(2026, 0, 2), 3600),
+  errors.priceUnknown('house-model', 'team'),
   errors.modelBusy('openai', 1)
 ].map(error => [error.code, error]))
 

@@ -39,7 +39,9 @@ export const RENDERS: readonly ErrorCode[] = [
   'TOOL_FAILED'
 ]
 
-export const ASKS_MODEL: readonly ErrorCode[] = ['MODEL_NOT_FOUND', 'LLM_NOT_CONFIGURED', 'LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY']
+export const ASKS_MODEL: readonly ErrorCode[] = [
+  'MODEL_NOT_FOUND', 'LLM_NOT_CONFIGURED', 'LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY', 'BUDGET_USED', 'PRICE_UNKNOWN'
+]
 
 export const CHATS: readonly ErrorCode[] = [...RENDERS, ...ASKS_MODEL, 'INPUT_TOO_LONG', 'INPUT_UNCOUNTED', 'ANSWER_INVALID', 'TOOL_LOOP_ENDLESS']
 

@@ -66,8 +66,9 @@ export function abortWhenGone (reply: FastifyReply): CallerSignal {
   return signal
 }
 
-/** Byte for byte; without a usage in it, a header gives the service's estimate. */
-export function sendReply (reply: FastifyReply, { body, usage }: CountedReply): FastifyReply {
+/** Byte for byte; headers give what it cost and, without a usage in it, the service's estimate. */
+export function sendReply (reply: FastifyReply, { body, usage, cost }: CountedReply): FastifyReply {
+  reply.header('x-cost', cost === undefined ? 'unknown' : `usd=${(cost / 1e9).toFixed(9)}`)
   if (usage.isEstimate) reply.header('x-usage-estimate', `prompt_tokens=${usage.inputTokens}, completion_tokens=${usage.outputTokens}`)
   return reply.type('application/json; charset=utf-8').send(body)
 }

@@ -31,6 +31,7 @@ import { toolRoutes } from './routes/tools.ts'
 import { seekPrompts } from './prompt-request.ts'
 import { socketRoutes } from './socket/websocket.ts'
 import { terminalRoutes } from './routes/terminals.ts'
+import { usageRoutes } from './routes/usage.ts'
 import { typedRoutes } from './routes/typed-prompts.ts'
 import { consoleRoutes } from './routes/console.ts'
 import { Type } from '../schema/builder.ts'
@@ -130,6 +131,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     planRoutes(api, service)
     terminalRoutes(api, service)
     traceRoutes(api, service.traces)
+    usageRoutes(api, service.usage)
     memoryRoutes(api, service.memories)
     statusRoutes(api, service)
     healthRoutes(api, { registry, rotation, sessions: service.sessions })

@@ -73,6 +73,10 @@ class ModelRouter implements ModelClient {
     }
   }
 
+  get defaultModel (): string | undefined {
+    return this.#shared.model
+  }
+
   models (): readonly ModelDescription[] {
     const defaultModel = this.#shared.model
     const known = Array.from(this.#routes, ([id, { provider }]) => ({ id, provider: provider.name }))

@@ -36,6 +36,8 @@ export interface ModelUpstream {
 }
 
 export interface ModelClient extends ModelUpstream {
+  /** Asked where a request names no model. */
+  readonly defaultModel?: string | undefined
   models (): readonly ModelDescription[]
 }
 

@@ -13,9 +13,17 @@ export interface StreamFacts {
 
 /** `undefined` for a value that is not of OpenAI's form. */
 export function readUsage (usage: Json | undefined): TokenUsage | undefined {
-  if (typeof usage !== 'object' || usage === null || Array.isArray(usage)) return undefined
+  if (!isJsonObject(usage ?? null)) return undefined
   const { prompt_tokens: input, completion_tokens: output = 0 } = usage as JsonObject
-  return isCount(input) && isCount(output) ? { inputTokens: input, outputTokens: output, isEstimate: false } : undefined
+  if (!isCount(input) || !isCount(output)) return undefined
+  const cachedTokens = detail(usage as JsonObject, 'prompt_tokens_details', 'cached_tokens')
+  const reasoningTokens = detail(usage as JsonObject, 'completion_tokens_details', 'reasoning_tokens')
+  return { inputTokens: input, outputTokens: output, ...cachedTokens > 0 && { cachedTokens }, ...reasoningTokens > 0 && { reasoningTokens }, isEstimate: false }
+}
+
+function detail (usage: JsonObject, details: string, name: string): number {
+  const { [name]: count = 0 } = objectOf(usage[details])
+  return isCount(count) ? count : 0
 }
 
 function isCount (value: Json | undefined): value is number {

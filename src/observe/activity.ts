@@ -3,6 +3,7 @@ import type { JsonObject } from '../base/json.ts'
 import { beginningOf, type Environment } from '../base/text.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import type { Metrics } from './metrics.ts'
+import type { TokenCounts } from './prices.ts'
 import type { Span, Tracer } from './open-telemetry.ts'
 
 // What a request or an effect of a session does is told to its activity, where it happens: it counts, and writes spans. Spans never contain
@@ -29,9 +30,7 @@ export class OverlapClock {
   }
 }
 
-export interface TokenUsage {
-  readonly inputTokens: number
-  readonly outputTokens: number
+export interface TokenUsage extends TokenCounts {
   readonly isEstimate: boolean
 }
 
@@ -194,25 +193,27 @@ export class ModelCall {
   }
 
   replied (usage: TokenUsage, model: unknown): void {
-    this.#count(usage)
-    this.#end('ok', this.#span && answerAttributes(model, usage))
+    this.#end('ok', this.#answered(usage, model))
   }
 
   streamed (outcome: keyof typeof STREAM_OUTCOMES, usage: TokenUsage, model?: string): void {
-    this.#count(usage)
-    this.#end(STREAM_OUTCOMES[outcome], this.#span && answerAttributes(model, usage))
+    this.#end(STREAM_OUTCOMES[outcome], this.#answered(usage, model))
   }
 
   failed (outcome: string): void {
     this.#end(outcome)
   }
 
-  #count ({ inputTokens, outputTokens }: TokenUsage): void {
-    const { tokens, promptVersions } = this.#metrics
+  #answered (usage: TokenUsage, answered: unknown): Attributes | undefined {
+    const { tokens, costs, unpriced, prices, promptVersions } = this.#metrics
     const version = this.#version === undefined ? '' : promptVersions.take(this.#version)
     const model = this.#label('ok')
-    tokens.at(this.#provider, model, version, 'input').inc(inputTokens)
-    tokens.at(this.#provider, model, version, 'output').inc(outputTokens)
+    tokens.at(this.#provider, model, version, 'input').inc(usage.inputTokens)
+    tokens.at(this.#provider, model, version, 'output').inc(usage.outputTokens)
+    const cost = prices.costOf(typeof answered === 'string' ? answered : this.#model ?? '', usage)
+    if (cost === undefined) unpriced.at(this.#provider, model).inc()
+    else costs.at(this.#provider, model, version).inc(cost / 1e9)
+    return this.#span && { ...answerAttributes(answered, usage), 'prompt_shell.cost.usd': cost === undefined ? undefined : cost / 1e9 }
   }
 
   #end (outcome: string, attributes: Attributes = {}): void {
@@ -233,10 +234,17 @@ export class ModelCall {
 }
 
 /** Leaves out estimated tokens: readers of a trace would take them for the provider's. */
-function answerAttributes (model: unknown, { inputTokens, outputTokens, isEstimate }: TokenUsage): Attributes {
+function answerAttributes (model: unknown, { inputTokens, outputTokens, cachedTokens, reasoningTokens, isEstimate }: TokenUsage): Attributes {
   return {
     'gen_ai.response.model': typeof model === 'string' ? model.slice(0, MAX_MODEL_NAME) : undefined,
-    ...(isEstimate ? {} : { 'gen_ai.usage.input_tokens': inputTokens, 'gen_ai.usage.output_tokens': outputTokens })
+    ...(isEstimate
+      ? {}
+      : {
+          'gen_ai.usage.input_tokens': inputTokens,
+          'gen_ai.usage.output_tokens': outputTokens,
+          'gen_ai.usage.cache_read.input_tokens': cachedTokens,
+          'gen_ai.usage.reasoning.output_tokens': reasoningTokens
+        })
   }
 }
 

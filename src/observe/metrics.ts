@@ -2,6 +2,7 @@ import {
   AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, type Metric, type MetricObjectWithValues, type MetricValue, type MetricValueWithName, Registry
 } from 'prom-client'
 import { ENGINE_VERSION } from '../base/version.ts'
+import { Prices } from './prices.ts'
 
 let registry: Registry | undefined
 
@@ -165,6 +166,7 @@ export class Metrics {
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
   readonly tools = new BoundedNames(MAX_TOOLS)
   readonly models = new BoundedNames(MAX_MODELS)
+  readonly prices: Prices
 
   readonly requests = new Histogram(this.registry, {
     name: 'prompt_shell_http_request_duration_seconds',
@@ -256,6 +258,20 @@ export class Metrics {
     registers: [this.registry]
   }))
 
+  readonly costs = countersOf(new Counter({
+    name: 'prompt_shell_model_cost_usd_total',
+    help: 'What tokens cost in USD, by version, of models whose price is known; estimated where the provider tells no tokens',
+    labelNames: ['provider', 'model', 'version'],
+    registers: [this.registry]
+  }))
+
+  readonly unpriced = countersOf(new Counter({
+    name: 'prompt_shell_model_unpriced_calls_total',
+    help: 'Calls of models whose price is not known',
+    labelNames: ['provider', 'model'],
+    registers: [this.registry]
+  }))
+
   readonly labelMoves = new Counter({
     name: 'prompt_shell_label_moves_total',
     help: 'Moves and removals of labels over HTTP',
@@ -307,7 +323,8 @@ export class Metrics {
 
   requestsInFlight = 0
 
-  constructor () {
+  constructor (prices = new Prices()) {
+    this.prices = prices
     const help = 'Always 1; the label tells the version'
     const build = new Gauge({ name: 'prompt_shell_build_info', aggregator: 'first', help, labelNames: ['version'], registers: [this.registry] })
     build.set({ version: ENGINE_VERSION }, 1)

@@ -8,7 +8,9 @@ import { asksForTokens, type Config, ConfigError } from '../config/config.ts'
 import type { SharedModelOptions } from '../llm/create-model-client.ts'
 import { DEFAULT_LIMITS, isBuiltin, type ModelClient, SCRIPT_URL } from '../llm/model-client.ts'
 import type { ProviderConfig } from '../llm/providers.ts'
+import { Prices } from '../observe/prices.ts'
 import type { SharedCounters } from '../store/redis/redis-counters.ts'
+import type { SharedUsage } from '../store/redis/redis-usage.ts'
 import type { EnvironSource } from '../template/run.ts'
 import type { TlsFiles } from '../tool/egress.ts'
 import { createOperator, type ModuleDirectory, type Operator } from '../tool/operator.ts'
@@ -77,9 +79,23 @@ function named<T> (variable: string, create: () => T): T {
   }
 }
 
+/** @throws ConfigError */
+export async function pricesFrom ({ PRICES_FILE: file }: Config): Promise<Prices> {
+  if (file === '') return new Prices()
+  const { parsePrices } = await import('../llm/prices.ts')
+  return named('PRICES_FILE', () => parsePrices(readFileSync(file, 'utf8')))
+}
+
 /** Replicas that share a Redis share the counts. */
 export async function openRates (config: Config, log: Log): Promise<Rates> {
   return new Rates({ shared: await openCounters(config, log), prefix: `${config.KEY_PREFIX}rates:counts:` })
+}
+
+/** Opened only where models can be asked. */
+export async function openUsage (config: Config, log: Log): Promise<SharedUsage | undefined> {
+  if (config.REDIS_URL === '') return undefined
+  const { createRedisUsage } = await import('../store/redis/redis-usage.ts')
+  return createRedisUsage({ url: config.REDIS_URL, sentinelPassword: config.REDIS_SENTINEL_PASSWORD, log, prefix: config.KEY_PREFIX })
 }
 
 /** `undefined` without API tokens, too: only these have limits that are counted. */

@@ -165,7 +165,7 @@ describe('usage', () => {
     const { service } = await startOfficialClient(t, says('{"score":3}'), registrations)
     await service.post('/api/chat/prompts/rate')
     await service.post('/api/chat/prompts/rate')
-    assert.deepEqual(service.app.usage.read(), [{ prompt: 'rate', model: 'gpt-4.1-2025-04-14', calls: 2, estimatedCalls: 0, inputTokens: 38, outputTokens: 20, estimatedTokens: 0 }])
+    assert.deepEqual(await rowsOf(service), [{ prompt: 'rate', model: 'gpt-4.1-2025-04-14', calls: 2, estimatedCalls: 0, inputTokens: 38, outputTokens: 20, costUsd: (38 * 2 + 20 * 8) / 1e6 }])
   })
 
   it('is estimated where the provider is silent, and the reply says so', async t => {
@@ -173,7 +173,7 @@ describe('usage', () => {
     const { headers, json } = await service.post('/api/chat/prompts/short', { variables: { text: 'abc' } })
     assert.equal(headers['x-usage-estimate'], 'prompt_tokens=6, completion_tokens=2')
     assert.equal(Object.hasOwn(json, 'usage'), false)
-    assert.deepEqual(service.app.usage.read(), [{ prompt: 'short', model: 'm', calls: 1, estimatedCalls: 1, inputTokens: 6, outputTokens: 2, estimatedTokens: 8 }])
+    assert.deepEqual(await rowsOf(service), [{ prompt: 'short', model: 'm', calls: 1, estimatedCalls: 1, inputTokens: 6, outputTokens: 2, costUsd: undefined }])
   })
 
   it('is estimated alike for the same answer whole and streamed, calls of tools and other alphabets too', async t => {
@@ -188,14 +188,14 @@ describe('usage', () => {
     await client.chat.completions.stream(request).done()
     const tokens = Math.ceil((6 + call.function.arguments.length) / 4)
     assert.equal(whole.response.headers.get('x-usage-estimate'), `prompt_tokens=5, completion_tokens=${tokens}`)
-    assert.deepEqual(service.app.usage.read().map(({ calls, outputTokens }) => [calls, outputTokens]), [[2, 2 * tokens]])
+    assert.deepEqual((await rowsOf(service)).map(({ calls, outputTokens }) => [calls, outputTokens]), [[2, 2 * tokens]])
   })
 
   it('is counted for streams', async t => {
     const { client, service } = await startOfficialClient(t, (hit, response) => sendCompletionStream(response, ['12345678'], { model: 'm' }, hit.body.includes('include_usage')), registrations)
     await client.chat.completions.stream({ model: 'prompt:rate', messages: [], response_format: { type: 'text' } }).done()
     await client.chat.completions.stream({ model: 'any', messages: [{ role: 'user', content: 'Hi' }], stream_options: { include_usage: true } }).done()
-    assert.deepEqual(service.app.usage.read().map(({ prompt, estimatedCalls, outputTokens }) => [prompt, estimatedCalls, outputTokens]), [['rate', 1, 2], ['', 0, 10]])
+    assert.deepEqual((await rowsOf(service)).map(({ prompt, estimatedCalls, outputTokens }) => [prompt, estimatedCalls, outputTokens]), [['rate', 1, 2], ['', 0, 10]])
   })
 })
 
@@ -211,3 +211,9 @@ describe('a provider at its limit', () => {
     assert.equal((await first).status, 502)
   })
 })
+
+/** What \`GET /api/usage\` says of each prompt and model. */
+async function rowsOf (service: Pick<Awaited<ReturnType<typeof startOfficialClient>>['service'], 'get'>) {
+  const { rows } = (await service.get('/api/usage?by=prompt,model')).json as unknown as { rows: Array<Record<'prompt' | 'model', string> & Record<'calls' | 'estimatedCalls' | 'inputTokens' | 'outputTokens' | 'costUsd', number>> }
+  return rows.map(({ prompt, model, calls, estimatedCalls, inputTokens, outputTokens, costUsd }) => ({ prompt, model, calls, estimatedCalls, inputTokens, outputTokens, costUsd }))
+}

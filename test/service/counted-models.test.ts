@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { createModelClient, type ModelClientOptions } from '../helpers/model-client.ts'
-import { type CountedCall, CountedModels, UsageCounter } from '../../src/service/chat/models.ts'
+import { type CountedCall, CountedModels } from '../../src/service/chat/models.ts'
 import { estimateInputTokens } from '../../src/llm/usage.ts'
 import type { TokenUsage } from '../../src/observe/activity.ts'
 import { type Json } from '../../src/base/json.ts'
 import { type Answer, sendJson, startUpstream } from '../helpers/upstream-server.ts'
+import { Prices } from '../../src/observe/prices.ts'
+import { UsageLedger } from '../../src/service/usage.ts'
 
 /** Four tokens for the message, and 100 for its text. */
 const ASK = { model: 'm', messages: [{ role: 'user', content: 'word'.repeat(100) }] }
@@ -15,7 +17,7 @@ async function open (t: TestContext, answer: Answer, options: Partial<ModelClien
   const upstream = await startUpstream(answer)
   const client = createModelClient({ baseUrl: upstream.baseUrl, retry: { delays: [0, 0], wait: async () => {} }, ...options })
   const used: TokenUsage[] = []
-  const models = new CountedModels(client, new UsageCounter(), (_caller, usage) => { used.push(usage) })
+  const models = new CountedModels(client, new UsageLedger(new Prices()), (_caller, usage) => { used.push(usage) })
   t.after(async () => {
     await upstream.close()
     await client.close()

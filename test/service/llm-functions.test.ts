@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { ANYONE } from '../../src/access/caller.ts'
 import { loadConfig } from '../../src/config/config.ts'
-import { CountedModels, createLlmFunctions, type LlmFunctions, UsageCounter } from '../../src/service/chat/models.ts'
+import { CountedModels, createLlmFunctions, type LlmFunctions } from '../../src/service/chat/models.ts'
 import { createModels } from '../../src/service/from-config.ts'
 import { type Answer, sendJson, startUpstream } from '../helpers/upstream-server.ts'
+import { Prices } from '../../src/observe/prices.ts'
+import { UsageLedger } from '../../src/service/usage.ts'
 
 interface Line { readonly level: string, readonly fields: object, readonly message: string }
 
@@ -20,7 +22,7 @@ async function functions (t: TestContext, answer: Answer): Promise<LlmFunctions 
   const log = { debug: logger('debug'), info: logger('info'), warn: logger('warn'), error: logger('error') }
   const client = await createModels(loadConfig({ STORE_DIR: 'unused', LLM_BASE_URL: upstream.baseUrl }), {}, log)
   t.after(() => client?.close())
-  return { ...createLlmFunctions({ models: new CountedModels(client, new UsageCounter()), log, caller: ANYONE, defaultModel: 'GigaChat-2-Max', defaultEmbeddingModel: 'Embeddings' }), bodies, lines }
+  return { ...createLlmFunctions({ models: new CountedModels(client, new UsageLedger(new Prices())), log, caller: ANYONE, defaultModel: 'GigaChat-2-Max', defaultEmbeddingModel: 'Embeddings' }), bodies, lines }
 }
 
 const COMPLETION = { id: 'c', object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }] }

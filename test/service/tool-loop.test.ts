@@ -226,7 +226,7 @@ describe('a tool loop', () => {
   it('counts every turn', async t => {
     const { client, service } = await start(t, once(lookUp))
     await client.chat.completions.create(ask)
-    const [row] = service.app.usage.read()
+    const { rows: [row] } = (await service.get('/api/usage?by=prompt')).json as unknown as { rows: Array<Record<'prompt' | 'calls' | 'inputTokens', unknown>> }
     assert.deepEqual([row?.prompt, row?.calls, row?.inputTokens], ['ask', 2, 38])
   })
 

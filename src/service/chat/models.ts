@@ -3,62 +3,13 @@ import { modelNotConfigured } from '../../base/errors.ts'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { TokenUsage } from '../../observe/activity.ts'
 import type { Log } from '../../runtime/telemetry.ts'
-import { beginningOf } from '../../base/text.ts'
 import {
   type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation,
   type OperationKind, withOptions
 } from '../../llm/model-client.ts'
-import { estimate, usageOfReply, usageOfStream } from '../../llm/usage.ts'
-
-interface UsageTotals {
-  /** `''` for calls that came without a prompt. */
-  readonly prompt: string
-  readonly model: string
-  readonly calls: number
-  readonly estimatedCalls: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly estimatedTokens: number
-}
-
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
-
-/** Callers may name any model, so the pairs of prompt and model, and the names (in characters), are bounded. */
-const MAX_PAIRS = 5000
-const MAX_MODEL_NAME = 200
-
-/** All pairs beyond the first MAX_PAIRS. */
-const OTHERS = '(others)'
-
-/** Counts calls and tokens for each pair of a prompt and a model. */
-export class UsageCounter {
-  readonly #totals = new Map<string, Writable<UsageTotals>>()
-
-  count (prompt: string, given: string, usage: TokenUsage): void {
-    const model = beginningOf(given, MAX_MODEL_NAME)
-    const key = `${prompt}\n${model}`
-    if (this.#totals.has(key) || this.#totals.size < MAX_PAIRS) this.#add(key, prompt, model, usage)
-    else this.#add(OTHERS, OTHERS, OTHERS, usage)
-  }
-
-  read (): readonly UsageTotals[] {
-    return Array.from(this.#totals.values(), totals => ({ ...totals }))
-  }
-
-  #add (key: string, prompt: string, model: string, { inputTokens, outputTokens, isEstimate }: TokenUsage): void {
-    let totals = this.#totals.get(key)
-    if (totals === undefined) {
-      totals = { prompt, model, calls: 0, estimatedCalls: 0, inputTokens: 0, outputTokens: 0, estimatedTokens: 0 }
-      this.#totals.set(key, totals)
-    }
-    totals.calls++
-    totals.inputTokens += inputTokens
-    totals.outputTokens += outputTokens
-    if (!isEstimate) return
-    totals.estimatedCalls++
-    totals.estimatedTokens += inputTokens + outputTokens
-  }
-}
+import { estimate, estimateInputTokens, usageOfReply, usageOfStream } from '../../llm/usage.ts'
+import type { Budgets, Reservation } from '../budgets.ts'
+import type { UsageLedger } from '../usage.ts'
 
 export interface CountedCall extends CallOptions {
   readonly caller: Caller
@@ -68,6 +19,8 @@ export interface CountedCall extends CallOptions {
 
 export interface CountedReply extends ModelReply {
   readonly usage: TokenUsage
+  /** In billionths of a USD; `undefined` when the price is not known. */
+  readonly cost: number | undefined
 }
 
 interface CountedAnswers extends Answers {
@@ -80,7 +33,8 @@ type OnUsage = (caller: Caller, usage: TokenUsage) => void
 /** The models that the service can ask. The tokens of every call are counted here, whichever part of the service makes it. */
 export class CountedModels {
   readonly #models: ModelClient | undefined
-  readonly #counter: UsageCounter
+  readonly #ledger: UsageLedger
+  readonly #budgets: Budgets | undefined
   readonly #onUsage: OnUsage
   readonly #byKind: { readonly [Kind in OperationKind]: (operation: Operation<Kind, CountedCall>) => Promise<CountedAnswers[Kind]> } = {
     chat: operation => this.#askWhole(operation),
@@ -90,9 +44,10 @@ export class CountedModels {
   }
 
   /** Without `models`, every call throws LLM_NOT_CONFIGURED. */
-  constructor (models: ModelClient | undefined, counter: UsageCounter, onUsage: OnUsage = () => {}) {
+  constructor (models: ModelClient | undefined, ledger: UsageLedger, onUsage: OnUsage = () => {}, budgets?: Budgets) {
     this.#models = models
-    this.#counter = counter
+    this.#ledger = ledger
+    this.#budgets = budgets
     this.#onUsage = onUsage
   }
 
@@ -112,36 +67,44 @@ export class CountedModels {
   }
 
   async #askWhole (operation: Operation<'chat' | 'embeddings', CountedCall>): Promise<CountedReply> {
-    const { request, call } = operation
-    const { body, value } = await this.#ask(operation)
-    const { model } = value
+    const { request } = operation
+    const { answer: { body, value }, count } = await this.#ask(operation)
     const usage = usageOfReply(request, value)
-    this.#count(call, typeof model === 'string' ? model : nameOf(request), usage)
-    return { body, value, usage }
+    return { body, value, usage, cost: count(usage, value['model']) }
   }
 
   async #askStream<Kind extends 'stream' | 'frames'> (operation: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
-    const { request, call } = operation
-    const stream = await this.#ask(operation)
-    void stream.ended.then(end => this.#count(call, end.model ?? nameOf(request), usageOfStream(request, end)))
-    return stream
+    const { answer, count } = await this.#ask(operation)
+    void answer.ended.then(end => count(usageOfStream(operation.request, end), end.model))
+    return answer
   }
 
   /** The input tokens of a call that fails after a provider accepted it are counted too, once for all its tries. */
-  async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>): Promise<Answers[Kind]> {
+  async #ask<Kind extends OperationKind> ({ kind, request, call }: Operation<Kind, CountedCall>) {
     const models = this.requireConfigured()
+    const reserved = await this.#reserve(models, request, call)
     const tally = beginTally()
+    const count = (usage: TokenUsage, model?: unknown): number | undefined => {
+      const cost = this.#ledger.count(call, typeof model === 'string' ? model : nameOf(request), usage)
+      reserved?.settle(usage, cost)
+      this.#onUsage(call.caller, usage)
+      return cost
+    }
     try {
-      return await models.ask({ kind, request, call: withOptions(call, { tally }) })
+      return { answer: await models.ask({ kind, request, call: withOptions(call, { tally }) }), count }
     } catch (error) {
-      if (tally.taken > 0) this.#count(call, nameOf(request), estimate(request, 0))
+      if (tally.taken > 0) count(estimate(request, 0))
+      else reserved?.settle(undefined, undefined)
       throw error
     }
   }
 
-  #count ({ prompt, caller }: CountedCall, model: string, usage: TokenUsage): void {
-    this.#counter.count(prompt, model, usage)
-    this.#onUsage(caller, usage)
+  /** @throws BUDGET_USED, PRICE_UNKNOWN */
+  #reserve (models: ModelClient, request: ModelRequest, call: CountedCall): Promise<Reservation | undefined> | undefined {
+    if (this.#budgets?.isEmpty !== false) return undefined
+    const { max_completion_tokens: most = request['max_tokens'] } = request
+    const model = typeof request['model'] === 'string' ? request['model'] : models.defaultModel ?? nameOf(request)
+    return this.#budgets.reserve(call, model, estimateInputTokens(request), typeof most === 'number' ? most : undefined)
   }
 }
 

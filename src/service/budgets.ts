@@ -1,0 +1,125 @@
+import { randomUUID } from 'node:crypto'
+import { budgetUsed, priceUnknown } from '../base/errors.ts'
+import type { Budget } from '../config/operator.ts'
+import { NamePatterns } from '../access/caller.ts'
+import type { Prices, TokenCounts } from '../observe/prices.ts'
+import type { SharedUsage } from '../store/redis/redis-usage.ts'
+import type { UsedBy } from './usage.ts'
+
+/** What a call may write where it says no bound of its own: most answers are shorter. */
+const USUAL_OUTPUT = 1000
+
+/** In ms: the end of a period, and a call that is under way then. */
+const LIFETIME = { day: 2 * 86_400_000, month: 33 * 86_400_000 }
+
+interface Held { readonly budget: Budget, readonly key: string, readonly amount: number }
+
+/** What a call holds until its usage is known. */
+export interface Reservation {
+  settle (usage: TokenCounts | undefined, cost: number | undefined): void
+}
+
+/**
+ * Before a call, its estimate is held in each budget that it falls under; afterwards, what it used takes its place. A call is refused once a
+ * budget is used up by what was used and held, so that many at once pass the bound by one call at most. Over Redis, replicas share the
+ * budgets; while it is away, each has its own count of them.
+ */
+export class Budgets {
+  readonly #budgets: ReadonlyArray<Budget & { readonly allowed: NamePatterns | undefined }>
+  readonly #prices: Prices
+  readonly #shared: SharedUsage | undefined
+  readonly #own = new OwnBudgets()
+  readonly #now: () => number
+
+  constructor (budgets: readonly Budget[], prices: Prices, shared?: SharedUsage, now = Date.now) {
+    this.#budgets = budgets.map(budget => ({ ...budget, allowed: budget.prompts && new NamePatterns(budget.prompts) }))
+    this.#prices = prices
+    this.#shared = shared
+    this.#now = now
+  }
+
+  get isEmpty (): boolean {
+    return this.#budgets.length === 0
+  }
+
+  /** `undefined` where no budget applies. @throws BUDGET_USED, PRICE_UNKNOWN */
+  async reserve ({ caller, prompt }: UsedBy, model: string, inputTokens: number, maxOutput: number | undefined): Promise<Reservation | undefined> {
+    const id = prompt.replaceAll('/', '.')
+    const budgets = this.#budgets.filter(({ tokens, allowed }) => (tokens?.includes(caller.name) ?? true) && (allowed?.allows(id) ?? true))
+    if (budgets.length === 0) return undefined
+    const [call, now] = [randomUUID(), this.#now()]
+    const estimate = { inputTokens, outputTokens: maxOutput ?? USUAL_OUTPUT }
+    const held: Held[] = []
+    try {
+      for (const budget of budgets) {
+        const amount = amountOf(budget, estimate, this.#prices.costOf(model, estimate))
+        if (amount === undefined) throw priceUnknown(model, budget.name)
+        const key = `${budget.name}:${budget.period}:${periodOf(budget.period, now)}`
+        held.push({ budget, key, amount })
+        const { isFree, used } = await this.#reserve(key, call, amount, budget)
+        if (isFree) continue
+        const ends = endOf(budget.period, now)
+        throw budgetUsed(budget.name, describe(budget), budget.unit === 'usd' ? used / 1e9 : used, ends, Math.ceil((ends - now) / 1000))
+      }
+    } catch (error) {
+      for (const { key } of held) void this.#settle(key, call, 0)
+      throw error
+    }
+    return {
+      settle: (usage, cost) => {
+        // An API may answer with a model whose price is not known: then the estimate counts.
+        for (const { budget, key, amount } of held) void this.#settle(key, call, usage === undefined ? 0 : amountOf(budget, usage, cost) ?? amount)
+      }
+    }
+  }
+
+  async #reserve (key: string, call: string, amount: number, { most, period }: Budget) {
+    const own = this.#own.reserve(key, call, amount, most)
+    return await this.#shared?.reserve(key, call, amount, most, LIFETIME[period]).catch(() => undefined) ?? own
+  }
+
+  async #settle (key: string, call: string, amount: number): Promise<void> {
+    this.#own.settle(key, call, amount)
+    // What cannot be settled stays held: the budget is told too low, not too high.
+    await this.#shared?.settle(key, call, amount).catch(() => {})
+  }
+}
+
+/** For a process without a shared store, and while that is away. */
+class OwnBudgets {
+  readonly #used = new Map<string, { used: number, readonly held: Map<string, number> }>()
+
+  reserve (key: string, call: string, amount: number, most: number): { readonly isFree: boolean, readonly used: number } {
+    const budget = this.#used.get(key) ?? { used: 0, held: new Map<string, number>() }
+    this.#used.set(key, budget)
+    const used = [...budget.held.values()].reduce((sum, each) => sum + each, budget.used)
+    if (used >= most) return { isFree: false, used }
+    budget.held.set(call, amount)
+    return { isFree: true, used }
+  }
+
+  settle (key: string, call: string, amount: number): void {
+    const budget = this.#used.get(key)
+    if (budget?.held.delete(call) === true) budget.used += amount
+  }
+}
+
+function amountOf ({ unit }: Budget, { inputTokens, outputTokens }: TokenCounts, cost: number | undefined): number | undefined {
+  return unit === 'tokens' ? inputTokens + outputTokens : cost
+}
+
+function describe ({ unit, most, period }: Budget): string {
+  return `${unit === 'usd' ? `${most / 1e9} USD` : `${most} tokens`} a ${period}`
+}
+
+function periodOf (period: Budget['period'], now: number): string {
+  return new Date(now).toISOString().slice(0, period === 'day' ? 10 : 7)
+}
+
+/** In ms since 1970. */
+function endOf (period: Budget['period'], now: number): number {
+  const date = new Date(now)
+  return period === 'day'
+    ? Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate() + 1)
+    : Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1)
+}

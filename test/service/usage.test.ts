@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { ANYONE } from '../../src/access/caller.ts'
+import { type Budget } from '../../src/config/operator.ts'
+import { parsePrices } from '../../src/llm/prices.ts'
+import { Prices, type TokenCounts } from '../../src/observe/prices.ts'
+import { Budgets } from '../../src/service/budgets.ts'
+import { UsageLedger } from '../../src/service/usage.ts'
+import { createRedisUsage, type SharedUsage } from '../../src/store/redis/redis-usage.ts'
+import { quietLog } from '../helpers/quiet-log.ts'
+import { type RedisServer, startRedisServer } from '../helpers/redis-server.ts'
+import { shared } from '../helpers/shared.ts'
+import { waitFor } from '../helpers/wait-for.ts'
+
+const JANUARY = Date.UTC(2026, 0, 31, 23, 59, 59)
+const USED = { inputTokens: 10, outputTokens: 5, isEstimate: false }
+const by = (token: string, prompt = 'p') => ({ caller: { ...ANYONE, name: token }, prompt })
+const redis = shared(async suite => {
+  const server: RedisServer = await startRedisServer()
+  suite.after(() => server.stop())
+  return server
+})
+
+/** As replicas have it, each over connections of its own. */
+async function openShared (t: { after (work: () => unknown): void }, prefix = `${randomUUID()}:`): Promise<SharedUsage> {
+  const usage = createRedisUsage({ url: (await redis()).url, log: quietLog(), prefix })
+  t.after(() => usage.close())
+  return usage
+}
+
+describe('a price', () => {
+  const prices = new Prices({ date: '2026-01-01', models: { m: { input: 1, cached: 0.5, output: 4, reasoning: 2 }, plain: { input: 2, output: 3 }, embed: { input: 0.02 } } })
+  const costs: ReadonlyArray<readonly [name: string, model: string, usage: TokenCounts, usd: number | undefined]> = [
+    ['counts input and output', 'plain', { inputTokens: 1000, outputTokens: 100 }, 0.0023],
+    ['counts cached and reasoning tokens by their own prices', 'm', { inputTokens: 1000, cachedTokens: 400, outputTokens: 100, reasoningTokens: 60 }, 0.00108],
+    ['takes those of the input and output where there are no others', 'plain', { inputTokens: 1000, cachedTokens: 400, outputTokens: 100, reasoningTokens: 60 }, 0.0023],
+    ['is of a dated model, too', 'plain-2025-04-14', { inputTokens: 1_000_000, outputTokens: 0 }, 2],
+    ['has no output for embeddings', 'embed', { inputTokens: 1_000_000, outputTokens: 7 }, 0.02],
+    ['is never taken from a longer or shorter name', 'plain-large', { inputTokens: 1, outputTokens: 1 }, undefined],
+    ['is none for a name that every object has', 'constructor', { inputTokens: 1, outputTokens: 1 }, undefined],
+    ['does not fall below nothing where more was cached than sent', 'm', { inputTokens: 1, cachedTokens: 2, outputTokens: 0 }, 0.000001]
+  ]
+  for (const [name, model, usage, usd] of costs) {
+    it(name, () => assert.equal(prices.costOf(model, usage), usd === undefined ? undefined : Math.round(usd * 1e9)))
+  }
+
+  const wrong: ReadonlyArray<readonly [name: string, text: string, message: RegExp]> = [
+    ['that is no number', 'date: 2026-01-01\nmodels: { m: { input: cheap } }', /models\.m\.input must be number/],
+    ['below nothing', 'date: "2026-01-01"\nmodels: { m: { input: -1 } }', /models\.m\.input must be >= 0/],
+    ['without its day', 'models: {}', /date/],
+    ['in a text that is none', '{', /neither JSON nor YAML/]
+  ]
+  for (const [name, text, message] of wrong) it(`${name} is refused`, () => assert.throws(() => parsePrices(text), message))
+
+  it('of a file comes before the built-in one, which stays for other models', () => {
+    const read = parsePrices('date: "2026-01-01"\nmodels: { gpt-4o: { input: 1, output: 1 } }')
+    assert.deepEqual([read.costOf('gpt-4o', { inputTokens: 1, outputTokens: 1 }), read.costOf('gpt-4.1', { inputTokens: 1, outputTokens: 0 })], [2000, 2000])
+  })
+})
+
+describe('usage', () => {
+  it('is summed over what is not asked for', async () => {
+    const ledger = new UsageLedger(new Prices(), undefined, () => JANUARY)
+    ledger.count({ ...by('ide'), activity: { promptVersion: 7, promptLabel: 'production' } }, 'gpt-4o', USED)
+    ledger.count(by('ide', 'q'), 'gpt-4o', USED)
+    ledger.count(by('bot'), 'unknown', { ...USED, isEstimate: true })
+    const rows = await ledger.read('2026-01-31', '2026-01-31', ['token'])
+    assert.deepEqual(rows.map(({ token, prompt, calls, unpricedCalls, estimatedTokens, cost }) => [token, prompt, calls, unpricedCalls, estimatedTokens, cost]), [['ide', '', 2, 0, 0, 150_000], ['bot', '', 1, 1, 15, 0]])
+    assert.deepEqual((await ledger.read('2026-01-31', '2026-01-31', ['version', 'label', 'model'])).map(({ version, label, model }) => [version, label, model]), [['7', 'production', 'gpt-4o'], ['', '', 'gpt-4o'], ['', '', 'unknown']])
+    assert.deepEqual(await ledger.read('2026-02-01', '2026-02-02', ['day']), [])
+  })
+
+  it('does not grow with the names that callers make up', async () => {
+    const ledger = new UsageLedger(new Prices(), undefined, () => JANUARY)
+    for (let call = 0; call < 20_000; call++) ledger.count(by('ide'), `model-${call}-${'m'.repeat(300)}`, USED)
+    const rows = await ledger.read('2026-01-31', '2026-01-31', ['model'])
+    assert.deepEqual([rows.length, rows.at(-1)?.model, rows.at(-1)?.calls, rows[0]?.model.length], [5001, '(others)', 15_000, 200])
+  })
+
+  it('is told alike by all replicas, with what was not reported yet', async t => {
+    const prefix = `${randomUUID()}:`
+    const replicas = [await openShared(t, prefix), await openShared(t, prefix)].map(usage => new UsageLedger(new Prices(), usage, () => JANUARY))
+    for (const ledger of replicas) for (let call = 0; call < 3; call++) ledger.count(by('ide'), 'gpt-4o', USED)
+    const calls = async (ledger: UsageLedger | undefined) => (await ledger?.read('2026-01-31', '2026-01-31', ['model']))?.[0]?.calls
+    assert.equal(await calls(replicas[0]), 3)
+    await waitFor('both to have reported', async () => await calls(replicas[0]) === 6 && await calls(replicas[1]) === 6)
+  })
+
+  it('counts a report once that is sent again, and keeps it 91 days', async t => {
+    const prefix = `${randomUUID()}:`
+    const usage = await openShared(t, prefix)
+    for (let time = 0; time < 3; time++) await usage.add('2026-01-31', new Map([['["ide"]', [1, 0, 7]]]), 'report-1')
+    assert.deepEqual([...(await usage.read('2026-01-31')).values()].map(numbers => Array.from(numbers, number => number ?? 0)), [[1, 0, 7]])
+    const left = await (await redis()).client.pttl(`${prefix}usage:{2026-01-31}`)
+    assert.ok(left > 90 * 86_400_000 && left <= 91 * 86_400_000, `${left}`)
+  })
+})
+
+const budget = (given: Partial<Budget>): Budget => ({ name: 'team', tokens: undefined, prompts: undefined, period: 'day', unit: 'tokens', most: 1000, ...given })
+
+describe('a budget', () => {
+  for (const isShared of [false, true]) {
+    it(`is passed by one call at most, of 50 at once${isShared ? ' over two replicas' : ''}`, async t => {
+      const prefix = `${randomUUID()}:`
+      const replicas = await Promise.all([0, 1].map(async () => new Budgets([budget({})], new Prices(), isShared ? await openShared(t, prefix) : undefined)))
+      const calls = Array.from({ length: 50 }, (_, index) => (replicas[isShared ? index % 2 : 0] as Budgets).reserve(by('ide'), 'any', 100, 50))
+      const outcomes = await Promise.allSettled(calls)
+      assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 7)
+      for (const outcome of outcomes) if (outcome.status === 'rejected') assert.equal(outcome.reason.code, 'BUDGET_USED')
+      for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value?.settle({ inputTokens: 10, outputTokens: 10 }, undefined)
+      // Seven calls have used 140 in place of the 1,050 that they held.
+      await waitFor('what was held to be free again', async () => await replicas[0]?.reserve(by('ide'), 'any', 100, 50).then(() => true, () => false))
+    })
+  }
+
+  const cases: ReadonlyArray<readonly [name: string, given: Partial<Budget>, by: ReturnType<typeof by>, isBound: boolean]> = [
+    ['of a token binds it', { tokens: ['ide'] }, by('ide'), true],
+    ['of another token does not', { tokens: ['bot'] }, by('ide'), false],
+    ['of a prompt binds it', { prompts: ['team.*'] }, by('ide', 'team.review'), true],
+    ['of a definition binds its sessions', { prompts: ['agents.helper'] }, by('ide', 'agents/helper'), true],
+    ['of other prompts does not', { prompts: ['team.*'] }, by('ide', 'greet'), false]
+  ]
+  for (const [name, given, used, isBound] of cases) {
+    it(name, async () => {
+      const budgets = new Budgets([budget({ ...given, most: 1 })], new Prices())
+      await budgets.reserve(used, 'any', 1, 1)
+      const second = budgets.reserve(used, 'any', 1, 1)
+      if (isBound) await assert.rejects(second, { code: 'BUDGET_USED' })
+      else assert.equal(await second, undefined)
+    })
+  }
+
+  it('begins anew with the month, and a call that lasts into it counts for the old one', async () => {
+    let now = JANUARY
+    const budgets = new Budgets([budget({ period: 'month', most: 10 })], new Prices(), undefined, () => now)
+    const call = await budgets.reserve(by('ide'), 'any', 10, 1)
+    await assert.rejects(budgets.reserve(by('ide'), 'any', 1, 1), { code: 'BUDGET_USED', details: { budget: 'team', bound: '10 tokens a month', used: 11, ends: '2026-02-01T00:00:00.000Z' } })
+    now += 2000
+    call?.settle({ inputTokens: 1000, outputTokens: 0 }, undefined)
+    assert.notEqual(await budgets.reserve(by('ide'), 'any', 1, 1), undefined)
+  })
+
+  it('in USD refuses a model whose price nobody knows', async () => {
+    const budgets = new Budgets([budget({ unit: 'usd', most: 1e9 })], new Prices())
+    await assert.rejects(budgets.reserve(by('ide'), 'house-model', 1, 1), { code: 'PRICE_UNKNOWN', details: { model: 'house-model', budget: 'team' } })
+    assert.notEqual(await budgets.reserve(by('ide'), 'gpt-4o', 1, 1), undefined)
+  })
+
+  it('that refuses gives back what other budgets hold for the call', async () => {
+    const budgets = new Budgets([budget({ name: 'wide', most: 100 }), budget({ name: 'narrow', most: 1, prompts: ['q'] })], new Prices())
+    await budgets.reserve(by('ide', 'q'), 'any', 20, 20)
+    for (let call = 0; call < 9; call++) await assert.rejects(budgets.reserve(by('ide', 'q'), 'any', 20, 20), { message: /^Budget "narrow" of 1 tokens a day is used up, with 40 used and held; / })
+    assert.notEqual(await budgets.reserve(by('ide'), 'any', 20, 20), undefined)
+  })
+
+  it('is counted by each replica alone while Redis is away', async () => {
+    const away = createRedisUsage({ url: 'redis://127.0.0.1:1', log: quietLog(), prefix: 'x:' })
+    const budgets = new Budgets([budget({ most: 100 })], new Prices(), away)
+    await budgets.reserve(by('ide'), 'any', 100, 1)
+    await assert.rejects(budgets.reserve(by('ide'), 'any', 1, 1), { code: 'BUDGET_USED' })
+    await away.close()
+  })
+})

@@ -30,7 +30,7 @@ export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }
   const { latest, good, goodAt, holes, error, isBusy, renderLive } = state
   const isOld = good !== latest && holes.length === 0
   return (
-    <section className='panel' aria-label={t.preview}>
+    <section className='panel' aria-label={t.preview} onMouseLeave={() => { onPoint(undefined) }}>
       <header>
         <h2>{t.preview}</h2>
         {isOld && goodAt !== undefined && <span className='quiet num' title={t.previewOld}>{t.ofTime(shortTime(goodAt))}</span>}
@@ -49,6 +49,7 @@ export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }
         <span className='from shared'>{t.originShared}</span>
         <span className='from tool'>{t.originTool}</span>
         <span className='from default'>{t.originDefault}</span>
+        <span className='from partial'>{t.originPartial}</span>
       </div>
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
       {holes.length > 0 && <p className='hint inside' role='status'>{t.holes(holes.map(hole => `⟨${hole}⟩`).join(', '))}</p>}
@@ -77,10 +78,16 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
     pieces[at + (event.key === 'ArrowRight' ? 1 : -1)]?.focus()
     event.preventDefault()
   }
+  // On the way down to the facts, the mouse passes other pieces: the one that was pressed has the focus, and is pointed at again.
+  const backToFocused = () => {
+    const [message = -1, index = -1] = (document.activeElement as HTMLElement).dataset['piece']?.split(' ').map(Number) ?? []
+    const span = preview.explain?.messages[message]?.spans[index]
+    if (span !== undefined) onPoint({ message, span })
+  }
   useEffect(() => { onPoint(undefined) }, [preview, onPoint])
   let isFirst = true
   return (
-    <div ref={pane} className={isOld ? 'body text dim' : 'body text'} onKeyDown={step} onMouseLeave={() => { onPoint(undefined) }}>
+    <div ref={pane} className={isOld ? 'body text dim' : 'body text'} onKeyDown={step} onMouseLeave={backToFocused}>
       {(preview.explain?.messages ?? []).map(({ role, placeholder, spans }, message) => (
         <div key={message} className='message'>
           {typeof preview.rendered_prompt !== 'string' && <h3>{role ?? placeholder}</h3>}
@@ -99,7 +106,7 @@ function Rendered ({ preview, isOld, pointed, onPoint, caret }: {
               <span
                 key={index}
                 className={`from ${origin}${isHere ? ' here' : ''}`}
-                data-piece
+                data-piece={`${message} ${index}`}
                 role='button'
                 tabIndex={tabIndex}
                 aria-description={t.originName(origin)}
@@ -125,14 +132,15 @@ function isAround ({ source, partial }: Span, offset: number): boolean {
   return partial === undefined && source !== undefined && offset >= source.from && offset <= source.to
 }
 
-type Origin = 'literal' | 'default' | 'variable' | 'shared' | 'tool'
+type Origin = 'literal' | 'partial' | 'default' | 'variable' | 'shared' | 'tool'
 
 const ORIGINS: Readonly<Record<Source['kind'], Origin>> = { literal: 'literal', default: 'default', variable: 'variable', environ: 'shared', tool: 'tool' }
-const RANKS: readonly Origin[] = ['literal', 'default', 'variable', 'shared', 'tool']
+const RANKS: readonly Origin[] = ['literal', 'partial', 'default', 'variable', 'shared', 'tool']
 
 /** The origin that gives a piece of a rendered prompt its colour. If the piece has several sources, the one that comes last in `RANKS` counts. */
-function originOf ({ sources }: Span): Origin {
-  return sources.map(({ kind }) => ORIGINS[kind]).reduce<Origin>((most, origin) => RANKS.indexOf(origin) > RANKS.indexOf(most) ? origin : most, 'literal')
+function originOf ({ sources, partial }: Span): Origin {
+  const text = partial === undefined ? 'literal' : 'partial'
+  return sources.map(({ kind }) => ORIGINS[kind]).reduce<Origin>((most, origin) => RANKS.indexOf(origin) > RANKS.indexOf(most) ? origin : most, text)
 }
 
 /** Shows where the piece to which the user points comes from: its sources, and the place of the expression that wrote it. */
@@ -148,11 +156,16 @@ function SpanFacts ({ pointed: { message, span }, preview }: { readonly pointed:
       ))}
       <dt>{t.expression}</dt>
       <dd className='wrap'>
-        {span.partial === undefined ? `${role}, ` : <><Link href={`/prompts/${encodeURIComponent(span.partial)}`}>{span.partial}</Link>, </>}
+        {span.partial === undefined ? `${role}, ` : <><Link href={placeIn(span.partial, span)}>{span.partial}</Link>, </>}
         {t.lineColumn(span.line, span.column)}
       </dd>
     </dl>
   )
+}
+
+/** The place of a piece in the editor of the partial that wrote it. */
+function placeIn (partial: string, { line, column }: Span): string {
+  return `/prompts/${encodeURIComponent(partial)}?line=${line}&column=${column}`
 }
 
 function SourceFact ({ source, preview }: { readonly source: Source, readonly preview: Preview }) {

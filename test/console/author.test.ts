@@ -102,6 +102,25 @@ describe('An author at the console', { skip: noChromium }, () => {
     assert.match(await preview(page).locator('dl').innerText(), /company\.name, revision/)
   })
 
+  it('reaches what came from a partial by keys and by mouse, and goes from it to its line there', async t => {
+    const service = await startService(t, { 'templates:team:greet': 'You serve.\n{{> team.rules}}\nBye.', 'templates:team:rules': 'Always:\nbe kind to {{variables.name}}.' })
+    const page = await openConsole(t, browser, await service.listen(), '/prompts/team.greet')
+    await page.getByLabel('name text, required').fill('Ada')
+    const pieces = preview(page).getByRole('button', { name: /Always|Ada/ })
+    await preview(page).getByText('Ada').waitFor()
+    await pieces.first().focus()
+    assert.match(await preview(page).locator('dl').innerText(), /The text itself[^]*team\.rules, line 1, column 1/)
+    await page.keyboard.press('ArrowRight')
+    assert.match(await preview(page).locator('dl').innerText(), /variables\.name[^]*team\.rules, line 2, column 12/)
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'team.rules')
+    await page.getByRole('heading', { name: 'Variables' }).hover()
+    await pieces.last().hover()
+    await preview(page).getByRole('link', { name: 'team.rules' }).click()
+    await page.getByRole('heading', { name: 'team.rules' }).waitFor()
+    await page.waitForURL(/line=2&column=12/)
+  })
+
   it('finds the piece that an expression has written', async t => {
     const { page } = await workbench(t)
     await page.getByLabel('name text, required').fill('Ada')

@@ -27,6 +27,20 @@ export function documentFunctions (): string {
   ].join('\n')
 }
 
+/** The functions that the console completes: each with its parameters. */
+export function tableOfFunctions (): string {
+  return table(({ parameters }) => parameters)
+}
+
+/** What the console says of the functions in English: without links, which lead nowhere there. */
+export function summariesOfFunctions (): string {
+  return table(({ summary }) => summary.replaceAll(/\[([^\]]+)\]\([^)]+\.md[^)]*\)/g, '$1'))
+}
+
+function table (of: (each: Documented) => string): string {
+  return `${JSON.stringify(Object.fromEntries([...FUNCTIONS.values(), ...FORMS].map(each => [each.name, of(each)])), null, 2)}\n`
+}
+
 function listOf (functions: readonly Documented[]): string {
   const points = functions.map(({ name, parameters, summary, example }) =>
     `- \`${name} ${parameters}\`: ${summary} \`${example.handlebars}\` \`${JSON.stringify(example.variables)}\` → \`${JSON.stringify(example.output)}\``)

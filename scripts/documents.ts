@@ -7,7 +7,7 @@ import { byTopic } from './variable-groups.ts'
 import { LOG_FIELDS } from '../src/http/request-log.ts'
 import { type MetricDescription, Metrics } from '../src/observe/metrics.ts'
 import { documentDiagnostics } from './document-diagnostics.ts'
-import { documentFunctions } from './document-functions.ts'
+import { documentFunctions, summariesOfFunctions, tableOfFunctions } from './document-functions.ts'
 import { documentPromptFields } from './document-prompts.ts'
 
 interface Variable { readonly name: string, readonly fallback: string, readonly description: string }
@@ -19,6 +19,8 @@ export async function generateDocuments (): Promise<Map<string, string>> {
     ['docs/configuration.md', withVariables(readFileSync('docs/configuration.md', 'utf8'))],
     ['docs/diagnostics.md', documentDiagnostics()],
     ['docs/functions.md', documentFunctions()],
+    ['console/edit/functions.json', tableOfFunctions()],
+    ['console/text/en/functions.json', summariesOfFunctions()],
     ['docs/prompts.md', withSection(readFileSync('docs/prompts.md', 'utf8'), 'prompt fields', documentPromptFields())],
     ['docs/observability.md', withObservability(readFileSync('docs/observability.md', 'utf8'))],
     ['openapi/openapi.json', await openApiDocument()]

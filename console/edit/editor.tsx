@@ -3,10 +3,13 @@ import { StreamLanguage, type StringStream, syntaxHighlighting } from '@codemirr
 import { Annotation, Compartment, EditorState, Prec, StateEffect, StateField } from '@codemirror/state'
 import { Decoration, type DecorationSet, EditorView, keymap, lineNumbers } from '@codemirror/view'
 import { classHighlighter } from '@lezer/highlight'
-import { useEffect, useRef } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { Syntax } from '../prompts/entry.ts'
+import { t } from '../text/text.ts'
 import { jsonMode } from './json-mode.ts'
+import { registry } from './registry.ts'
 import { offsetOf, type Place, type Remark, remarkMarks, showRemarks } from './remarks.ts'
+import type { PromptNames } from './template-names.ts'
 
 /** Puts a frame around a part of the text; `undefined` removes the frame. */
 const markRange = StateEffect.define<{ readonly from: number, readonly to: number } | undefined>()
@@ -39,6 +42,8 @@ interface EditorProps {
   /** Called with the offset of the caret in UTF-16 units, and with `undefined` when the editor loses the focus. */
   readonly onCaret?: (offset: number | undefined) => void
   readonly focusAt?: Place | undefined
+  /** What the names in a template stand for: with it, the editor completes them and tells what they are. */
+  readonly names?: PromptNames | undefined
 }
 
 /** Marks a change of the text that did not come from the user, so that `onChange` is not called for it. */
@@ -47,12 +52,14 @@ const told = Annotation.define<boolean>()
 const nonce = document.querySelector<HTMLMetaElement>('meta[name=nonce]')?.content ?? ''
 
 /** An editor of one text. The Tab key moves to the next element of the page, as it does in other fields; Esc leaves the editor. */
-export function Editor ({ value, onChange, language, label, remarks, marked, onCaret, focusAt }: EditorProps) {
+export function Editor ({ value, onChange, language, label, remarks, marked, onCaret, focusAt, names }: EditorProps) {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const mode = useRef(new Compartment())
-  const calls = useRef({ onChange, onCaret })
-  calls.current = { onChange, onCaret }
+  const help = useRef(new Compartment())
+  const [isHelpless, setHelpless] = useState(false)
+  const calls = useRef({ onChange, onCaret, language, names })
+  calls.current = { onChange, onCaret, language, names }
 
   useEffect(() => {
     const editor = new EditorView({
@@ -60,6 +67,7 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
       state: EditorState.create({
         doc: value,
         extensions: [
+          help.current.of([]),
           Prec.highest(keymap.of([{ key: 'Mod-Enter', run: () => true }, { key: 'Shift-Mod-Enter', run: () => true }, { key: 'Escape', run: leave }])),
           keymap.of([...standardKeymap, ...historyKeymap]),
           history(),
@@ -96,6 +104,17 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
     }
   }, [value])
   useEffect(() => { view.current?.dispatch({ effects: mode.current.reconfigure(modeOf(language)) }) }, [language])
+  const isTemplate = names !== undefined && (language === 'go' || language === 'handlebars')
+  useEffect(() => {
+    if (!isTemplate) return
+    let isGone = false
+    const read = () => ({ syntax: calls.current.language as Syntax, names: calls.current.names as PromptNames })
+    import('./assist.ts').then(
+      ({ assist }) => { if (!isGone) view.current?.dispatch({ effects: help.current.reconfigure(assist(read, registry)) }) },
+      () => { if (!isGone) setHelpless(true) }
+    )
+    return () => { isGone = true }
+  }, [isTemplate])
   useEffect(() => {
     view.current?.dispatch({ effects: showRemarks.of(remarks ?? []) })
   }, [remarks])
@@ -107,7 +126,12 @@ export function Editor ({ value, onChange, language, label, remarks, marked, onC
     editor.dispatch({ selection: { anchor: offsetOf(editor.state.doc, focusAt) }, scrollIntoView: true })
   }, [focusAt?.line, focusAt?.column])
 
-  return <div ref={place} className='editor' />
+  return (
+    <>
+      <div ref={place} className='editor' />
+      {isHelpless && <p className='hint bad inside' role='status'>{t.noCompletion}</p>}
+    </>
+  )
 }
 
 function leave (editor: EditorView): boolean {

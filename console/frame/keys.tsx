@@ -51,6 +51,8 @@ export function Keys () {
             ['a e s', t.keyCard],
             ['u', t.undo],
             ['Esc', t.keyEscape],
+            ['Ctrl Space', t.keyComplete],
+            [t.keyWhatKeys, t.keyWhat],
             [t.keySave, t.save],
             [t.keyRenderKeys, t.renderLive],
             [t.keyAskKeys, t.askModel],

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
-import { ApiError } from '../api/api-error.ts'
 import { useMay } from '../api/caller.ts'
 import { api, takeTagged } from '../api/client.ts'
+import { readEnviron } from '../api/environ.ts'
 import type { Tagged } from '../api/tagged.ts'
 import { queries } from '../api/queries.ts'
 import { Conflict } from '../edit/conflict.tsx'
@@ -93,16 +93,6 @@ function textOf ({ value, tag }: Tagged<unknown>): Tagged<string> {
 
 function typeOf (value: unknown): string {
   return value === undefined ? t.notStored : Array.isArray(value) ? t.typeList(value.length) : value === null ? 'null' : typeof value
-}
-
-/** Reads the value of a shared variable and its entity tag; both are `undefined` for a variable that is not stored. */
-async function readEnviron (id: string): Promise<Tagged<unknown>> {
-  try {
-    return await takeTagged<unknown>(api.GET('/api/environs/{id}', { params: { path: { id } } }))
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
-    throw error
-  }
 }
 
 /** Removes an entry from the registry, once the user has typed its name. @param to path of the screen that is shown afterwards */

@@ -1,6 +1,7 @@
 import { type Tried } from '../api/preview.ts'
+import type { Syntax } from '../edit/template-place.ts'
 
-export type Syntax = 'go' | 'handlebars'
+export type { Syntax }
 
 /**
  * A message of a prompt as it is stored. Its content is a text or a list of parts. A placeholder, which stands for the caller's messages,

@@ -4,6 +4,7 @@ import type { Bundle, Mistake, Preview, Tried } from '../api/preview.ts'
 import { readStream } from '../api/stream.ts'
 import { Editor } from '../edit/editor.tsx'
 import type { Place, Remark } from '../edit/remarks.ts'
+import type { PromptNames } from '../edit/template-names.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote, Told } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
@@ -126,6 +127,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
   const answer = useAnswer(id)
   const syntax = syntaxOf(entry, piece.stored?.syntax)
   const mistakes = preview.latest?.diagnostics ?? []
+  const fields = fieldsOf(entry.settings['parameters'], preview.needs?.variables)
   const change = (next: Tried) => {
     setKept(next)
     keepTried(id, next)
@@ -157,6 +159,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
             index={index}
             count={entry.messages.length}
             remarks={mistakes.filter(mistake => isIn(mistake, index))}
+            names={{ fields, values: kept.variables, needs: preview.needs }}
             marked={pointed?.message === index && pointed.span.partial === undefined && pointed.span.part === undefined ? pointed.span.source : undefined}
             focusAt={place.line > 0 && place.message === index ? place : undefined}
             onChange={mayWrite ? changed => { edit({ ...entry, messages: entry.messages.map((other, at) => at === index ? changed : other) }) } : undefined}
@@ -171,7 +174,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
       <div className='stack'>
         <VariablesForm
           id={id}
-          fields={fieldsOf(entry.settings['parameters'], preview.needs?.variables)}
+          fields={fields}
           tried={kept}
           hasHistory={hasHistory(entry)}
           onChange={change}
@@ -287,13 +290,14 @@ function AnswerPane ({ answer: { text, steps, isBusy, isStopped, error, stop } }
 }
 
 /** A panel that edits one message of a prompt: its role and its template. */
-function MessagePanel ({ message, isText, syntax, index, count, remarks, marked, focusAt, onChange, onMove, onRemove, onCaret }: {
+function MessagePanel ({ message, isText, syntax, index, count, remarks, names, marked, focusAt, onChange, onMove, onRemove, onCaret }: {
   readonly message: Message
   readonly isText: boolean
   readonly syntax: Syntax
   readonly index: number
   readonly count: number
   readonly remarks: readonly Remark[]
+  readonly names: PromptNames
   readonly marked: { readonly from: number, readonly to: number } | undefined
   readonly focusAt: Place | undefined
   readonly onChange: ((message: Message) => void) | undefined
@@ -345,6 +349,7 @@ function MessagePanel ({ message, isText, syntax, index, count, remarks, marked,
         language={isJson ? 'json' : syntax}
         label={t.messageOf(index + 1, name)}
         remarks={remarks}
+        names={names}
         marked={marked}
         focusAt={focusAt}
         onCaret={onCaret}

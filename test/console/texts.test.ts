@@ -17,6 +17,7 @@ const LOADED = [
   ['console/approvals/approvals-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-screen.tsx', { ...frame, ...work }],
+  ['console/edit/assist.ts', { ...frame, ...author }],
   ['console/edit/difference.tsx', frame]
 ] as const
 

@@ -195,12 +195,13 @@ function inLanguage (rule: string): string {
   return language === 'ru' ? ruleInRussian(rule) : rule
 }
 
-/** How many decided cards stay on the screen. */
+/** How many decided actions are remembered. */
 const MOST_DECIDED = 3
 
 /**
  * Shows a card for each action that waits for approval, in the order in which the cards were first shown, so that no card moves while the
- * user points at it. Of the decided cards, the last `MOST_DECIDED` stay in their places. New cards are added below.
+ * user points at it. New cards are added below. On the page of approvals, the last `MOST_DECIDED` decided cards stay in their places; in a
+ * session, its dialogue has what was decided, at its place in time.
  */
 export function ApprovalQueue ({ approvals, isInSession = true, showAll = false }: {
   readonly approvals: readonly ApprovalReply[]
@@ -219,7 +220,7 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
   }, [approvals])
   useEffect(() => {
     for (const { id, decided } of shown) {
-      if (decided !== undefined || approvals.some(approval => approval.id === id) || reading.current.has(id)) continue
+      if (isInSession || decided !== undefined || approvals.some(approval => approval.id === id) || reading.current.has(id)) continue
       // The action no longer waits: this user or somebody else has decided. The decision is read.
       reading.current.add(id)
       take(api.GET('/api/approvals/{id}', { params: { path: { id } } }))
@@ -227,8 +228,8 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
         .catch(() => { setShown(before => before.filter(approval => approval.id !== id)) })
         .finally(() => { reading.current.delete(id) })
     }
-  }, [shown, approvals])
-  const waiting = shown.filter(({ decided }) => decided === undefined)
+  }, [shown, approvals, isInSession])
+  const waiting = shown.filter(({ id, decided }) => decided === undefined && (!isInSession || approvals.some(approval => approval.id === id)))
   const first = showAll ? waiting : waiting.slice(0, 1)
   const refresh = () => {
     void queries.invalidateQueries({ queryKey: ['approvals'] })
@@ -236,7 +237,7 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
   }
   return (
     <div className='stack queue'>
-      {shown.filter(approval => approval.decided !== undefined || first.includes(approval)).map(approval => (
+      {shown.filter(approval => first.includes(approval) || (!isInSession && approval.decided !== undefined)).map(approval => (
         <ApprovalCard
           key={`${approval.id}${approval.digest}`}
           approval={approval}

@@ -42,7 +42,7 @@ export function Composer ({ label, isOff = false, mayBeEmpty = false, send, chil
     <form className='dock composer' onSubmit={event => { event.preventDefault(); void submit() }}>
       {error !== undefined && <ErrorNote error={error} />}
       <textarea
-        className='field'
+        className='field growing'
         rows={2}
         aria-label={label}
         placeholder={label}

@@ -1,24 +1,29 @@
+import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { Link } from 'wouter'
+import { api, take } from '../api/client.ts'
+import { ErrorNote } from '../parts/error-note.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
-import type { SessionEvent } from './follow/session-socket.ts'
-import type { Followed, LiveText, Said, Session } from './follow/use-session.ts'
-import { type Ended, type OutcomeChip, outcomeChips } from './outcomes.ts'
-import { partsOf } from './words.ts'
+import { type Followed, type LiveText, type Session, useSession } from './follow/use-session.ts'
+import { type OutcomeChip, outcomeChips } from './outcomes.ts'
+import { type Child, type Ran, type TalkItem, talkItems } from './talk-items.ts'
+import { partsOf, stateOf } from './words.ts'
 
 /** How many of the latest items are shown at first; a button shows more. */
 const MOST = 200
 
-/** How near the end of the page must be, in px, for the page to scroll on when items are added. */
-const NEAR = 200
-
-/** Shows a dialogue: its messages, its commands, and the text that is being written now. */
-export function Talk ({ session, followed, isMain = true, children }: {
+/**
+ * Shows a dialogue: its messages, its commands, the sessions that it has started, and the text that is being written now.
+ * @param isMain whether the page scrolls with it
+ */
+export function Talk ({ session, followed, isMain = true, label = t.dialogue, children }: {
   readonly session: Session
   readonly followed: Followed
   readonly isMain?: boolean
+  readonly label?: string
   readonly children?: ReactNode
 }) {
   const { said, events, live } = followed
@@ -27,12 +32,12 @@ export function Talk ({ session, followed, isMain = true, children }: {
   const items = session.status.startsWith('waiting') && all.at(-1)?.ran?.phase === 'proposed' ? all.slice(0, -1) : all
   const [most, setMost] = useState(MOST)
   const name = partsOf(session.definition).name
-  const end = useEnd(isMain, items.length, live)
+  const end = useEnd(isMain)
   return (
     <>
       <Earlier hidden={items.length - most} followed={followed} onMore={() => { setMost(most + 4 * MOST) }} />
       {items.length === 0 && live.length === 0 && <p className='quiet'>{t.nothingSaid}</p>}
-      <ol className='talk' aria-label={t.dialogue}>
+      <ol className='talk' aria-label={label}>
         {items.slice(-most).map(item => <Item key={item.key} item={item} name={name} />)}
         {live.map(written => <Live key={`${written.effect}:${written.step ?? ''}`} written={written} name={name} />)}
         {session.status === 'running' && live.length === 0 && (
@@ -48,16 +53,35 @@ export function Talk ({ session, followed, isMain = true, children }: {
   )
 }
 
-/** Scrolls to the end of a dialogue when items are added, unless the user has scrolled away from the end. */
-function useEnd (isMain: boolean, count: number, live: Followed['live']) {
+/** Scrolls to the end of a dialogue whenever it grows, unless the user has scrolled away from the end or has unfolded something. */
+function useEnd (isMain: boolean) {
   const end = useRef<HTMLDivElement>(null)
-  const isAtEnd = useRef(true)
   useEffect(() => {
-    const scroll = () => { isAtEnd.current = document.documentElement.scrollHeight - innerHeight - scrollY < NEAR }
-    addEventListener('scroll', scroll, { passive: true })
-    return () => { removeEventListener('scroll', scroll) }
-  }, [])
-  useEffect(() => { if (isMain && isAtEnd.current) end.current?.scrollIntoView({ block: 'end' }) }, [isMain, count, live])
+    const mark = end.current
+    const dialogue = mark?.parentElement
+    if (!isMain || mark === null || dialogue === null || dialogue === undefined) return
+    let [isAtEnd, before] = [true, scrollY]
+    const follow = () => { if (isAtEnd) mark.scrollIntoView({ block: 'end' }) }
+    const scrolled = () => {
+      // Only a way up leads away from the end: otherwise the dialogue may have grown since it was scrolled.
+      if (mark.getBoundingClientRect().bottom < innerHeight) isAtEnd = true
+      else if (scrollY < before) isAtEnd = false
+      before = scrollY
+    }
+    const clicked = ({ target }: MouseEvent) => { if (target instanceof Element && target.closest('summary') !== null) isAtEnd = false }
+    const observer = new ResizeObserver(follow)
+    observer.observe(dialogue)
+    // The keyboard of a phone makes the window smaller.
+    addEventListener('resize', follow)
+    addEventListener('scroll', scrolled, { passive: true })
+    dialogue.addEventListener('click', clicked)
+    return () => {
+      observer.disconnect()
+      removeEventListener('resize', follow)
+      removeEventListener('scroll', scrolled)
+      dialogue.removeEventListener('click', clicked)
+    }
+  }, [isMain])
   return end
 }
 
@@ -75,7 +99,7 @@ function Earlier ({ hidden, followed: { hasEarlier, readEarlier }, onMore }: {
   return <p><button type='button' className='button small' onClick={press}>{hasEarlier ? t.readEarlier : t.showEarlier(hidden)}</button></p>
 }
 
-function Item ({ item: { at, role, by, text, ran }, name }: { readonly item: TalkItem, readonly name: string }) {
+function Item ({ item: { at, role, by, text, ran, child }, name }: { readonly item: TalkItem, readonly name: string }) {
   const isService = role === 'service'
   return (
     <li className={isService ? 'service' : undefined}>
@@ -84,6 +108,7 @@ function Item ({ item: { at, role, by, text, ran }, name }: { readonly item: Tal
         {!isService && <span className='who'>{role === 'user' ? by === '' ? t.you : by : name}</span>}
         {text !== '' && <p className={isService ? 'quiet pre' : 'said pre'}><Revealed text={text} /></p>}
         {ran !== undefined && <RanBox ran={ran} />}
+        {child !== undefined && <ChildBox child={child} />}
       </div>
     </li>
   )
@@ -135,90 +160,32 @@ const OUTCOMES: Readonly<Record<OutcomeChip['said'], (about: string) => string>>
   outcome: outcome => t.outcome(outcome)
 }
 
-/** A command, or a call of a tool, that ran or was proposed. */
-interface Ran extends Ended {
-  /** The command; for a call, the tool and its arguments. */
-  readonly words: string
-  readonly output: string
-  readonly durationMs?: number
+/** Shows a session that this one has started: its state, the way to it, and its dialogue, which is unfolded while it runs. */
+function ChildBox ({ child: { session: id, name, definition, status } }: { readonly child: Child }) {
+  const isRunning = status === 'running'
+  const [isOpen, setOpen] = useState(isRunning)
+  const now = useQuery({ queryKey: ['session', id], queryFn: () => take(api.GET('/api/sessions/{id}', { params: { path: { id } } })), enabled: isRunning }).data
+  const { words, tone } = status === 'refused' ? { words: t.refused, tone: 'bad' } : stateOf(isRunning ? now?.status ?? status : status, now?.word)
+  return (
+    <section className='ran' aria-label={t.stepsOf(name)}>
+      <header>
+        <b>{name}</b>
+        <span className='quiet grow'>{t.kindOf(partsOf(definition).kind)}</span>
+        <span className={`chip ${tone}`}>{words}</span>
+        <Link href={`/sessions/${id}`}>{t.toSession}</Link>
+      </header>
+      <details open={isOpen} onToggle={event => { setOpen(event.currentTarget.open) }}>
+        <summary>{t.whatItDid}</summary>
+        {isOpen && <ChildTalk id={id} name={name} />}
+      </details>
+    </section>
+  )
 }
 
-/** One item of a dialogue: a message, or a command or call that ran or was proposed. */
-interface TalkItem {
-  readonly key: string
-  readonly at: string
-  readonly role: Said['role']
-  readonly by: string
-  readonly text: string
-  readonly ran?: Ran
-}
-
-type Data = Readonly<Record<string, unknown>>
-
-/** What the events of a session tell about its commands and calls. */
-interface Known {
-  readonly byPlace: ReadonlyMap<string, Data>
-  /** The decisions by the id of their effect; `decidedSteps` has the first decision of each step. */
-  readonly decisions: ReadonlyMap<string, Data>
-  readonly decidedSteps: ReadonlyMap<string, Data>
-  /** The steps in which a command has ended; `endedCommands` has the step of each command that has ended, by the command's text. */
-  readonly endedSteps: ReadonlySet<string>
-  readonly endedCommands: ReadonlyMap<string, number>
-}
-
-/**
- * Makes the items of a dialogue from its messages and from the session's events. A proposed command that ran is shown only once, as a
- * command that ran.
- */
-function talkItems (said: readonly Said[], events: readonly SessionEvent[]): readonly TalkItem[] {
-  const ended = events.filter(({ event, data }) => event === 'command' && (data['phase'] === 'ended' || data['phase'] === 'denied'))
-  const decisions = events.filter(({ event, data }) => event === 'approval' && typeof data['decision'] === 'string').map(({ data }) => data)
-  const known: Known = {
-    byPlace: new Map(events.map(({ seq, n, data }) => [`${seq}.${n}`, data])),
-    decisions: new Map(decisions.map(data => [String(data['effect']), data])),
-    // A Map keeps the last value of a key. In the reversed list, that is the first decision of the step.
-    decidedSteps: new Map(decisions.toReversed().map(data => [stepOf(data['effect']), data])),
-    endedSteps: new Set(ended.map(({ data }) => stepOf(data['effect']))),
-    endedCommands: new Map(said.filter(({ role, command }) => role === 'tool' && command !== undefined).map(({ command, seq }) => [command as string, seq]))
-  }
-  return said.flatMap(each => itemsOf(each, known))
-}
-
-function itemsOf (each: Said, known: Known): readonly TalkItem[] {
-  const { seq, n, at, by, role, text, command } = each
-  const item = { key: `${seq}.${n}`, at, role, by, text }
-  if (role === 'tool') {
-    const ran = whatRan(each, known)
-    return [{ ...item, text: text === ran.output || text === ran.outcome || text === ran.deniedBy ? '' : text, ran }]
-  }
-  if (role !== 'assistant' || command === undefined) return [item]
-  const decision = known.decidedSteps.get(String(seq))
-  const hasRun = known.endedSteps.has(String(seq)) || (decision === undefined && (known.endedCommands.get(command) ?? 0) > seq)
-  if (hasRun) return text === '' ? [] : [item]
-  return [{ ...item, ran: { words: command, output: '', phase: 'proposed', ...decidedIn(decision) } }]
-}
-
-function whatRan ({ seq, n, tool, command, output = '' }: Said, { byPlace, decisions }: Known): Ran {
-  const data = byPlace.get(`${seq}.${n}`) ?? {}
-  const { arguments: given, passed, outcome, exitCode, durationMs, effect, reason } = data
-  if (data['phase'] === 'denied') return { words: command ?? '', output, phase: 'ended', deniedBy: String(reason) }
-  const says = typeof outcome === 'string' ? outcome : passed === undefined ? undefined : passed === true ? 'passed' : 'failed'
-  return {
-    words: command ?? [tool, given === undefined ? '' : JSON.stringify(given)].join(' '),
-    output,
-    phase: 'ended',
-    exitCode: typeof exitCode === 'number' ? exitCode : undefined,
-    outcome: says,
-    durationMs: typeof durationMs === 'number' ? durationMs : undefined,
-    ...decidedIn(decisions.get(String(effect)))
-  }
-}
-
-function decidedIn (decision: Data | undefined): Pick<Ended, 'decision' | 'by'> {
-  return decision === undefined ? {} : { decision: decision['decision'] === 'reject' ? 'reject' : 'approve', by: String(decision['by']) }
-}
-
-/** The number of the step to which an effect belongs: `4` for the effect `4.0`. */
-function stepOf (effect: unknown): string {
-  return String(effect).split('.')[0] ?? ''
+function ChildTalk ({ id, name }: { readonly id: string, readonly name: string }) {
+  const followed = useSession(id)
+  const { data: session, error, refetch } = followed.query
+  if (error !== null && session === undefined) return <ErrorNote error={error} onRetry={() => { void refetch() }} />
+  if (session === undefined) return <p className='hint inside'>{t.loading}</p>
+  return <div className='inner'><Talk session={session} followed={followed} isMain={false} label={t.stepsOf(name)} /></div>
 }

@@ -3,7 +3,7 @@ import { type ServerResponse } from 'node:http'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { type Browser, type Page } from 'playwright-core'
 import { noChromium, startChromium } from '../helpers/chromium.ts'
-import { buildConsole, openConsole } from '../helpers/console.ts'
+import { buildConsole, type ConsoleWishes, openConsole } from '../helpers/console.ts'
 import { type Service, startService } from '../helpers/service.ts'
 import { startUpstream } from '../helpers/upstream-server.ts'
 import { waitFor } from '../helpers/wait-for.ts'
@@ -26,7 +26,7 @@ describe('A chat at the console', { skip: noChromium }, () => {
   })
   after(async () => { await browser.close() })
 
-  async function chat (t: TestContext): Promise<Chat> {
+  async function chat (t: TestContext, wishes: ConsoleWishes = {}): Promise<Chat> {
     const answers: ServerResponse[] = []
     const upstream = await startUpstream((_hit, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -36,7 +36,7 @@ describe('A chat at the console', { skip: noChromium }, () => {
     const service = await startService(t, { 'agents:desk': { mode: 'tools', help: 'Ask.', system: 'You are the desk.', tools: [], messages: {} } }, { LLM_BASE_URL: upstream.baseUrl, LLM_API_KEY: 'k', LLM_MODEL: 'm', LOG_LEVEL: 'silent' })
     const origin = await service.listen()
     const path = `/sessions/${String((await service.post('/api/agents/desk/sessions')).json['id'])}`
-    const page = await openConsole(t, browser, origin, path)
+    const page = await openConsole(t, browser, origin, path, wishes)
     await page.getByLabel('Write to desk').waitFor()
     return { page, origin, path, service, answers }
   }
@@ -132,6 +132,31 @@ describe('A chat at the console', { skip: noChromium }, () => {
     assert.equal(await dialogue(other).getByText('Who owns it?').count(), 1)
   })
 
+  for (const [screen, viewport] of Object.entries({ desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 }, 'phone with an open keyboard': { width: 390, height: 420 } })) {
+    it(`covers nothing with its field on a ${screen}, and scrolls along only for who is at the end`, async t => {
+      const given = await chat(t, { viewport })
+      const { page, service, path } = given
+      for (let line = 0; line < 12; line++) await service.post(`/api${path}/input`, { text: '/help' })
+      const answer = await ask(given, 'Tell me all.')
+      say(answer, 'First words. ')
+      await dialogue(page).getByText('First words.').waitFor()
+      for (let line = 0; line < 30; line++) say(answer, `Line ${line} of what is told.\n`)
+      await dialogue(page).getByText('Line 29').waitFor()
+      await waitFor('the end of what is said', async () => await page.evaluate(COVERED) as unknown === '')
+      await page.getByLabel('Write to desk').fill('A long draft\n'.repeat(40))
+      await waitFor('the draft to be below it', async () => await page.evaluate(COVERED) as unknown === '')
+      await page.evaluate('scrollBy(0, -100)')
+      const place = await waitFor('the scroll', async () => await page.evaluate('new Promise(resolve => requestAnimationFrame(() => { const before = scrollY; requestAnimationFrame(() => resolve(scrollY === before && scrollY > 0 ? scrollY : undefined)) }))'))
+      for (let line = 30; line < 40; line++) say(answer, `Line ${line} of what is told.\n`)
+      await dialogue(page).getByText('Line 39').waitFor()
+      assert.equal(await page.evaluate('new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(scrollY))))'), place)
+      end(answer)
+      await page.locator('.talk .caret').waitFor({ state: 'detached' })
+      await page.evaluate('document.querySelector(".talk > li:last-child").scrollIntoView({ block: "end" }); scrollBy(0, 400)')
+      await waitFor('the end of the answer', async () => await page.evaluate(COVERED) as unknown === '')
+    })
+  }
+
   it('costs no request for each word that is being written', async t => {
     const given = await chat(t)
     const { page } = given
@@ -149,6 +174,16 @@ describe('A chat at the console', { skip: noChromium }, () => {
     await page.locator('.talk .caret').waitFor({ state: 'detached' })
   })
 })
+
+/** What of the end of the dialogue and of the field cannot be seen, or lies over the other; empty if all is well. */
+const COVERED = `(() => {
+  const last = document.querySelector('.talk > li:last-child').getBoundingClientRect()
+  const field = document.querySelector('.composer').getBoundingClientRect()
+  const rail = document.querySelector('.rail')
+  const bottom = getComputedStyle(rail).position === 'fixed' ? rail.getBoundingClientRect().top : innerHeight
+  if (last.bottom > field.top) return 'the last words end at ' + last.bottom + ', below the beginning of the field at ' + field.top
+  return field.bottom > bottom ? 'the field ends at ' + field.bottom + ', below ' + bottom : ''
+})()`
 
 function dialogue (page: Page) {
   return page.getByRole('list', { name: 'Dialogue' })

@@ -96,7 +96,7 @@ function ManualCommand ({ id, command }: { readonly id: string, readonly command
   }
   const path = { path: { id } }
   return (
-    <section className='card dock' aria-label={t.runYourself}>
+    <section className='card after' aria-label={t.runYourself}>
       <header>{t.runYourself}</header>
       <form
         className='body' onSubmit={event => {

@@ -75,6 +75,8 @@ export const texts = {
   readEarlier: 'Show earlier',
   showEarlier: (count: number) => `Show earlier (${count})`,
   nothingSaid: 'Nothing was said yet.',
+  stepsOf: (name: string) => `Steps of ${name}`,
+  whatItDid: 'What it did',
   dialogue: 'Dialogue',
   you: 'you',
   now: 'now',

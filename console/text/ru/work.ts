@@ -77,6 +77,8 @@ export const texts: Same<typeof en> = {
   readEarlier: 'Показать раньше',
   showEarlier: count => `Показать раньше (${count})`,
   nothingSaid: 'Пока ничего не сказано.',
+  stepsOf: name => `Шаги: ${name}`,
+  whatItDid: 'Что она делала',
   dialogue: 'Диалог',
   you: 'вы',
   now: 'сейчас',

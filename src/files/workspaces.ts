@@ -11,7 +11,7 @@ import { createSlices } from '../runtime/event-loop.ts'
 import { applyChange, type ApplyOptions, type ChangePlace, planned, recoverChanges } from './change/apply.ts'
 import { type FileAction, parseChange, shownOf, withContents } from './change/requested-change.ts'
 import { type ChangeOutcome, Journal } from './change/journal.ts'
-import { changedBy, type ReadContent, type Page, pageOf, type Touched } from './change/diff.ts'
+import { changedBy, MAX_WHOLE_DIFF, type ReadContent, type Page, pageOf, type ShownFile, type Touched } from './change/diff.ts'
 import { dryTurn, type DryTurn, entriesOf } from './change/undo.ts'
 import { GLOB_EXPECTED, globOf } from './glob.ts'
 import { search, walk } from './search.ts'
@@ -364,6 +364,12 @@ export class Workspaces {
     { touched, after, limit, ...of }: ChangeOf & { readonly touched: readonly Touched[]; readonly after: number; readonly limit: number }
   ): Promise<Page> {
     return await pageOf(touched, await this.#contentsOf(name, of), after, limit)
+  }
+
+  /** The diff of one file, much longer than in a page. */
+  async difference (name: string, { touched, ...of }: ChangeOf & { readonly touched: Touched }): Promise<ShownFile> {
+    const { files } = await pageOf([touched], await this.#contentsOf(name, of), 0, 1, MAX_WHOLE_DIFF)
+    return files[0] as ShownFile
   }
 
   /** `undefined` when the content is no longer kept. */

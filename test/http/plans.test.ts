@@ -146,6 +146,8 @@ describe('A plan over HTTP', () => {
     const before = await text('path=old/007.md&side=before')
     assert.deepEqual([before['bytes'], String(before['text']).length, before['isCut'], String(before['sha256']).length], [1_500_001, 1024 * 1024, true, 64])
     assert.deepEqual(await text('path=old/007.md') as unknown, { path: 'old/007.md', side: 'after', sha256: null, bytes: 0, text: '' })
+    const whole = await text('path=old/007.md&side=diff')
+    assert.deepEqual([whole['bytes'], String(whole['text']).includes(`\n-${long}`), whole['isCut']], [1_500_001, true, undefined])
     assert.equal((await text('path=src/price.js&side=before'))['code'], 'REQUEST_INVALID')
     await scratch.write('old/001.md', 'other\n')
     assert.equal((await text('path=old/001.md&side=before'))['isOutdated'], true)

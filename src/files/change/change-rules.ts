@@ -15,7 +15,7 @@ export type ActionKind = typeof ACTION_KINDS[number]
 export const ORDER: readonly ActionKind[] = ['CREATE_DIR', 'CREATE_FILE', 'UPDATE_FILE', 'DELETE_FILE', 'DELETE_DIR']
 
 /** Sizes in bytes (docs/plans.md, How files are changed). */
-export const CHANGE_LIMITS = { max_actions: 200, max_file_bytes: 1024 * 1024, max_total_content_bytes: 5 * 1024 * 1024 } as const
+export const CHANGE_LIMITS = { max_actions: 5000, max_file_bytes: 1024 * 1024, max_total_content_bytes: 5 * 1024 * 1024 } as const
 
 type ChangeLimits = Readonly<Record<keyof typeof CHANGE_LIMITS, number>>
 

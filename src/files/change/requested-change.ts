@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import pLimit from 'p-limit'
 import { isJsonObject, type Json, type JsonObject, objectOf, ownField } from '../../base/json.ts'
 import { utf8In } from '../../base/text.ts'
 import { normalisePath, type Whitelist } from '../path-rules.ts'
@@ -42,9 +43,13 @@ function refuseTooLarge (actions: readonly FileAction[]): void {
 
 const BYTE_ORDER_MARK = '\ufeff'
 
+/** Files that are open at a time. */
+const SIDE_BY_SIDE = 8
+
 /** A file that has changed since it was read gets no content here; `manifest` then refuses the action. @throws FileRefusal */
 export async function withContents ({ actions, bases, eol }: Extract<RequestedChange, { kind: 'do' }>, files: WorkspaceFiles): Promise<FileAction[]> {
-  const whole = await Promise.all(actions.map(async ({ edits, ...action }): Promise<FileAction> => {
+  const limit = pLimit(SIDE_BY_SIDE)
+  const whole = await Promise.all(actions.map(({ edits, ...action }) => limit(async (): Promise<FileAction> => {
     if (action.kind !== 'UPDATE_FILE') return action
     const { content = Buffer.alloc(0) } = action
     const path = await files.resolve(action.path)
@@ -54,7 +59,7 @@ export async function withContents ({ actions, bases, eol }: Extract<RequestedCh
     if (before === undefined) throw noText(path, edits === undefined ? 'FORBIDDEN_PATH' : 'ERR_EDIT_NOT_FOUND')
     if (edits !== undefined) return { ...action, content: contentFrom(applyEdits(before, edits, path), eol, path) }
     return { ...action, content: contentFrom(asBefore(content.toString(), before, eol), 'keep', path) }
-  }))
+  })))
   refuseTooLarge(whole)
   return whole
 }

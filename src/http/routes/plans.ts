@@ -49,7 +49,7 @@ const PreviewQuery = Type.Object({
   after: Type.Integer({ minimum: 0, maximum: 100_000, default: 0, description: 'How many paths come before the first' }),
   limit: Type.Integer({ minimum: 1, maximum: 500, default: 100, description: 'A page may have fewer, and says how many come after it' }),
   path: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: 'Of the change: its text is wanted' })),
-  side: Type.Optional(oneOf(['before', 'after'], { description: 'Which text; the one that comes without it' }))
+  side: Type.Optional(oneOf(['before', 'after', 'diff'], { description: 'Which text; the one that comes without it. `diff` is the whole diff of both' }))
 })
 
 const PlanMessage = Type.Object({ text: Type.String({ minLength: 1, maxLength: 100_000 }) })
@@ -141,7 +141,7 @@ const PreviewReply = Type.Object({
     after: nullable(Type.String(), { description: 'What comes' }),
     bytes: Type.Integer({ description: 'Of the file that comes; of one that goes, of that' }),
     diff: Type.String({ description: 'Unified diff, with line ends as they will be written' }),
-    isCut: Type.Optional(Type.Boolean({ description: 'The diff is not all of it: `?path=` has the texts' })),
+    isCut: Type.Optional(Type.Boolean({ description: 'The diff is not all of it: `?path=` with `side=diff` has it whole' })),
     isOutdated: Type.Optional(Type.Boolean({ description: 'What was there has changed since it was shown, so that there is no diff' }))
   })),
   more: Type.Integer({ description: 'How many come after these' }),
@@ -150,10 +150,10 @@ const PreviewReply = Type.Object({
 
 const PreviewText = Type.Object({
   path: Type.String(),
-  side: oneOf(['before', 'after']),
-  sha256: nullable(Type.String(), { description: 'Of the whole file; null for none' }),
+  side: oneOf(['before', 'after', 'diff']),
+  sha256: nullable(Type.String(), { description: 'Of the whole file, for `diff` of the one that comes; null for none' }),
   bytes: Type.Integer(),
-  text: Type.Optional(Type.String({ description: 'Its first MiB; left out for what is no text' })),
+  text: Type.Optional(Type.String({ description: 'Its first MiB, of a diff 8 MiB; left out for what is no text' })),
   isCut: Type.Optional(Type.Boolean({ description: 'The text is not all of it' })),
   isOutdated: Type.Optional(Type.Boolean({ description: 'The file has changed since it was shown, and nobody has that text any more' }))
 })
@@ -250,7 +250,7 @@ export function planRoutes (app: App, { sessions, sessionKinds: { plans }, planP
 
   app.get('/api/plans/:id/preview', {
     config: { role: 'run', orRole: 'approve', fails: [...READS_SESSION, 'DEFINITION_NOT_FOUND', 'WORKSPACE_NOT_FOUND'] },
-    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file.', params: SessionId, querystring: PreviewQuery, response: { 200: Type.Union([PreviewReply, PreviewText]) } }
+    schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file, or its whole diff.', params: SessionId, querystring: PreviewQuery, response: { 200: Type.Union([PreviewReply, PreviewText]) } }
   }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
     const plan = await planPreviews.planFor(caller, id)
     return path === undefined ? describePreview(plan, await planPreviews.page(plan, after, limit)) : await planPreviews.text(plan, path, side)

@@ -44,15 +44,21 @@ export class PlanPreviews {
   }
 
   /**
-   * The text is only the first MiB, and left out for a binary file and for a content that is not kept any more; `sha256` is that of the whole file,
-   * and null where there is no file on that side. @throws REQUEST_INVALID for a path that the change does not touch
+   * One side of a file, or the diff of both. The text is only the first MiB, and left out for a binary file and for a content that is not kept
+   * any more; `sha256` is that of the whole file, and null where there is no file on that side. @throws REQUEST_INVALID for a path that the
+   * change does not touch
    */
-  async text (session: Session, path: string, side: 'before' | 'after') {
+  async text (session: Session, path: string, side: 'before' | 'after' | 'diff') {
     const { change, touched } = await this.#lastShown(session)
     const file = touched.find(each => each.path === path)
     if (file === undefined) {
       const near = touched[0] === undefined ? '' : `, such as ${JSON.stringify(touched[0].path)}`
       throw requestInvalid(`querystring: path: expected a path of the change${near}, got ${JSON.stringify(path)}`, { part: 'querystring' })
+    }
+    if (side === 'diff') {
+      const workspaces = await this.#loadWorkspaces()
+      const { bytes, diff, isCut, isOutdated } = await workspaces.difference(workspaceOf(session), { session: session.id, change, touched: file })
+      return { path, side, sha256: file.after === 'folder' ? null : file.after, bytes, text: diff, isCut, isOutdated }
     }
     const mark = file[side]
     if (mark === null || mark === 'folder') return { path, side, sha256: null, bytes: 0, text: '' }

@@ -22,7 +22,7 @@ import { type ChangedFile, type Plan, usePlan } from './use-plan.ts'
 /** The tab of a plan: its change, which files the user has looked at, the results of the checks, and the buttons. */
 export function PlanTab ({ session, followed }: { readonly session: Session, readonly followed: Followed }) {
   const { plan, files, error, isWhole } = usePlan(session)
-  const { file, isSeen, see, choose, unseen } = useLooked(files)
+  const { file, isSeen, see, seeOne, choose, unseen } = useLooked(files)
   return (
     <Loaded query={plan}>
       {value => (
@@ -53,6 +53,7 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
                 chosen={file?.path}
                 isSeen={isSeen}
                 onChoose={choose}
+                onSeen={see}
                                    />}
               <Checks events={followed.events} />
               {session.status === 'waiting_input' && !hasEnded(session.status) && (
@@ -69,7 +70,7 @@ export function PlanTab ({ session, followed }: { readonly session: Session, rea
                 id={session.id}
                 file={file}
                 isSeen={isSeen(file)}
-                onSeen={see}
+                onSeen={seeOne}
                                      />}
               <PlanTalk session={session} followed={followed} />
             </div>

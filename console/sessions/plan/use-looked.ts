@@ -1,20 +1,18 @@
-import { useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import { type ChangedFile } from './use-plan.ts'
 
+/** Which of the files of a change the user has looked at, and which one is shown. */
 export function useLooked (files: readonly ChangedFile[]) {
-  const [chosen, setChosen] = useState<string>()
+  const [chosen, choose] = useState<string>()
   const [seen, setSeen] = useState<ReadonlySet<string>>(new Set())
-  const file = files.find(({ path }) => path === chosen) ?? files[0]
-  // If a file has changed since the user looked at it, it counts as not looked at.
-  const isSeen = (each: ChangedFile) => seen.has(seenKey(each)) || (each === file && each.isCut !== true)
-  const see = () => { if (file !== undefined) setSeen(before => new Set(before).add(seenKey(file))) }
-  const choose = (path: string) => {
-    if (file?.isCut !== true) see()
-    setChosen(path)
-  }
-  return { file, isSeen, see, choose, unseen: files.filter(each => !isSeen(each)).length }
+  const isSeen = useCallback((file: ChangedFile) => seen.has(seenKey(file)), [seen])
+  const see = useCallback((which: readonly ChangedFile[]) => { setSeen(before => new Set([...before, ...which.map(seenKey)])) }, [])
+  const seeOne = useCallback((file: ChangedFile) => { see([file]) }, [see])
+  const unseen = useMemo(() => files.filter(file => !isSeen(file)).length, [files, isSeen])
+  return { file: files.find(({ path }) => path === chosen) ?? files[0], isSeen, see, seeOne, choose, unseen }
 }
 
-function seenKey ({ path, diff, bytes }: ChangedFile): string {
-  return `${path}\0${bytes}\0${diff}`
+/** If a file has changed since the user looked at it, it counts as not looked at. */
+function seenKey ({ path, before, after, isOutdated }: ChangedFile): string {
+  return `${path}\0${before ?? ''}\0${after ?? ''}\0${isOutdated === true ? 'outdated' : ''}`
 }

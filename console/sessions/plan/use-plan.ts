@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useEffect } from 'react'
+import { useEffect, useMemo } from 'react'
 import type { paths } from '../../../.build/api.d.ts'
 import { api, take } from '../../api/client.ts'
 import { type Session } from '../follow/use-session.ts'
@@ -10,6 +10,9 @@ export type Plan = paths['/api/plans/{id}']['get']['responses']['200']['content'
 export interface ChangedFile {
   readonly kind: string
   readonly path: string
+  /** What was there, and what comes: the SHA-256 of a file, `folder`, or null for nothing. */
+  readonly before: string | null
+  readonly after: string | null
   readonly bytes: number
   readonly diff: string
   readonly isCut?: boolean
@@ -17,7 +20,7 @@ export interface ChangedFile {
 }
 
 /** The number of files that one request for a preview asks for. */
-const PAGE = 200
+const PAGE = 500
 
 /** The query for a plan, and the files that the plan would change. Both are requested again when the session has changed. */
 export function usePlan ({ id, seq, status }: Session) {
@@ -55,7 +58,8 @@ export function useChange (id: string, state: string, digest: string | undefined
   const pages = preview.data?.pages ?? []
   // A reply of before stays on the screen until the next one comes.
   const isWhole = pages.length > 0 && !hasNextPage && pages.every(({ confirm }) => confirm?.digest === digest)
-  return { files: preview.data?.pages.flatMap(({ files }) => files) ?? NONE, error: preview.error, isWhole: isWhole && preview.error === null }
+  const files = useMemo(() => preview.data?.pages.flatMap(page => page.files) ?? NONE, [preview.data])
+  return { files, error: preview.error, isWhole: isWhole && preview.error === null }
 }
 
 const NONE: readonly ChangedFile[] = []

@@ -33,7 +33,7 @@ export function FileDiff ({ id, file, isSeen, onSeen }: {
         <span className='mono grow wrap'>{path}</span>
         <span className='chip'>{t.changeKind(kind)}</span>
         <span className='quiet num'>{bytes(file.bytes)}</span>
-        {diff !== '' && <CopyButton text={diff} label={t.copyDiff} />}
+        {diff !== '' && <CopyButton text={diff} label={t.copy} />}
         <button
           type='button'
           className='button small'

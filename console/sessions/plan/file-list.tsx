@@ -95,7 +95,7 @@ function FolderRow ({ path, name, depth, files, isFolded, isSeen, onFold, onWant
         <Indent depth={depth} />
         <span className='fold' aria-hidden='true'>{isFolded ? '▸' : '▾'}</span>
         <span className='grow mono wrap'>{words}</span>
-        <span className='quiet num'>{t.seenOf(files.length - left.length, files.length)}</span>
+        <span className='quiet num'>{t.foundOf(files.length - left.length, files.length)}</span>
       </button>
       {left.length === 0
         ? <span className='chip good'>{t.seen}</span>

@@ -70,7 +70,7 @@ describe('A chat whose agent has a skill work for it', { skip: noChromium }, () 
     // It was decided about before the question came: it stays there, and no card is below.
     await steps.getByText('How far?').waitFor()
     assert.match(await steps.getByRole('list').innerText(), /echo one\s+allowed\s+exit 0[^]*How far\?/)
-    assert.equal(await page.locator('.queue section').count(), 0)
+    await page.locator('.queue section').waitFor({ state: 'detached' })
     await page.getByLabel('Answer to walk').fill('far')
     await page.keyboard.press('Enter')
     await items.filter({ hasText: 'It has walked.' }).waitFor()

@@ -226,5 +226,6 @@ describe('The change of a plan at the console', { skip: noChromium }, () => {
     await page.getByRole('button', { name: 'Seen', exact: true }).click()
     await apply.click()
     await page.getByRole('button', { name: 'Undo…' }).waitFor()
+    await page.unrouteAll({ behavior: 'ignoreErrors' })
   })
 })

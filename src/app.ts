@@ -47,6 +47,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     kindRoutes,
     log,
     access,
+    defaultLabel: config.DEFAULT_LABEL,
     corsOrigins: origins,
     observer,
     readMetrics: () => metrics.read(siblings && (own => siblings.metrics(own))),

@@ -15,7 +15,7 @@ import { Budgets } from './service/budgets.ts'
 import { type ChoosePrompt, createPromptChoice } from './service/choose-prompt.ts'
 import { createSkillRenderer, readSkillPrompts } from './service/skill-prompts.ts'
 import { createModels, modelOfSkills, openRates, openUsage, pricesFrom, operatorFrom } from './service/from-config.ts'
-import { createUserFinder, type FindUsers } from './service/lint/find-users.ts'
+import { type CountEnvironUsers, createEnvironUserCounter, createUserFinder, type FindUsers } from './service/lint/find-users.ts'
 import { createCandidateParser, createLinter, type LintCandidate } from './service/lint/lint-candidate.ts'
 import { createNoticeList, type ListNotices } from './service/lint/list-notices.ts'
 import { Memories } from './service/memories.ts'
@@ -68,6 +68,7 @@ export interface Service extends SessionServices {
   readonly chatWithPrompt: ChatWithPrompt
   readonly readEnviron: ReadEnviron
   readonly findUsers: FindUsers
+  readonly countEnvironUsers: CountEnvironUsers
   readonly lintCandidate: LintCandidate
   readonly previewPrompt: PreviewPrompt
   readonly listNotices: ListNotices
@@ -217,6 +218,7 @@ export async function openService (config: Config, log: Log, options: {
     chatWithPrompt: createPromptChat({ ...chatOptions, renderPrompt }),
     readEnviron: createEnvironReader(environs, config.RENDER_TIMEOUT_MS),
     findUsers: createUserFinder(environs),
+    countEnvironUsers: createEnvironUserCounter(environs),
     lintCandidate: createLinter(lints, environs, versions),
     previewPrompt: createPreviewer({
       lintCandidate: createLinter(previews, environs, versions),

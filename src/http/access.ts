@@ -240,14 +240,15 @@ const CallerReply = Type.Object({
   targets: patterns('Targets and workspaces that sessions may use'),
   labels: Type.Optional(Type.Array(Type.String(), { description: 'Protected labels that the token may move, beside what `admin` may' })),
   serve: Type.Optional(Type.String({ description: 'The label of prompts that is served where a request says none' })),
+  defaultLabel: Type.Optional(Type.String({ description: 'The label that is served where neither a request nor `serve` says one; left out for latest' })),
   mode: oneOf(['tokens', 'open'], { description: 'Whether tokens are asked for' })
 })
 
-export function callerRoutes (app: App, access: Access): void {
+export function callerRoutes (app: App, access: Access, defaultLabel: string | undefined): void {
   app.get('/api/caller', {
     config: { fails: ['TOKEN_REQUIRED', 'TOKEN_UNKNOWN'] },
     schema: { tags: ['Status'], operationId: 'getCaller', summary: 'Who asks, and what may be done', description: 'For every role.', response: { 200: CallerReply } }
-  }, request => ({ ...describe(requireCaller(request, access)), mode: access.mode }))
+  }, request => ({ ...describe(requireCaller(request, access)), mode: access.mode, defaultLabel: defaultLabel || undefined }))
 }
 
 function describe ({ name, roles, prompts, environs, runs, targets, labels, serve }: Caller) {

@@ -18,7 +18,7 @@ import { chatRoutes, renderRoutes } from './routes/render.ts'
 import { environRoutes } from './routes/environs.ts'
 import { extensionRoutes } from './routes/extensions.ts'
 import { healthRoutes, metricsRoutes, statusRoutes } from './routes/status.ts'
-import { lintRoutes, definitionRoutes, type KindRoute, publishingRoutes, usedByRoutes } from './routes/entries.ts'
+import { lintRoutes, definitionRoutes, type KindRoute, mentionRoutes, publishingRoutes, usedByRoutes } from './routes/entries.ts'
 import { memoryRoutes, planRoutes } from './routes/plans.ts'
 import { needsRoutes, promptRoutes, previewRoutes, promptTestRoutes } from './routes/prompts.ts'
 import { offerRoutes } from './routes/offers.ts'
@@ -51,6 +51,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
   service: Service
   log: FastifyBaseLogger
   access: Access
+  defaultLabel?: string | undefined
   corsOrigins: readonly string[]
   observer: Observer
   readMetrics: () => Promise<string>
@@ -111,10 +112,11 @@ export async function createServer ({ service, kindRoutes, ...options }: {
     environRoutes(api, service)
     toolRoutes(api, service)
     usedByRoutes(api, service)
+    mentionRoutes(api)
     lintRoutes(api, kindRoutes, service)
     previewRoutes(api, service)
     promptTestRoutes(api, service)
-    callerRoutes(api, options.access)
+    callerRoutes(api, options.access, options.defaultLabel)
     eventRoutes(api, service)
     definitionRoutes(api, registry, kindRoutes)
     publishingRoutes(api, kindRoutes, service.publisher)

@@ -111,8 +111,31 @@ describe('listings', () => {
     const { by, version, labels } = json[0] as unknown as { readonly by: string, readonly version: number, readonly labels: readonly object[] }
     assert.deepEqual([by, version], ['ann', 2])
     assert.deepEqual(labels, [
-      { label: 'production', version: 1, weight: 100 }, { label: 'canary', version: 2, weight: 10 }, { label: 'canary', version: 1, weight: 90 }
+      { label: 'production', version: 1, weight: 100, isLatest: false }, { label: 'canary', version: 2, weight: 10, isLatest: true }, { label: 'canary', version: 1, weight: 90, isLatest: false }
     ])
+    await put('/api/prompts/fresh', { userPrompt: 'one' })
+    const again = (await get('/api/prompts?detail=true&prefix=fresh&limit=1', bearer('ann'))).json[0] as unknown as { readonly labels: ReadonlyArray<{ readonly isLatest: boolean }> }
+    assert.deepEqual(again.labels.map(({ isLatest }) => isLatest), [true, false, true])
+  })
+
+  const shown: ReadonlyArray<readonly [name: string, value: string, excerpt: object | undefined]> = [
+    ['text', '"Northwind"', { type: 'string', excerpt: 'Northwind', length: 9 }],
+    ['json', JSON.stringify('{"a":1}'), { type: 'string', excerpt: '{"a":1}', length: 7 }],
+    ['big', '9007199254740993', { type: 'number', excerpt: '9007199254740993', length: 16 }],
+    ['yes', 'true', { type: 'boolean', excerpt: 'true', length: 4 }],
+    ['none', 'null', { type: 'null', excerpt: 'null', length: 4 }],
+    ['list', '["a",{"b":1}]', { type: 'array', excerpt: '["a",{"b":1}]', length: 13 }],
+    ['long', JSON.stringify(`${'x'.repeat(199)}\u{1f600}y`), { type: 'string', excerpt: 'x'.repeat(199), length: 202 }],
+    ['api_token', '"hush"', { type: 'string', excerpt: '[secret]', length: 4 }],
+    ['mail', '{"user":"ana","password":"hush"}', { type: 'object', excerpt: '[secret]', length: 32 }],
+    ['below', '{"tab":2}', undefined]
+  ]
+  it('say of shared variables what their values are: the first 200 characters, and no secret', async t => {
+    const { get } = await startService(t, Object.fromEntries([...shown.map(([name, value]) => [`environs:${name}`, value]), ['environs:below:font', '"mono"']]))
+    const { json } = await get('/api/environs?detail=true')
+    const rows = json as unknown as ReadonlyArray<{ readonly id: string, readonly value?: object, readonly users?: number }>
+    for (const [name, , value] of shown) assert.deepEqual(rows.find(({ id }) => id === name)?.value, value, name)
+    assert.deepEqual(rows.filter(row => row.users !== undefined), [])
   })
 
   const badQueries = ['/api/prompts?limit=0', '/api/prompts?limit=x', '/api/prompts?limit=10001', '/api/tools?detail=perhaps']

@@ -78,11 +78,42 @@ describe('GET /api/{kind}/{id}/used-by', () => {
     assert.deepEqual(seen, ['middle', 'outer', 'rules', 'whole'])
   })
 
+  it('has as many rows as the listing of shared variables says, versions that labels mean among them', async t => {
+    const { app, get } = await startService(t, registrations, { VERSIONS: 'http' })
+    for (const userPrompt of ['{{vscode.rules}}{{lonely}}', 'no more']) await app.inject({ method: 'PUT', url: '/api/prompts/outer', payload: { userPrompt } })
+    const moved = await app.inject({ method: 'PUT', url: '/api/prompts/outer/labels/production', payload: { version: 2 } })
+    assert.equal(moved.statusCode, 200, moved.body)
+    const rows = (await get('/api/environs?detail=true&users=true')).json as unknown as ReadonlyArray<{ readonly id: string, readonly users: number }>
+    const counted = await Promise.all(rows.map(async ({ id }) => (await app.inject(`/api/environs/${id}/used-by`)).json<unknown[]>().length))
+    assert.deepEqual(rows.map(({ users }) => users), counted)
+    assert.ok(counted.some(count => count > 3) && rows.some(({ id, users }) => id === 'lonely' && users === 1), JSON.stringify(rows))
+  })
+
   it('follows the registry', async t => {
     const { app, get, post, store } = await startService(t, registrations)
     assert.deepEqual((await get('/api/environs/lonely/used-by')).json, [])
     store.set('shenma:templates:late', '{{lonely}}')
     await post('/api/status/reload')
     assert.deepEqual((await app.inject('/api/environs/lonely/used-by')).json(), [direct('late')])
+  })
+})
+
+describe('GET /api/prompts/{id}/mentions', () => {
+  const agent = (system: string) => ({ mode: 'tools', system, tools: [] })
+  const mentioning = {
+    'templates:team:rules': 'x',
+    'templates:team:rules:short': 'x',
+    'agents:names': agent('{{> "team.rules"}}'),
+    'agents:longer': agent('{{> "team.rules.short"}} my.team.rules team.rules-2'),
+    'skills:deep': { description: 'Says: see team.rules.', body: 'x' },
+    'plans:careful': { description: 'x', prompt: 'As team.rules@7 says' },
+    'tools:there': { type: 'restful', url: 'http://127.0.0.1:1/api/render/prompts/team.rules' }
+  }
+  it('gives agents, skills, plans and tools with the id as a whole word in a text', async t => {
+    const { get } = await startService(t, mentioning)
+    const { json } = await get('/api/prompts/team.rules/mentions')
+    const found = (json as unknown as ReadonlyArray<{ readonly kind: string, readonly id: string }>).map(({ kind, id }) => `${kind} ${id}`)
+    assert.deepEqual([...found].sort(), ['agents names', 'plans careful', 'skills deep', 'tools there'])
+    assert.deepEqual((await get('/api/prompts/none/mentions')).status, 404)
   })
 })

@@ -13,8 +13,8 @@ import { skillKind } from '../../registry/kinds/skill-kind.ts'
 import { testsKind } from '../../registry/kinds/tests-kind.ts'
 import { toolKind } from '../../registry/kinds/tool-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { findDefinition } from '../../service/choose-prompt.ts'
-import type { UsedKind } from '../../service/lint/find-users.ts'
+import { findDefinition, findPrompt } from '../../service/choose-prompt.ts'
+import { findMentions, type UsedKind } from '../../service/lint/find-users.ts'
 import type { Publisher } from '../../service/publish-entry.ts'
 import type { Service } from '../../service.ts'
 import type { App } from '../app.ts'
@@ -50,6 +50,18 @@ export function usedByRoutes (app: App, { findUsers }: Pick<Service, 'findUsers'
       return rowsOf(request, reply, limit, users, user => user.id)
     })
   }
+}
+
+const MentionReply = Type.Object({
+  kind: Type.String({ description: 'agents, skills, plans or tools' }),
+  id: Type.String()
+})
+
+export function mentionRoutes (app: App): void {
+  app.get('/api/prompts/:id/mentions', {
+    config: { role: 'read', fails: ['PROMPT_NOT_FOUND'] },
+    schema: { tags: ['Registry'], operationId: 'listPromptMentions', summary: 'Agents, skills, plans and tools that name a prompt', description: 'Whose definition has its id as a whole word in one of its texts, whatever it is there for; the first 200. Prompts are in `used-by`.', params: PromptId, response: { 200: Type.Array(MentionReply) } }
+  }, async ({ generation, params }) => await findMentions(generation, findPrompt(generation, params.id).id))
 }
 
 export interface KindRoute {

@@ -1,5 +1,6 @@
 import { visibleEnvirons, type VisibleEnvirons } from '../../access/views.ts'
-import { contentHash, stringifyJson } from '../../base/json.ts'
+import { contentHash, isJsonObject, type Json, stringifyJson } from '../../base/json.ts'
+import { isSensitive, REDACTED } from '../../base/redact.ts'
 import { environKind } from '../../registry/kinds/environ-kind.ts'
 import { Type } from '../../schema/builder.ts'
 import { timeLimit } from '../../runtime/deadline.ts'
@@ -8,9 +9,28 @@ import { pathToKey, toPath } from '../../store/store.ts'
 import type { Service } from '../../service.ts'
 import { type App } from '../app.ts'
 import { entityTag, ListedStored, ListedTag, pageOf } from '../resource.ts'
-import { EnvironId, ListQuery, listReply } from '../schemas.ts'
+import { EnvironId, ListQuery, listReply, oneOf } from '../schemas.ts'
 
-const EnvironSummary = Type.Object({ id: Type.String(), key: Type.String({ description: 'The key in the store' }), etag: ListedTag, stored: ListedStored })
+/** In characters. */
+const MAX_EXCERPT = 200
+
+const EnvironSummary = Type.Object({
+  id: Type.String(),
+  key: Type.String({ description: 'The key in the store' }),
+  etag: ListedTag,
+  stored: ListedStored,
+  value: Type.Optional(Type.Object({
+    type: oneOf(['string', 'number', 'boolean', 'null', 'array', 'object'], { description: 'Of JSON' }),
+    excerpt: Type.String({ description: `The first ${MAX_EXCERPT} characters, of a text as it is, of others of its JSON; \`${REDACTED}\` where its name, or that of a member, is one of a secret` }),
+    length: Type.Integer({ description: 'How many characters there are; the excerpt has fewer where it is cut' })
+  }, { description: 'Left out for what has variables below it' })),
+  users: Type.Optional(Type.Integer({ description: 'With `users`: how many rows its `used-by` has' }))
+})
+
+const EnvironListQuery = Type.Object({
+  ...ListQuery.properties,
+  users: Type.Boolean({ default: false, description: 'With `detail`: also in how many prompts each is used' })
+})
 
 /** Values read at a time for the tags of a listing; each batch is dropped from memory before the next. */
 const BATCH = 100
@@ -18,17 +38,22 @@ const BATCH = 100
 /** In ms. */
 const PATIENCE = 10_000
 
-export function environRoutes (app: App, { registry, readEnviron }: Pick<Service, 'registry' | 'readEnviron'>): void {
+export function environRoutes (app: App, { registry, readEnviron, countEnvironUsers }: Pick<Service, 'registry' | 'readEnviron' | 'countEnvironUsers'>): void {
   const { environs } = registry
   app.get('/api/environs', {
     config: { role: 'read', headers: ['link'], fails: ['STORE_UNAVAILABLE'] },
-    schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: ListQuery, response: { 200: listReply(EnvironSummary) } }
+    schema: { tags: ['Registry'], operationId: 'listEnvirons', summary: 'List shared variables', querystring: EnvironListQuery, response: { 200: listReply(EnvironSummary) } }
   }, async (request, reply) => {
-    const { query } = request
-    const visible = visibleEnvirons(environs, request.caller)
+    const { query, generation, caller } = request
+    const visible = visibleEnvirons(environs, caller)
     const ids = visible.index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
-    const tags = query.detail ? await readTags(visible, ids.slice(0, query.limit), () => reply.raw.destroyed) : new Map<string, string>()
-    return await pageOf({ registry, kind: environKind }, request, reply, query, ids, id => ({ id, key: pathToKey(id, environs.prefix), etag: tags.get(id) }))
+    const page = query.detail ? ids.slice(0, query.limit) : []
+    const values = await readValues(visible, page, () => reply.raw.destroyed)
+    const users = query.users ? await countEnvironUsers({ generation, caller, ids: page }) : undefined
+    return await pageOf({ registry, kind: environKind }, request, reply, query, ids, id => {
+      const { etag, value } = values.get(id) ?? {}
+      return { id, key: pathToKey(id, environs.prefix), etag, value, users: users?.get(id) }
+    })
   })
 
   app.get('/api/environs/:id', {
@@ -46,8 +71,8 @@ export function environRoutes (app: App, { registry, readEnviron }: Pick<Service
 }
 
 /** @throws STORE_UNAVAILABLE */
-async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGone: () => boolean): Promise<ReadonlyMap<string, string>> {
-  const tags = new Map<string, string>()
+async function readValues (environs: VisibleEnvirons, ids: readonly string[], isGone: () => boolean) {
+  const values = new Map<string, { readonly etag: string, readonly value: ReturnType<typeof excerptOf> }>()
   const slices = createSlices()
   const single = ids.filter(id => !environs.hasBelow(id))
   for (let start = 0; start < single.length && !isGone(); start += BATCH) {
@@ -55,9 +80,32 @@ async function readTags (environs: VisibleEnvirons, ids: readonly string[], isGo
     const fetched = await environs.fetch(batch.filter(id => environs.cached(id) === undefined), timeLimit(undefined, PATIENCE))
     for (const id of batch) {
       const known = fetched.get(id) ?? environs.cached(id)
-      if (known !== undefined) tags.set(id, entityTag(contentHash(known.value)))
+      if (known !== undefined) values.set(id, { etag: entityTag(contentHash(known.value)), value: excerptOf(id, known.value) })
       if (slices.isDue()) await slices.pause()
     }
   }
-  return tags
+  return values
+}
+
+function excerptOf (id: string, value: Json) {
+  const text = typeof value === 'string' ? value : stringifyJson(value)
+  const isHidden = isSensitive(id.slice(id.lastIndexOf('.') + 1)) || hasSensitiveName(value)
+  return { type: typeOf(value), excerpt: isHidden ? REDACTED : firstOf(text), length: text.length }
+}
+
+function hasSensitiveName (value: Json): boolean {
+  if (Array.isArray(value)) return value.some(hasSensitiveName)
+  return isJsonObject(value) && Object.entries(value).some(([name, member]) => isSensitive(name) || hasSensitiveName(member))
+}
+
+/** A pair of surrogates is not cut in two. */
+function firstOf (text: string): string {
+  return text.slice(0, MAX_EXCERPT).replace(/[\ud800-\udbff]$/, '')
+}
+
+function typeOf (value: Json): 'string' | 'number' | 'boolean' | 'null' | 'array' | 'object' {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  const type = typeof value
+  return type === 'string' || type === 'boolean' || type === 'object' ? type : 'number'
 }

@@ -93,7 +93,12 @@ const PromptSummary = Type.Object({
   by: Type.String({ description: 'Who changed it, as far as it is known: `store`, since whoever writes to the store does not say' }),
   version: Type.Optional(Type.Integer({ description: 'Which version it is; left out for content that is none' })),
   labels: Type.Optional(Type.Array(
-    Type.Object({ label: Type.String(), version: Type.Integer(), weight: Type.Integer({ description: 'Of 100' }) }),
+    Type.Object({
+      label: Type.String(),
+      version: Type.Integer(),
+      weight: Type.Integer({ description: 'Of 100' }),
+      isLatest: Type.Boolean({ description: 'Whether the version has the content that is served where nobody says a label' })
+    }),
     { description: 'What its labels mean; one that is spread over versions is there with each' }
   ))
 })
@@ -169,12 +174,13 @@ function summarise ({ id, entry, state, revision }: Prompt, release: PromptRelea
     updatedAt: note?.at ?? new Date(entry.seenAt).toISOString(),
     by: note?.by ?? STORE,
     version: note?.n,
-    labels: release === undefined ? undefined : labelsOf(release)
+    labels: release === undefined ? undefined : labelsOf(release, entry.hash)
   }
 }
 
-function labelsOf ({ record: { labels } }: PromptRelease) {
-  return [...labels].flatMap(([label, target]) => sharesOf(target).map(({ version, weight }) => ({ label, version, weight })))
+function labelsOf ({ record: { labels, versions } }: PromptRelease, latest: string) {
+  const isLatest = (n: number) => versions.find(version => version.n === n)?.tag === latest
+  return [...labels].flatMap(([label, target]) => sharesOf(target).map(({ version, weight }) => ({ label, version, weight, isLatest: isLatest(version) })))
 }
 
 const stretch = (description: string) => Type.Object({

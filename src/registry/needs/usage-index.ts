@@ -22,7 +22,7 @@ export function usageOf (generation: Generation): Promise<UsageIndex> {
   return index
 }
 
-export function readersOf ({ paths }: UsageIndex, name: string): Set<string> {
+export function readersOf ({ paths }: Pick<UsageIndex, 'paths'>, name: string): Set<string> {
   const wanted = name.split('.')
   const candidates = [firstSegment(name), '*'].flatMap(head => [...paths.get(head) ?? []])
   return new Set(candidates.flatMap(([path, prompts]) => overlaps(path.split('.'), wanted) ? [...prompts] : []))
@@ -74,13 +74,13 @@ export function linksOf ({ texts }: Pick<Prompt, 'texts'>): readonly Link[] {
   return texts.flatMap(({ links }) => links.filter(link => link !== undefined))
 }
 
-function addTo (users: Map<string, Set<string>>, used: string, user: string): void {
+export function addTo (users: Map<string, Set<string>>, used: string, user: string): void {
   const known = users.get(used)
   if (known === undefined) users.set(used, new Set([user]))
   else known.add(user)
 }
 
-function branch<T> (branches: Map<string, Map<string, T>>, name: string): Map<string, T> {
+export function branch<T> (branches: Map<string, Map<string, T>>, name: string): Map<string, T> {
   const known = branches.get(name) ?? new Map<string, T>()
   branches.set(name, known)
   return known

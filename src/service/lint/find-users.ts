@@ -1,10 +1,11 @@
 import type { Caller } from '../../access/caller.ts'
 import { visibleEnvirons, type VisibleEnvirons, wholeGeneration } from '../../access/views.ts'
+import { isJsonObject, type Json } from '../../base/json.ts'
 import type { Generation, Prompt, PromptRelease } from '../../registry/generation.ts'
 import { isPromptPartial } from '../../registry/link/link-prompts.ts'
 import { idsMeant, isPartial, readReference } from '../../registry/link/references.ts'
 import { type EnvironNames, everyPath, firstSegment, isModule, overlaps } from '../../registry/needs/variable-paths.ts'
-import { linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/needs/usage-index.ts'
+import { addTo, branch, linksOf, readersOf, type UsageIndex, usageOf } from '../../registry/needs/usage-index.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import { toPath } from '../../store/store.ts'
 import type { Link, LinkedPartial } from '../../template/language.ts'
@@ -136,6 +137,43 @@ export function createUserFinder (everyEnviron: VisibleEnvirons): FindUsers {
   }
 }
 
+/** How many users `FindUsers` gives for each of these shared variables. */
+export type CountEnvironUsers = (request: {
+  readonly generation: Generation
+  readonly caller: Caller
+  readonly ids: readonly string[]
+}) => Promise<ReadonlyMap<string, number>>
+
+export function createEnvironUserCounter (everyEnviron: VisibleEnvirons): CountEnvironUsers {
+  return async function countEnvironUsers ({ generation, caller, ids }) {
+    const environs = visibleEnvirons(everyEnviron, caller)
+    const index = await usageOf(wholeGeneration(generation))
+    const released = { paths: await releasedPaths(generation) }
+    const slices = createSlices()
+    const counts = new Map<string, number>()
+    for (const id of ids) {
+      const users = await withIncluders(directUsers(generation, index, 'environs', id, environs), index)
+      counts.set(id, [...users].filter(user => generation.prompts.has(user)).length + readersOf(released, id).size)
+      if (slices.isDue()) await slices.pause()
+    }
+    return counts
+  }
+}
+
+/** What the versions read that labels mean, by first segments as in `UsageIndex`; the users are `review.short@production`. */
+async function releasedPaths ({ releases }: Pick<Generation, 'releases'>): Promise<UsageIndex['paths']> {
+  const slices = createSlices()
+  const paths = new Map<string, Map<string, Set<string>>>()
+  for (const { id, labels } of releases.values()) {
+    for (const [label, shares] of labels) {
+      const texts = shares.flatMap(({ prompt }) => textsOf(prompt))
+      for (const { need } of texts.flatMap(text => [...everyPath(text)])) addTo(branch(paths, firstSegment(need.path)), need.path, `${id}@${label}`)
+    }
+    if (slices.isDue()) await slices.pause()
+  }
+  return paths
+}
+
 /** @throws a 404 if it is not registered, STORE_UNAVAILABLE */
 function directUsers (generation: Generation, index: UsageIndex, used: UsedKind, id: string, environs: EnvironNames): ReadonlySet<string> {
   if (used === 'environs') {
@@ -195,4 +233,27 @@ function partialsAmong (prompt: Prompt | undefined, prompts: ReadonlyMap<string,
     for (const link of includes(prompts.get(id))) included.add(link.id)
   }
   return [...included].filter(id => wanted.has(id) && id !== prompt?.id).sort()
+}
+
+const MAX_MENTIONS = 200
+
+/** Definitions with the id as a whole word in one of their texts; whether it is a name there, nobody knows. */
+export async function findMentions ({ definitions, tools }: Pick<Generation, 'definitions' | 'tools'>, id: string) {
+  const word = new RegExp(`(?<![\\p{L}\\p{N}_.-])${id.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}(?![\\p{L}\\p{N}_-]|\\.[\\p{L}\\p{N}_])`, 'u')
+  const slices = createSlices()
+  const found: Array<{ kind: string, id: string }> = []
+  const registered = [...tools.values()].filter(({ isRegistered }) => isRegistered).map(tool => ({ id: tool.id, source: tool.definition.registration }))
+  for (const [kind, all] of [...definitions, ['tools', new Map(registered.map(tool => [tool.id, tool]))] as const]) {
+    for (const definition of all.values()) {
+      if (found.length < MAX_MENTIONS && textsIn(definition.source).some(text => word.test(text))) found.push({ kind, id: definition.id })
+      if (slices.isDue()) await slices.pause()
+    }
+  }
+  return found
+}
+
+function textsIn (value: Json): readonly string[] {
+  if (typeof value === 'string') return [value]
+  if (Array.isArray(value)) return value.flatMap(textsIn)
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : []
 }

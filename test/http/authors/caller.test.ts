@@ -15,6 +15,11 @@ describe('GET /api/caller', () => {
     assert.deepEqual([labels, serve], [['production', 'staging'], 'production'])
   })
 
+  it('names the label that the service serves where nobody says one', async t => {
+    const { get } = await startService(t, {}, { DEFAULT_LABEL: 'production' })
+    assert.equal((await get('/api/caller')).json['defaultLabel'], 'production')
+  })
+
   it('is answered to every role, and to nobody without a token that is known', async t => {
     const { get } = await startService(t, {}, { API_TOKENS: [tokenEntry('a', 'approve'), tokenEntry('b', 'admin')].join(',') })
     assert.deepEqual((await get('/api/caller', bearer('a'))).json['roles'], ['approve'])

@@ -12,7 +12,7 @@ export interface PromptRow {
   /** When the prompt was last changed, as far as the service knows; `by` names who changed it. */
   readonly updatedAt: string
   readonly by: string
-  readonly labels?: readonly { readonly label: string, readonly version: number, readonly weight: number }[]
+  readonly labels?: readonly { readonly label: string, readonly version: number, readonly weight: number, readonly isLatest: boolean }[]
 }
 
 /** A row of the list of tools. */

@@ -171,6 +171,11 @@ function otherDrafts<T> (name: string): ReadonlyArray<Draft<T>> {
   return others.map(key => readAt<T>(key)).filter(draft => draft !== undefined).sort((a, b) => b.at - a.at)
 }
 
+/** Whether a tab of this browser has a draft of it. @param name of what is edited, with its kind */
+export function hasDraft (name: string): boolean {
+  return keysOf(name).length > 0
+}
+
 function keysOf (name: string): readonly string[] {
   return Object.keys(localStorage).filter(key => key.startsWith(keyOf(name, '')))
 }

@@ -29,6 +29,7 @@ import { readTried } from './tried.ts'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
+const PromptActions = lazy(async () => ({ default: (await import('./prompt-actions.tsx')).PromptActions }))
 const Conflict = lazy(async () => ({ default: (await import('../edit/conflict.tsx')).Conflict })) as typeof ConflictOf
 
 /** Shown when somebody else has stored the prompt since the draft was begun. */
@@ -76,6 +77,7 @@ function Crumbs ({ id }: { readonly id: string }) {
 
 function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
   const mayWrite = useMay('write')
+  const [isActed, setActed] = useState(false)
   return (
     <PageTitle title={id} mono crumbs={<Crumbs id={id} />}>
       <DraftChip piece={piece} />
@@ -85,6 +87,10 @@ function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }
           {t.discard}
         </button>
       )}
+      {mayWrite && piece.stored !== undefined && (
+        <button type='button' className='button' aria-label={t.actionsOn(id)} title={t.actions} onClick={() => { setActed(true) }}>⋯</button>
+      )}
+      {isActed && <Suspense fallback={null}><PromptActions id={id} onClose={() => { setActed(false) }} /></Suspense>}
       <SaveButton id={id} piece={piece} />
     </PageTitle>
   )

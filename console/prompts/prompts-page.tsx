@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
-import { useMay } from '../api/caller.ts'
+import { useCaller, useMay } from '../api/caller.ts'
 import { FIRST_PROMPTS, FIRST_ROWS } from '../api/first-prompts.ts'
 import { listPrompts, type PromptRow, words } from '../api/listings.ts'
 import { authorScreens } from '../frame/parts.ts'
@@ -15,6 +15,7 @@ import { Revealed } from '../parts/reveal.tsx'
 import { Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { t } from '../text/text.ts'
+import { type Folder, foldersOf, foldRows, type Order } from './folders.ts'
 
 const FILE = '# templates/team/greet.yaml\nmessages:\n  - role: user\n    content: |-\n      Say hello to {{variables.name}}.'
 const REDIS = "redis-cli SET shenma:templates:team:greet \\\n  '{\"userPrompt\": \"Say hello to {{variables.name}}.\"}'"
@@ -41,6 +42,7 @@ function FirstPrompts () {
 }
 
 const NewPrompt = lazy(async () => ({ default: (await authorScreens()).NewPrompt }))
+const PromptActions = lazy(async () => ({ default: (await authorScreens()).PromptActions }))
 
 /** The largest number of labels that one row shows. */
 const MOST_LABELS = 3
@@ -63,17 +65,32 @@ export function PromptsPage () {
         {mayWrite && <button type='button' className='button primary' onClick={() => { setNew(true) }}><Icon name='plus' />{t.newPrompt}</button>}
       </PageTitle>
       {isNew && <Suspense fallback={null}><NewPrompt onClose={() => { setNew(false) }} /></Suspense>}
-      {isEmpty ? <FirstPrompts /> : <Loaded query={all.data === undefined ? first : all}>{loaded => <PromptTable rows={loaded} />}</Loaded>}
+      {isEmpty
+        ? <FirstPrompts />
+        : <Loaded query={all.data === undefined ? first : all}>{loaded => <PromptTable rows={loaded} isWhole={all.data !== undefined} />}</Loaded>}
     </>
   )
 }
 
-function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
+const ORDERS: readonly Order[] = ['name', 'changed', 'problems']
+
+/** @param isWhole whether these are all rows, so that they can be counted */
+function PromptTable ({ rows, isWhole }: { readonly rows: readonly PromptRow[], readonly isWhole: boolean }) {
   const [search, setSearch] = useSearchParams()
   const [, go] = useLocation()
   const [most, setMost] = useState(FIRST_ROWS)
+  const [acted, setActed] = useState<string>()
+  const mayWrite = useMay('write')
   const [q, state, syntax] = [search.get('q') ?? '', search.get('state') ?? '', search.get('syntax') ?? '']
+  const order = ORDERS.find(each => each === search.get('sort')) ?? 'name'
+  const [closed, setClosed] = useClosed()
   const found = useMemo(() => rows.filter(row => fits(row, q.toLowerCase(), state, syntax)), [rows, q, state, syntax])
+  // Whoever filters wants to see what fits, in whatever folder it is.
+  const isFiltered = q !== '' || state !== ''
+  const lines = useMemo(() => foldRows(found, order, folder => !isFiltered && closed.has(folder)), [found, order, closed, isFiltered])
+  const folders = useMemo(() => foldersOf(found), [found])
+  const places = lines.flatMap((line, index) => 'row' in line ? [index] : [])
+  const shown = lines.slice(0, places.length > most ? places[most] : lines.length)
   const changed = useChanged(rows)
   const set = (name: string, value: string) => {
     setMost(FIRST_ROWS)
@@ -84,6 +101,7 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
       return next
     }, { replace: true })
   }
+  const isAllClosed = folders.every(folder => closed.has(folder))
   return (
     <>
       <Filters
@@ -91,7 +109,7 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
         value={q}
         onChange={value => { set('q', value) }}
         onEnter={() => { if (found[0] !== undefined) go(`/prompts/${encodeURIComponent(found[0].id)}`) }}
-        count={[most, found.length]}
+        count={[Math.min(most, places.length), found.length]}
       >
         <Choice
           label={t.language} value={syntax} onChange={value => { set('syntax', value) }}
@@ -101,41 +119,126 @@ function PromptTable ({ rows }: { readonly rows: readonly PromptRow[] }) {
           label={t.state} value={state} onChange={value => { set('state', value) }}
           options={[['', t.everyState], ['valid', t.stateServed], ['wrong', t.stateProblem]]}
         />
+        <Choice
+          label={t.sortedBy} value={order} onChange={value => { set('sort', value === 'name' ? '' : value) }}
+          options={[['name', t.sortByName], ['changed', t.sortByChange], ['problems', t.sortByProblem]]}
+        />
+        {!isFiltered && folders.length > 0 && (
+          <button type='button' className='button plain' onClick={() => { setClosed(new Set(isAllClosed ? [] : folders)) }}>
+            {isAllClosed ? t.openFolders : t.closeFolders}
+          </button>
+        )}
       </Filters>
       {found.length === 0
         ? <p className='quiet'>{t.nothingFits}</p>
         : (
-          <Table columns={[t.prompt, [t.description, 'wide'], t.state, [t.language, 'wide'], [t.from, 'wide'], [t.changed, 'wide'], [t.by, 'wide']]}>
-            {found.slice(0, most).map(row => <Row key={row.id} row={row} isChanged={changed.has(row.id)} />)}
+          <Table
+            columns={[
+              t.prompt, [t.description, 'wide'], t.state, [t.language, 'wide'], [t.from, 'wide'], [t.changed, 'wide'], [t.by, 'wide'], ...mayWrite ? [''] : []
+            ]}
+          >
+            {shown.map(line => 'row' in line
+              ? (
+                <Row key={line.row.id} line={line} isChanged={changed.has(line.row.id)} onAct={mayWrite ? () => { setActed(line.row.id) } : undefined} />
+                )
+              : (
+                <FolderRow
+                  key={line.folder}
+                  folder={line}
+                  isWhole={isWhole}
+                  columns={mayWrite ? 8 : 7}
+                  onToggle={() => { setClosed(toggled(closed, line.folder)) }}
+                />
+                ))}
           </Table>
           )}
-      {found.length > most && <MoreButton onPress={() => { setMost(most + 4 * FIRST_ROWS) }} />}
+      {places.length > most && <MoreButton onPress={() => { setMost(most + 4 * FIRST_ROWS) }} />}
+      {acted !== undefined && <Suspense fallback={null}><PromptActions id={acted} onClose={() => { setActed(undefined) }} /></Suspense>}
     </>
   )
 }
 
+/** The folders that are closed, in this tab of the browser. */
+function useClosed () {
+  const [closed, setClosed] = useState<ReadonlySet<string>>(() => new Set(JSON.parse(sessionStorage.getItem(CLOSED) ?? '[]') as string[]))
+  const keep = (next: ReadonlySet<string>) => {
+    sessionStorage.setItem(CLOSED, JSON.stringify([...next]))
+    setClosed(next)
+  }
+  return [closed, keep] as const
+}
+
+const CLOSED = 'prompt-shell.closed'
+
+function toggled (closed: ReadonlySet<string>, folder: string): ReadonlySet<string> {
+  return closed.has(folder) ? new Set([...closed].filter(each => each !== folder)) : new Set([...closed, folder])
+}
+
+function FolderRow ({ folder: { folder, depth, said, count, wrong, isOpen }, isWhole, columns, onToggle }: {
+  readonly folder: Folder
+  readonly isWhole: boolean
+  readonly columns: number
+  readonly onToggle: () => void
+}) {
+  const name = folder.slice(0, -1)
+  return (
+    <tr className='folder'>
+      <td colSpan={columns}>
+        <span className='row' data-depth={Math.min(depth, DEEPEST)}>
+          <button type='button' className='button plain small' aria-expanded={isOpen} aria-label={t.folderOf(name)} onClick={onToggle}>
+            <span className='fold' aria-hidden='true'>›</span>
+            <Revealed text={name.slice(said)} />
+          </button>
+          {isWhole && <span className='quiet num'>{count}</span>}
+          {isWhole && wrong > 0 && <span className='chip bad'>{t.folderProblems(wrong)}</span>}
+        </span>
+      </td>
+    </tr>
+  )
+}
+
+/** The deepest folder that is drawn deeper than the one above it. */
+const DEEPEST = 5
+
 const LANGUAGES: Readonly<Record<string, string>> = { go: 'Go', handlebars: 'Handlebars' }
 
-function Row ({ row, isChanged }: { readonly row: PromptRow, readonly isChanged: boolean }) {
+function Row ({ line: { row, depth, said }, isChanged, onAct }: {
+  readonly line: { readonly row: PromptRow, readonly depth: number, readonly said: number }
+  readonly isChanged: boolean
+  readonly onAct: (() => void) | undefined
+}) {
   const { id, description, syntax = '', origin, updatedAt, by } = row
   return (
     <tr className={isChanged ? 'changed' : undefined}>
-      <td><Link href={`/prompts/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td>
+      <td data-depth={Math.min(depth, DEEPEST)}>
+        <Link href={`/prompts/${encodeURIComponent(id)}`} data-row>
+          {said > 0 && <span className='quiet'><Revealed text={id.slice(0, said)} /></span>}
+          <Revealed text={id.slice(said)} />
+        </Link>
+      </td>
       <td className='wide quiet cut limited' title={words(description)}><Revealed text={words(description)} /></td>
       <td><PromptState row={row} /></td>
       <td className='wide quiet'>{LANGUAGES[syntax]}</td>
       <td className='wide quiet'>{origin === 'extension' ? t.fromExtension : t.fromKey}</td>
       <td className='wide quiet'><When at={updatedAt} /></td>
       <td className='wide quiet'>{by}</td>
+      {onAct !== undefined && (
+        <td className='right'>
+          <button type='button' className='button plain small' aria-label={t.actionsOn(id)} title={t.actions} onClick={onAct}>⋯</button>
+        </td>
+      )}
     </tr>
   )
 }
 
 /**
- * Shows which version of a prompt callers get: the versions that its labels mean, or the latest. For a prompt with a mistake, it shows the
- * state first.
+ * Shows which version of a prompt callers get: the versions that its labels mean, or the latest, and whether those without a label get
+ * something else than those of `production`. For a prompt with a mistake, it shows the state first.
  */
 function PromptState ({ row: { state, labels = [] } }: { readonly row: PromptRow }) {
+  const caller = useCaller()
+  const served = caller?.serve ?? caller?.defaultLabel ?? 'production'
+  const behind = labels.filter(({ label, isLatest }) => label === served && !isLatest)
   return (
     <span className='chips'>
       {state !== 'valid' && <span className='chip bad'>{t.entryState(state)}</span>}
@@ -146,6 +249,7 @@ function PromptState ({ row: { state, labels = [] } }: { readonly row: PromptRow
         </span>
       ))}
       {labels.length > MOST_LABELS && <span className='quiet num'>+{labels.length - MOST_LABELS}</span>}
+      {behind.length > 0 && <span className='chip warn' title={t.latestIsNotWhy(served)}>{t.latestIsNot(served)}</span>}
     </span>
   )
 }

@@ -8,7 +8,6 @@ import type { Tagged } from '../api/tagged.ts'
 import { queries } from '../api/queries.ts'
 import { Conflict } from '../edit/conflict.tsx'
 import { Editor } from '../edit/editor.tsx'
-import { mistakeInJson } from '../edit/json-mode.ts'
 import { OtherTexts } from '../edit/other-texts.tsx'
 import { useEdited } from '../edit/use-edited.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
@@ -16,7 +15,8 @@ import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { bytes } from '../parts/time.ts'
 import { t } from '../text/text.ts'
-import { UsedBy } from './used-by.tsx'
+import { asKind, jsonOf, KINDS, mistakeIn, type TypedValue, typedFrom } from './typed-value.ts'
+import { UsedBy, Users } from './used-by.tsx'
 
 /** The page of one shared variable: its value, and the prompts that use it. */
 export function EnvironPage ({ id }: { readonly id: string }) {
@@ -24,13 +24,7 @@ export function EnvironPage ({ id }: { readonly id: string }) {
   return (
     <>
       <PageTitle title={id} mono crumbs={<Link href='/environs'>{t.variables}</Link>}>
-        {query.data?.tag !== undefined && (
-          <RemoveButton
-            name={id}
-            remove={() => takeTagged(api.DELETE('/api/environs/{id}', { params: { path: { id }, header: { 'if-match': query.data?.tag as string } } }))}
-            to='/environs'
-          />
-        )}
+        {query.data?.tag !== undefined && <RemoveButton id={id} tag={query.data.tag} />}
       </PageTitle>
       <Loaded query={query}>
         {environ => (
@@ -44,83 +38,154 @@ export function EnvironPage ({ id }: { readonly id: string }) {
   )
 }
 
-function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged<unknown> }) {
+function Value ({ id, environ }: { readonly id: string, readonly environ: Tagged<string | undefined> }) {
   const mayWrite = useMay('write')
-  const editing = useEdited<string>({
-    name: `environ ${id}`,
-    stored: useMemo(() => textOf(environ), [environ]),
-    read: async () => textOf(await readEnviron(id)),
-    put: async (text, tag) => {
+  const editing = useEdited<TypedValue>({
+    name: `value ${id}`,
+    stored: useMemo(() => typedFrom(environ), [environ]),
+    read: async () => typedFrom(await readEnviron(id)),
+    put: async (typed, tag) => {
       const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
-      const reply = await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
+      const reply = await takeTagged(api.PUT('/api/environs/{id}', { params: { path: { id }, header }, body: {}, bodySerializer: () => jsonOf(typed) }))
       void queries.invalidateQueries({ queryKey: ['registry'] })
       return reply.tag
     }
   })
   const { state, error, isChanged, isSaving } = editing
   if (state === undefined) return null
-  if (state.isRefused && state.theirs !== undefined) return <Conflict editing={editing} state={{ ...state, theirs: state.theirs }} textOf={text => text} />
+  if (state.isRefused && state.theirs !== undefined) {
+    return <Conflict editing={editing} state={{ ...state, theirs: state.theirs }} textOf={({ text }) => text} />
+  }
   // The service shows the variables below this path. The path itself has no value that could be edited.
   const isBranch = environ.tag === undefined && environ.value !== undefined
-  const problem = mistakeInJson(state.mine)
+  const isEditable = mayWrite && !isBranch
+  const { mine, base } = state
+  const problem = mistakeIn(mine)
   return (
     <section className='panel'>
       <header>
         <h2>{t.value}</h2>
+        <select
+          className='field auto'
+          aria-label={t.type}
+          value={mine.kind}
+          disabled={!isEditable}
+          onChange={event => { editing.type(asKind(mine, event.target.value as TypedValue['kind'])) }}
+        >
+          {KINDS.map(kind => <option key={kind} value={kind}>{t.kindOfValue(kind)}</option>)}
+        </select>
         <span className='quiet num'>
-          {typeOf(environ.value)}
-          {environ.value !== undefined && `, ${bytes(new TextEncoder().encode(state.base.value).length)}`}
+          {environ.value === undefined ? t.notStored : bytes(new TextEncoder().encode(base.value.text).length)}
         </span>
         <span className='grow' />
-        {mayWrite && !isBranch && (
+        {isEditable && (
           <button type='button' className='button primary small' disabled={isSaving || !isChanged || problem !== ''} onClick={() => { void editing.save() }}>
             {t.save}
           </button>
         )}
       </header>
       <OtherTexts editing={editing} />
-      <Editor value={state.mine} language='json' label={t.value} {...(mayWrite && !isBranch ? { onChange: editing.type } : {})} />
+      <ValueInput typed={mine} onChange={isEditable ? editing.type : undefined} />
       {isBranch && <p className='hint inside'>{t.branchHint}</p>}
-      {state.mine !== '' && problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
+      {mine.kind === 'text' && <p className='hint inside'>{t.textAsTyped}</p>}
+      {isChanged && problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
     </section>
   )
 }
 
-function textOf ({ value, tag }: Tagged<unknown>): Tagged<string> {
-  return { value: value === undefined ? '' : JSON.stringify(value, null, 2), tag }
+/** A field that suits the type of the value. */
+function ValueInput ({ typed: { kind, text }, onChange }: { readonly typed: TypedValue, readonly onChange: ((typed: TypedValue) => void) | undefined }) {
+  const change = (next: string) => { onChange?.({ kind, text: next }) }
+  if (kind === 'json') return <Editor key='json' value={text} language='json' label={t.value} {...(onChange === undefined ? {} : { onChange: change })} />
+  return (
+    <div className='body'>
+      {kind === 'text'
+        ? (
+          <textarea
+            className='field'
+            rows={Math.min(24, Math.max(4, text.split('\n').length + 1))}
+            aria-label={t.value}
+            readOnly={onChange === undefined}
+            value={text}
+            onChange={event => { change(event.target.value) }}
+          />
+          )
+        : kind === 'number'
+          ? (
+            <input
+              className='field num'
+              inputMode='decimal'
+              aria-label={t.value}
+              readOnly={onChange === undefined}
+              value={text}
+              onChange={event => { change(event.target.value) }}
+            />
+            )
+          : (
+            <select
+              className='field auto'
+              aria-label={t.value}
+              disabled={onChange === undefined}
+              value={text}
+              onChange={event => { change(event.target.value) }}
+            >
+              {text !== 'true' && text !== 'false' && <option value={text}>{text}</option>}
+              <option value='true'>{t.yes}</option>
+              <option value='false'>{t.no}</option>
+            </select>
+            )}
+    </div>
+  )
 }
 
-function typeOf (value: unknown): string {
-  return value === undefined ? t.notStored : Array.isArray(value) ? t.typeList(value.length) : value === null ? 'null' : typeof value
+/** Reads the value of a shared variable as JSON, and its entity tag; both are `undefined` for a variable that is not stored. */
+async function readEnviron (id: string): Promise<Tagged<string | undefined>> {
+  try {
+    return await takeTagged(api.GET('/api/environs/{id}', { params: { path: { id } }, parseAs: 'text' }))
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
+    throw error
+  }
 }
 
-/** Removes an entry from the registry, once the user has typed its name. @param to path of the screen that is shown afterwards */
-function RemoveButton ({ name, remove, to }: { readonly name: string, readonly remove: () => Promise<unknown>, readonly to: string }) {
+/** Deletes the variable, once the user has seen what uses it and has typed its name. Variables have no versions, so this is for good. */
+function RemoveButton ({ id, tag }: { readonly id: string, readonly tag: string }) {
   const dialog = useRef<HTMLDialogElement>(null)
+  const [isOpen, setOpen] = useState(false)
   const [typed, setTyped] = useState('')
   const [error, setError] = useState<unknown>()
   const mayWrite = useMay('write')
   const [, go] = useLocation()
   if (!mayWrite) return null
+  const open = () => {
+    setTyped('')
+    setError(undefined)
+    setOpen(true)
+    dialog.current?.showModal()
+  }
   const act = async () => {
     try {
-      await remove()
+      await takeTagged(api.DELETE('/api/environs/{id}', { params: { path: { id }, header: { 'if-match': tag } } }))
       await queries.invalidateQueries({ queryKey: ['registry'] })
-      go(to)
+      go('/environs')
     } catch (failure) {
       setError(failure)
     }
   }
   return (
     <>
-      <button type='button' className='button danger' onClick={() => { setTyped(''); dialog.current?.showModal() }}>{t.withdraw}</button>
-      <dialog ref={dialog} aria-labelledby='remove-title'>
+      <button type='button' className='button danger' onClick={open}>{t.withdraw}</button>
+      <dialog ref={dialog} className='broad' aria-labelledby='remove-title' onClose={() => { setOpen(false) }}>
         <form className='stack' onSubmit={event => { event.preventDefault(); void act() }}>
-          <h2 id='remove-title' className='wrap'>{t.withdrawTitle(name)}</h2>
+          <h2 id='remove-title' className='wrap'>{t.withdrawTitle(id)}</h2>
+          <section className='stack tight' aria-label={t.wouldBreak}>
+            <h3>{t.wouldBreak}</h3>
+            <div className='users'>{isOpen && <Users kind='environs' id={id} />}</div>
+          </section>
           <p>{t.withdrawHint}</p>
           <div>
-            <label htmlFor='remove-name'>{t.typeToConfirm} <code>{name}</code></label>
+            <label htmlFor='remove-name'>{t.typeToConfirm} <code>{id}</code></label>
             <input
               id='remove-name'
               className='field mono'
@@ -132,7 +197,7 @@ function RemoveButton ({ name, remove, to }: { readonly name: string, readonly r
           </div>
           {error !== undefined && <ErrorNote error={error} />}
           <div className='row'>
-            <button className='button danger' disabled={typed !== name}>{t.withdraw}</button>
+            <button className='button danger' disabled={typed !== id}>{t.withdraw}</button>
             <button type='button' className='button plain' onClick={() => { dialog.current?.close() }}>{t.cancel}</button>
           </div>
         </form>

@@ -211,7 +211,7 @@ function Steps ({ action, progress, onGoOn, onTakeBack, onClose }: {
       <ol className='plain-list'>
         {steps.map((step, index) => (
           <li key={`${step.kind} ${step.id}`}>
-            {t.stepOf(step.kind, step.makes, step.id)}
+            {t.storeStepOf(step.kind, step.makes, step.id)}
             {' '}
             <span className={index < done ? 'chip good' : 'chip'}>{index < done ? t.stepDone : isBack ? t.stepBack : t.stepOpen}</span>
           </li>

@@ -171,3 +171,103 @@ describe('The list of prompts', { skip: noChromium }, () => {
     assert.deepEqual(await stored('templates:team:rules', 'tests:team:rules'), [RULES, TESTS])
   })
 })
+
+const LONG = 'x'.repeat(300)
+const VARIABLES = {
+  'templates:a': 'From {{company.name}}',
+  'templates:b': '{{> a}} {{company.name}}',
+  'environs:company:name': '"Northwind"',
+  'environs:company:json': JSON.stringify('{"is": "a text"}'),
+  'environs:company:long': JSON.stringify(LONG),
+  'environs:company:lines': '9007199254740993',
+  'environs:company:open': 'true',
+  'environs:company:places': '["Oslo",{"n":9007199254740993}]',
+  'environs:mail:password': '"hush"'
+}
+
+describe('Shared variables', { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    buildConsole()
+    browser = await startChromium()
+  })
+  after(async () => { await browser.close() })
+
+  async function open (t: TestContext, path: string) {
+    const service = await startService(t, VARIABLES, { LOG_LEVEL: 'silent' })
+    const page = await openConsole(t, browser, await service.listen(), path)
+    const stored = async (name: string) => {
+      const [value] = await service.store.read([`shenma:environs:${name}`])
+      return value?.kind === 'text' ? value.text : undefined
+    }
+    return { ...service, page, stored }
+  }
+
+  it('are listed with the beginnings of their values, no secret among them, and with what uses them one click away', async t => {
+    const { page } = await open(t, '/environs')
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(name) })
+    await row('company.name').getByText('Northwind', { exact: true }).waitFor()
+    await row('company.json').getByText('{"is": "a text"}', { exact: true }).waitFor()
+    await row('company.long').getByText('… of 300 characters').waitFor()
+    await row('company.lines').getByText('9007199254740993').waitFor()
+    await row('mail.password').getByText('hidden, as its name is one of a secret').waitFor()
+    assert.equal(await page.getByText('hush').count(), 0)
+    await row('company.open').getByText('not used').waitFor()
+    await page.getByRole('button', { name: 'company.name, used by 2' }).click()
+    await page.getByRole('link', { name: 'b', exact: true }).waitFor()
+    assert.deepEqual(await violationsOf(page), [])
+  })
+
+  it('are typed as texts without quotes, and a text that looks like JSON stays a text', async t => {
+    const { page, stored } = await open(t, '/environs/company.json')
+    const value = page.getByRole('textbox', { name: 'Value' })
+    await value.fill('{"is": "still" a text')
+    assert.deepEqual(await violationsOf(page), [])
+    await page.reload()
+    assert.equal(await value.inputValue(), '{"is": "still" a text')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Save', disabled: true }).waitFor()
+    assert.equal(await stored('company:json'), JSON.stringify('{"is": "still" a text'))
+  })
+
+  it('are numbers with every digit, yes or no, and JSON, by the type that is chosen', async t => {
+    const { page, stored } = await open(t, '/environs/company.lines')
+    const [value, save] = [page.getByLabel('Value'), page.getByRole('button', { name: 'Save' })]
+    const saved = async () => {
+      await save.click()
+      await page.getByRole('button', { name: 'Save', disabled: true }).waitFor()
+    }
+    assert.equal(await value.inputValue(), '9007199254740993')
+    await value.fill('9007199254740995x')
+    await page.getByText('This is no number').waitFor()
+    assert.ok(await save.isDisabled())
+    await value.fill('9007199254740995')
+    await saved()
+    assert.equal(await stored('company:lines'), '9007199254740995')
+    await page.getByLabel('Type', { exact: true }).selectOption('Text')
+    await saved()
+    assert.equal(await stored('company:lines'), '"9007199254740995"')
+    await page.getByLabel('Type', { exact: true }).selectOption('Yes or no')
+    await page.getByText('Choose yes or no.').waitFor()
+    await value.selectOption('No')
+    await saved()
+    assert.equal(await stored('company:lines'), 'false')
+    await page.getByLabel('Type', { exact: true }).selectOption('JSON')
+    await page.locator('.cm-content', { hasText: 'false' }).waitFor()
+    await page.goto(page.url().replace('company.lines', 'company.places'))
+    await page.locator('.cm-content', { hasText: '9007199254740993' }).waitFor()
+  })
+
+  it('are deleted after what would break was shown and the name was typed', async t => {
+    const { page, stored } = await open(t, '/environs/company.name')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('region', { name: 'What would break' }).getByText('directly').first().waitFor()
+    await dialog.getByText('this cannot be undone').waitFor()
+    assert.ok(await dialog.getByRole('button', { name: 'Delete' }).isDisabled())
+    await dialog.getByLabel('Type company.name').fill('company.name')
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('link', { name: 'company.long' }).waitFor()
+    assert.equal(await stored('company:name'), undefined)
+  })
+})

@@ -1,4 +1,5 @@
 import { type Needs } from '../api/preview.ts'
+import { readParameters } from './declared.ts'
 
 /** A field of a form, which asks for one variable of a prompt or one parameter of a tool. */
 export interface Field {
@@ -35,17 +36,11 @@ export function fieldsOf (parameters: unknown, needed: Needs['variables'] | unde
 }
 
 function declaredFields (parameters: unknown): readonly Field[] {
-  if (Array.isArray(parameters)) {
-    const isRequired = (schema: Record<string, unknown>) => schema['required'] !== false && schema['default'] === undefined
-    return (parameters as unknown[]).filter(isObject).map(schema => fieldOf(String(schema['name']), schema, isRequired(schema)))
-  }
-  if (!isObject(parameters)) return []
-  const properties = isObject(parameters['properties']) ? parameters['properties'] : parameters
-  const required = Array.isArray(parameters['required']) ? parameters['required'] : []
-  return Object.entries(properties).flatMap(([name, schema]) => isObject(schema) ? [fieldOf(name, schema, required.includes(name))] : [])
+  return (readParameters(parameters) ?? []).flatMap(({ name, schema, isRequired }) => schema === undefined ? [] : [fieldOf(name, schema, isRequired)])
 }
 
-function fieldOf (name: string, schema: Readonly<Record<string, unknown>>, isRequired: boolean): Field {
+/** The field for a value of a parameter. */
+export function fieldOf (name: string, schema: Readonly<Record<string, unknown>>, isRequired: boolean): Field {
   const { type, enum: values, default: standard, description, maxLength } = schema
   return {
     name,
@@ -56,8 +51,4 @@ function fieldOf (name: string, schema: Readonly<Record<string, unknown>>, isReq
     standard,
     description: typeof description === 'string' ? description : undefined
   }
-}
-
-function isObject (value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

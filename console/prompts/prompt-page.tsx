@@ -7,6 +7,7 @@ import { api, take } from '../api/client.ts'
 import type { Needs } from '../api/preview.ts'
 import type { Conflict as ConflictOf } from '../edit/conflict.tsx'
 import { Editor } from '../edit/editor.tsx'
+import { patch } from '../edit/patch.ts'
 import { OtherTexts } from '../edit/other-texts.tsx'
 import { UsedBy } from '../library/used-by.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -30,6 +31,7 @@ import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
 const PromptActions = lazy(async () => ({ default: (await import('./prompt-actions.tsx')).PromptActions }))
+const ParametersForm = lazy(async () => ({ default: (await import('./parameters-form.tsx')).ParametersForm }))
 const Conflict = lazy(async () => ({ default: (await import('../edit/conflict.tsx')).Conflict })) as typeof ConflictOf
 
 /** Shown when somebody else has stored the prompt since the draft was begun. */
@@ -139,7 +141,7 @@ function Part ({ id, piece, tab, place }: {
   switch (tab) {
     case 'settings': return <SettingsTab piece={piece} />
     case 'raw': return <RawTab id={id} piece={piece} />
-    case 'tests': return <TestsTab id={id} isDraft={piece.isDraft} />
+    case 'tests': return <TestsTab id={id} isDraft={piece.isDraft} parameters={piece.entry.settings['parameters']} />
     case 'releases': return <ReleasesTab id={id} piece={piece} />
     case 'compare': return <CompareTab id={id} piece={piece} />
     case 'use': return <UseItTab id={id} />
@@ -148,17 +150,28 @@ function Part ({ id, piece, tab, place }: {
   }
 }
 
-/** The tab that edits all settings of a prompt except its texts, as JSON. */
+/** The tab that edits all settings of a prompt except its texts: the parameters in a form, and all of them as JSON. */
 function SettingsTab ({ piece: { entry, edit, editing } }: { readonly piece: Workpiece }) {
+  const mayWrite = useMay('write')
   const json = useJsonText('settings', entry.settings, editing, settings => {
     if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) throw new Error(t.settingsObject)
     const { messages, userPrompt, prompt, ...rest } = settings as Record<string, unknown>
     edit({ ...entry, settings: rest })
   })
   return (
-    <JsonTab json={json} label={t.tabSettings}>
-      <h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span>
-    </JsonTab>
+    <div className='split halves'>
+      <Suspense fallback={<p className='quiet'>{t.loading}</p>}>
+        <ParametersForm
+          declared={entry.settings['parameters']}
+          half={editing.state?.half}
+          onHalf={(of, text) => { editing.typeHalf(of, text) }}
+          onChange={mayWrite ? parameters => { edit({ ...entry, settings: patch(entry.settings, { parameters }) }) } : undefined}
+        />
+      </Suspense>
+      <JsonTab json={json} label={t.tabSettings}>
+        <h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span>
+      </JsonTab>
+    </div>
   )
 }
 
@@ -175,7 +188,8 @@ function RawTab ({ id, piece: { entry, edit, editing } }: { readonly id: string,
 interface JsonText {
   readonly text: string
   readonly problem: string
-  readonly change: (text: string) => void
+  /** `undefined` while a text that was typed elsewhere cannot be read yet: an edit here would drop it. */
+  readonly change: ((text: string) => void) | undefined
 }
 
 /**
@@ -198,7 +212,8 @@ function useJsonText (of: string, value: unknown, editing: Workpiece['editing'],
       setProblem(String(error instanceof Error ? error.message : error))
     }
   }
-  return { text: shown, problem: half === undefined ? '' : problem, change }
+  const isElsewhere = editing.state?.half !== undefined && half === undefined
+  return { text: shown, problem: half === undefined ? '' : problem, change: isElsewhere ? undefined : change }
 }
 
 function formOf (text: string): string | undefined {
@@ -214,7 +229,7 @@ function JsonTab ({ json: { text, problem, change }, label, children }: { readon
     <div className='stack'>
       <section className='panel'>
         <header>{children}</header>
-        <Editor value={text} onChange={change} language='json' label={label} />
+        <Editor value={text} language='json' label={label} {...(change === undefined ? {} : { onChange: change })} />
       </section>
       {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
     </div>

@@ -3,7 +3,7 @@ import { t } from '../text/text.ts'
 import { type Field } from './parameters.ts'
 
 /** A field for one value, in the form that suits the type of the value. */
-export function ValueField ({ id, field, value, onChange, problem, onTouch }: {
+export function ValueField ({ id, field, value, onChange, problem, onTouch, half, onHalf, isDisabled = false }: {
   readonly id: string
   readonly field: Field
   readonly value: unknown
@@ -11,6 +11,10 @@ export function ValueField ({ id, field, value, onChange, problem, onTouch }: {
   readonly problem: string | undefined
   /** Called when the person leaves the field. */
   readonly onTouch?: () => void
+  /** A typed text that is no value yet, where somebody keeps it: `onHalf` is told of it. */
+  readonly half?: string | undefined
+  readonly onHalf?: (text: string) => void
+  readonly isDisabled?: boolean
 }) {
   const { name, type, isRequired, values, standard, description } = field
   const kind = values === undefined
@@ -22,8 +26,15 @@ export function ValueField ({ id, field, value, onChange, problem, onTouch }: {
         json: 'JSON'
       }[type]
     : t.typeOneOf(values.length)
-  const [local, setLocal] = useState<{ readonly text: string, readonly isWrong: boolean }>()
-  const shared = { id, onBlur: onTouch, 'aria-invalid': problem === undefined && local?.isWrong !== true ? undefined : true, 'aria-describedby': `${id}-hint` }
+  const [own, setLocal] = useState<{ readonly text: string, readonly isWrong: boolean }>()
+  const local = half === undefined ? own : { text: half, isWrong: true }
+  const shared = {
+    id,
+    disabled: isDisabled,
+    onBlur: onTouch,
+    'aria-invalid': problem === undefined && local?.isWrong !== true ? undefined : true,
+    'aria-describedby': `${id}-hint`
+  }
   // When the value has changed, the field shows it in place of the typed text, unless the typed text cannot be parsed.
   useEffect(() => { setLocal(before => before?.isWrong === true ? before : undefined) }, [value])
   const placeholder = standard === undefined ? undefined : typeof standard === 'string' ? standard : JSON.stringify(standard)
@@ -93,9 +104,11 @@ export function ValueField ({ id, field, value, onChange, problem, onTouch }: {
     )
   }
   const takeNumber = (text: string) => {
-    const isWrong = text.trim() !== '' && !Number.isFinite(Number(text))
-    setLocal({ text, isWrong })
-    if (!isWrong) onChange(text.trim() === '' ? undefined : Number(text))
+    if (text.trim() !== '' && !Number.isFinite(Number(text))) takeHalf(text)
+    else {
+      setLocal({ text, isWrong: false })
+      onChange(text.trim() === '' ? undefined : Number(text))
+    }
   }
   const takeJson = (text: string) => {
     try {
@@ -103,8 +116,12 @@ export function ValueField ({ id, field, value, onChange, problem, onTouch }: {
       setLocal({ text, isWrong: false })
       onChange(parsed)
     } catch {
-      setLocal({ text, isWrong: true })
+      takeHalf(text)
     }
+  }
+  const takeHalf = (text: string) => {
+    if (onHalf === undefined) setLocal({ text, isWrong: true })
+    else onHalf(text)
   }
   return (
     <div className={type === 'json' ? 'whole' : undefined}>

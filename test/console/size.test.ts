@@ -56,10 +56,10 @@ describe('What browsers load of the console, compressed,', () => {
   }
 
   for (const [language, other] of [['English', 'ru'], ['Russian', 'en']] as const) {
-    it(`is at most 280 KB for all screens but that of terminals, in ${language}`, () => {
+    it(`is at most 285 KB for all screens but that of terminals, in ${language}`, () => {
       const left = new Set([...ofTerminals(), entry('console/terminals/terminal-page.tsx'), ...PARTS.map(part => entry(`console/text/${other}/${part}.ts`))])
       const size = sizeOf(Object.keys(outputs).filter(path => !left.has(path)))
-      assert.ok(size <= 280 * KB, `${size} bytes`)
+      assert.ok(size <= 285 * KB, `${size} bytes`)
     })
   }
 

@@ -1,35 +1,34 @@
-import { useMemo } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, Suspense, useMemo } from 'react'
 import { useMay } from '../../api/caller.ts'
-import { api, takeTagged } from '../../api/client.ts'
+import { api, take, takeTagged } from '../../api/client.ts'
 import type { Tagged } from '../../api/tagged.ts'
 import { queries } from '../../api/queries.ts'
 import { Conflict } from '../../edit/conflict.tsx'
 import { Editor } from '../../edit/editor.tsx'
 import { mistakeInJson } from '../../edit/json-mode.ts'
 import { OtherTexts } from '../../edit/other-texts.tsx'
-import { useEdited } from '../../edit/use-edited.ts'
+import { type Editing, useEdited } from '../../edit/use-edited.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
 import { Icon } from '../../parts/icons.tsx'
 import { Loaded } from '../../parts/loading.tsx'
 import { t } from '../../text/text.ts'
+import { fieldsOf } from '../parameters.ts'
 import { CaseList, Summary } from './case-list.tsx'
 import { type Case, readTests, useRuns, useTests } from './use-tests.ts'
 
 /** The example of a test that the editor shows for a prompt without tests. */
 const FIRST = [{ description: 'renders', vars: {}, assert: [{ type: 'not-contains', value: '{{' }] }]
 
-/** The tab with the tests of a prompt: the test cases with their results, and an editor for the cases. */
-export function TestsTab ({ id, isDraft }: { readonly id: string, readonly isDraft: boolean }) {
+const CasesForm = lazy(async () => ({ default: (await import('./case-form.tsx')).CasesForm }))
+
+/** The tab with the tests of a prompt: the test cases with their results, and a form and an editor for them. @param parameters of the draft */
+export function TestsTab ({ id, isDraft, parameters }: { readonly id: string, readonly isDraft: boolean, readonly parameters: unknown }) {
   const query = useTests(id)
   return (
     <Loaded query={query}>
-      {stored => (
-        <div className='split halves'>
-          <Runs id={id} cases={stored.value ?? []} isDraft={isDraft} />
-          <Written id={id} stored={stored} />
-        </div>
-      )}
+      {stored => <Tests id={id} stored={stored} isDraft={isDraft} parameters={parameters} />}
     </Loaded>
   )
 }
@@ -55,8 +54,14 @@ function Runs ({ id, cases, isDraft }: { readonly id: string, readonly cases: re
   )
 }
 
-function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged<readonly Case[] | undefined> }) {
+function Tests ({ id, stored, isDraft, parameters }: {
+  readonly id: string
+  readonly stored: Tagged<readonly Case[] | undefined>
+  readonly isDraft: boolean
+  readonly parameters: unknown
+}) {
   const mayWrite = useMay('write')
+  const needs = useQuery({ queryKey: ['registry', 'needs', id], queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id } } })) })
   const editing = useEdited<string>({
     name: `tests ${id}`,
     stored: useMemo(() => textOf(stored), [stored]),
@@ -68,19 +73,56 @@ function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged
       return reply.tag
     }
   })
-  const { state, error, isChanged, isSaving } = editing
+  const { state } = editing
   if (state === undefined) return null
   if (state.isRefused && state.theirs !== undefined) return <Conflict editing={editing} state={{ ...state, theirs: state.theirs }} textOf={text => text} />
+  const cases = casesIn(state.mine)
+  return (
+    <div className='split halves'>
+      <div className='stack'>
+        <Runs id={id} cases={stored.value ?? []} isDraft={isDraft || editing.isChanged} />
+        {cases === undefined
+          ? <p className='note'>{t.casesUnreadable}</p>
+          : (
+            <Suspense fallback={<p className='quiet'>{t.loading}</p>}>
+              <CasesForm
+                cases={cases}
+                fields={fieldsOf(parameters, needs.data?.variables)}
+                half={state.half}
+                onHalf={(of, text) => { editing.typeHalf(of, text) }}
+                onChange={mayWrite ? next => { editing.type(JSON.stringify(next, null, 2)) } : undefined}
+              />
+            </Suspense>
+            )}
+      </div>
+      <Written id={id} editing={editing} />
+    </div>
+  )
+}
+
+/** The cases of a text that is a list; `undefined` for any other text. */
+function casesIn (text: string): readonly unknown[] | undefined {
+  if (mistakeInJson(text) !== '') return undefined
+  const value: unknown = JSON.parse(text)
+  return Array.isArray(value) ? value : undefined
+}
+
+/** The cases as JSON, and the button that saves them. */
+function Written ({ id, editing }: { readonly id: string, readonly editing: Editing<string> }) {
+  const mayWrite = useMay('write')
+  const { state, error, isChanged, isSaving } = editing
+  if (state === undefined) return null
   const problem = mistakeInJson(state.mine)
+  const isHalf = state.half !== undefined
   return (
     <section className='panel'>
       <header>
-        <h2 className='mono'>shenma:tests:{id.replaceAll('.', ':')}</h2><span className='grow' />
+        <h2 className='mono wrap'>shenma:tests:{id.replaceAll('.', ':')}</h2><span className='grow' />
         {mayWrite && (
           <button
             type='button'
             className='button small'
-            disabled={isSaving || problem !== '' || (state.base.tag !== undefined && !isChanged)}
+            disabled={isSaving || isHalf || problem !== '' || (state.base.tag !== undefined && !isChanged)}
             onClick={() => { void editing.save() }}
           >
             {t.save}
@@ -88,7 +130,7 @@ function Written ({ id, stored }: { readonly id: string, readonly stored: Tagged
         )}
       </header>
       <OtherTexts editing={editing} />
-      <Editor value={state.mine} language='json' label={t.tabTests} {...(mayWrite ? { onChange: editing.type } : {})} />
+      <Editor value={state.mine} language='json' label={t.tabTests} {...(mayWrite && !isHalf ? { onChange: editing.type } : {})} />
       {problem !== '' && <p className='hint bad inside' role='status'>{problem}</p>}
       {error !== undefined && <div className='body'><ErrorNote error={error} /></div>}
     </section>

@@ -66,7 +66,7 @@ function Names ({ ids }: { readonly ids: readonly string[] }) {
               <Fragment key={id}>
                 <tr>
                   <td><Link href={`/environs/${encodeURIComponent(id)}`} data-row><Revealed text={id} /></Link></td>
-                  <td className='limited'><Excerpt summary={details.get(id)} /></td>
+                  <td className='limited excerpt'><Excerpt summary={details.get(id)} /></td>
                   <td className='nowrap'>
                     <Count count={details.get(id)?.users} isOpen={opened === id} id={id} onToggle={() => { setOpened(opened === id ? undefined : id) }} />
                   </td>
@@ -109,7 +109,7 @@ function Excerpt ({ summary }: { readonly summary: Summary | undefined }) {
   const isCut = excerpt.length < length
   return (
     <span className='row'>
-      <span className={type === 'string' ? 'cut' : 'cut mono'}>
+      <span className={type === 'string' ? 'cut' : 'cut mono'} title={excerpt}>
         {excerpt === '' ? <span className='quiet'>{t.emptyText}</span> : <Revealed text={excerpt} />}
       </span>
       {isCut && <span className='quiet nowrap'>{t.cutOf(number(length))}</span>}

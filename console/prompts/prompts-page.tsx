@@ -211,15 +211,15 @@ function Row ({ line: { row, depth, said }, isChanged, onAct }: {
   return (
     <tr className={isChanged ? 'changed' : undefined}>
       <td data-depth={Math.min(depth, DEEPEST)}>
-        <Link href={`/prompts/${encodeURIComponent(id)}`} data-row>
-          {said > 0 && <span className='quiet'><Revealed text={id.slice(0, said)} /></span>}
+        <Link href={`/prompts/${encodeURIComponent(id)}`} title={said > 0 ? id : undefined} data-row>
+          {said > 0 && <span className='unseen'><Revealed text={id.slice(0, said)} /></span>}
           <Revealed text={id.slice(said)} />
         </Link>
       </td>
       <td className='wide quiet cut limited' title={words(description)}><Revealed text={words(description)} /></td>
       <td><PromptState row={row} /></td>
       <td className='wide quiet'>{LANGUAGES[syntax]}</td>
-      <td className='wide quiet'>{origin === 'extension' ? t.fromExtension : t.fromKey}</td>
+      <td className='wide quiet nowrap'>{origin === 'extension' ? t.fromExtension : t.fromKey}</td>
       <td className='wide quiet'><When at={updatedAt} /></td>
       <td className='wide quiet'>{by}</td>
       {onAct !== undefined && (

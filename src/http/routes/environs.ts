@@ -49,7 +49,7 @@ export function environRoutes (app: App, { registry, readEnviron, countEnvironUs
     const ids = visible.index.page(toPath(query.prefix ?? ''), query.after ?? '', query.limit + 1)
     const page = query.detail ? ids.slice(0, query.limit) : []
     const values = await readValues(visible, page, () => reply.raw.destroyed)
-    const users = query.users ? await countEnvironUsers({ generation, caller, ids: page }) : undefined
+    const users = query.users && query.detail ? await countEnvironUsers({ generation, caller, ids: page }) : undefined
     return await pageOf({ registry, kind: environKind }, request, reply, query, ids, id => {
       const { etag, value } = values.get(id) ?? {}
       return { id, key: pathToKey(id, environs.prefix), etag, value, users: users?.get(id) }

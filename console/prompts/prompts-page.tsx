@@ -211,8 +211,7 @@ function Row ({ line: { row, depth, said }, isChanged, onAct }: {
   return (
     <tr className={isChanged ? 'changed' : undefined}>
       <td data-depth={Math.min(depth, DEEPEST)}>
-        <Link href={`/prompts/${encodeURIComponent(id)}`} title={said > 0 ? id : undefined} data-row>
-          {said > 0 && <span className='unseen'><Revealed text={id.slice(0, said)} /></span>}
+        <Link href={`/prompts/${encodeURIComponent(id)}`} {...(said > 0 ? { title: id, 'aria-label': id } : {})} data-row>
           <Revealed text={id.slice(said)} />
         </Link>
       </td>

@@ -134,8 +134,8 @@ function beginCounted (arrival: Arrival): void {
   else arrival.begin()
 }
 
-/** Never wait: they are needed most during an overload. */
-const ALWAYS_OPEN = /^\/(?:healthz|readyz|metrics)(?:\?|$)/
+/** Never wait: they are needed most during an overload. The files of the console cost little, and what they ask of the API waits. */
+const ALWAYS_OPEN = /^\/(?:(?:healthz|readyz|metrics|console)(?:\?|$)|console\/)/
 
 /** In ms. */
 const LOG_AFTER = 1000

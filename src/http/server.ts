@@ -8,6 +8,7 @@ import type { Observer } from '../observe/activity.ts'
 import type { App, SchemaTypes } from './app.ts'
 import { answerClientErrors, handleErrors, refusePath, refuseUnknownRoutes } from './error-replies.ts'
 import { closeRequests, schemaController } from './validation.ts'
+import { compressReplies } from './compression.ts'
 import { controlAdmission, limitRates } from './admission.ts'
 import { closeConnectionsWhenLeaving, closePipelinedReplies, drainOnClose, Rotation, acceptSockets } from './connections.ts'
 import { checkRequestHeads, readJsonBodies } from './request-reading.ts'
@@ -102,6 +103,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
   limitRates(app, service.rates)
   seekPrompts(app, registry)
   openApiRoutes(app)
+  compressReplies(app)
 
   app.register(async routes => {
     const api = routes.withTypeProvider<SchemaTypes>()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { type Dispatcher, Pool } from 'undici'
+import { buildConsole } from '../../helpers/console.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
 import { type ServiceProcess, startProcess } from '../../helpers/service-process.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -15,17 +16,19 @@ const BODY = JSON.stringify({ variables: { list: Array.from({ length: 60 }, (_, 
 interface Answer { readonly status: number, readonly code: string | undefined, readonly headers: Dispatcher.ResponseData['headers'], readonly text: string }
 
 describe('a service to which more comes than it can answer', () => {
-  it('refuses some with 503 OVERLOADED, answers others, and always says how it is', async t => {
+  it('refuses some with 503 OVERLOADED, answers others, and always says how it is, and shows its console', async t => {
+    buildConsole()
     const { service, ask } = await startSlow(t)
+    const script = /\/console\/assets\/main-\w+\.js/.exec(await (await fetch(`${service.url}/console/`)).text())?.[0] as string
     const answers: Answer[] = []
-    const states = new Set<number>()
+    const refusedPaths = new Set<string>()
     const state = { isOver: false }
     t.after(() => { state.isOver = true })
     const flood = Array.from({ length: CONNECTIONS }, async () => {
       while (!state.isOver) answers.push(await ask('/api/render/prompts/slow'))
     })
     await waitFor('refusals', async () => {
-      for (const path of ['/healthz', '/readyz', '/metrics']) states.add((await fetch(`${service.url}${path}`)).status)
+      for (const path of ['/healthz', '/readyz', '/metrics', '/console/', script]) if ((await fetch(`${service.url}${path}`)).status !== 200) refusedPaths.add(path)
       return answers.filter(({ code }) => code === 'OVERLOADED').length > 50 && answers.some(({ status }) => status === 200)
     }, 60_000)
     state.isOver = true
@@ -35,7 +38,7 @@ describe('a service to which more comes than it can answer', () => {
     assert.deepEqual([...new Set(refused.map(({ status, headers }) => `${status} ${String(headers['retry-after'])}`))], ['503 1'])
     assert.deepEqual(Object.keys(JSON.parse(refused[0]?.text ?? '') as object), ['statusCode', 'code', 'error', 'message', 'requestId'])
     assert.deepEqual([...new Set(answers.map(({ code }) => code))].filter(code => ![undefined, 'OVERLOADED', 'RENDER_TIMEOUT'].includes(code)), [])
-    assert.deepEqual([...states], [200])
+    assert.deepEqual([...refusedPaths], [])
 
     const counted = /^prompt_shell_http_requests_refused_total (\d+)/m.exec(await (await fetch(`${service.url}/metrics`)).text())?.[1]
     assert.equal(Number(counted), refused.length)

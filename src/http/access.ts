@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIPv4, isIPv6 } from 'node:net'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyRequest } from 'fastify'
 import { ANYONE, type Caller, isUnlimited, NOBODY, type Role, ROLES, withoutRoles } from '../access/caller.ts'
 import { visibleGeneration } from '../access/views.ts'
 import { parseTokens, TokenFile, type TokenHolders } from '../access/token-table.ts'
@@ -140,14 +140,13 @@ export function guardUpgrades (app: App, access: Access): void {
 export function guardAccess (app: App, access: Access): void {
   app.decorateRequest('caller')
   app.decorateRequest('callerNow', function (this: FastifyRequest) {
-    const { role, orRole } = this.routeOptions.config
-    return access.mode === 'tokens' ? callerWith(this, [role, orRole], access.findCaller) : this.caller
+    return access.mode === 'tokens' ? callerWith(this, this.routeOptions.config, access.findCaller) : requireCaller(this, access)
   })
   app.addHook('onRequest', (request, reply, done) => {
-    const { role, orRole } = request.is404 ? {} : request.routeOptions.config
+    const config: Pick<FastifyContextConfig, 'role' | 'orRoles'> = request.is404 ? {} : request.routeOptions.config
     try {
-      request.caller = access.mode === 'tokens' ? callerWith(request, [role, orRole], access.findCaller) : anyone(request, role, access)
-      if (role !== undefined && isUnlimited(request.caller)) reply.header('x-registry-revision', request.generation.revision)
+      request.caller = access.mode === 'tokens' ? callerWith(request, config, access.findCaller) : anyone(request, config.role, access)
+      if (config.role !== undefined && isUnlimited(request.caller)) reply.header('x-registry-revision', request.generation.revision)
       request.generation = visibleGeneration(request.generation, request.caller)
       done()
     } catch (error) {
@@ -156,13 +155,15 @@ export function guardAccess (app: App, access: Access): void {
   })
 }
 
-function callerWith (request: FastifyRequest, [role, orRole]: readonly [Role | undefined, Role | undefined], findCaller: TokenHolders['findCaller']): Caller {
+function callerWith (
+  request: FastifyRequest, { role, orRoles = [] }: Pick<FastifyContextConfig, 'role' | 'orRoles'>, findCaller: TokenHolders['findCaller']
+): Caller {
   const token = tokenOf(request)
   const caller = token === undefined ? undefined : findCaller(token)
   if (role === undefined) return caller ?? NOBODY
   if (token === undefined) throw tokenRequired()
   if (caller === undefined) throw tokenUnknown()
-  if (!caller.roles.has(role) && (orRole === undefined || !caller.roles.has(orRole))) throw roleMissing(caller.name, role, [...caller.roles])
+  if (![role, ...orRoles].some(each => caller.roles.has(each))) throw roleMissing(caller.name, role, [...caller.roles])
   return caller
 }
 

@@ -26,7 +26,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A route without a role is open to all. */
     role?: Role
-    orRole?: Role
+    /** Any of these will do in place of the role. */
+    orRoles?: readonly Role[]
     /** Beside the errors that all routes share; the statuses and examples in the API's description follow from this list. */
     fails?: readonly ErrorCode[]
     headers?: readonly ReplyHeader[]

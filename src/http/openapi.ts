@@ -362,13 +362,13 @@ function codesOf ({ method, schema, config }: DescribedRoute): readonly ErrorCod
 }
 
 function describeRoute (route: DescribedRoute): FastifySchema & CallFacts {
-  const { schema, url, config: { role, orRole, headers = [] } = {} } = route
+  const { schema, url, config: { role, orRoles = [], headers = [] } = {} } = route
   const codes = codesOf(route)
   // Node raises these before a path is known, so they have the service's own shape everywhere.
   const errors = codes.map(code => [statusOf(code), Type.Ref(isBeforeRequest(code) ? 'Error' : errorShapeOf(url)?.schema ?? 'Error')] as const)
   return {
     ...schema,
-    security: role === undefined ? undefined : [{ token: [role] }, ...orRole === undefined ? [] : [{ token: [orRole] }]],
+    security: role === undefined ? undefined : [role, ...orRoles].map(each => ({ token: [each] })),
     response: { ...Object.fromEntries(errors), ...schema.response as object },
     'x-facts': { codes, headers }
   }

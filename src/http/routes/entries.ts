@@ -185,7 +185,7 @@ export function definitionRoutes (app: App, registry: Registry, kindRoutes: read
 
 function definitionRoute (app: App, registry: Registry, kind: DefinitionKind, { path, name, example }: KindRoute): void {
   app.get(`/api/${kind.name}`, {
-    config: { role: 'read', orRole: 'run', headers: ['link'] },
+    config: { role: 'read', orRoles: ['run'], headers: ['link'] },
     schema: { tags: ['Registry'], operationId: `list${name}s`, summary: `List ${kind.name}`, querystring: ListQuery, response: { 200: listReply(Summary) } }
   }, async (request, reply) => {
     const all = definitionsOf(request.generation, kind)
@@ -193,7 +193,7 @@ function definitionRoute (app: App, registry: Registry, kind: DefinitionKind, { 
   })
 
   app.get(`/api/${path}/:id`, {
-    config: { role: 'read', orRole: 'run', fails: ['DEFINITION_NOT_FOUND'], headers: ['etag'] },
+    config: { role: 'read', orRoles: ['run'], fails: ['DEFINITION_NOT_FOUND'], headers: ['etag'] },
     schema: { tags: ['Registry'], operationId: `get${name}`, summary: `Get ${withArticle(kind)}`, params: idParameters(example.id), response: { 200: Reply } }
   }, (request, reply) => {
     const { id, source, origin, diagnostics } = findDefinition(request.generation, kind, request.params.id)

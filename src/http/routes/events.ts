@@ -11,6 +11,8 @@ import { environKind } from '../../registry/kinds/environ-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import type { Service } from '../../service.ts'
+import { concerns, type WaitingChange } from '../../service/sessions/approvals.ts'
+import type { SessionService } from '../../service/sessions/session-service.ts'
 import { keyToPath, kindPrefix } from '../../store/store.ts'
 import type { App } from '../app.ts'
 import { holdStream, sendEvents, eventText } from '../send-reply.ts'
@@ -105,6 +107,66 @@ function stampsOf (problems: readonly EntryProblem[]): ReadonlyMap<string, strin
   ]))
 }
 
+/** In ms, before the store of sessions is asked again to tell of changes. */
+const RETRY = 5000
+
+/** Sessions in which something begins to wait for a person, or waits no more. The store of sessions is opened for the first listener. */
+class WaitingFeed {
+  readonly #sessions: SessionService
+  readonly #tell: (changes: readonly WaitingChange[] | undefined) => void
+  #end: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
+  #changes = new Map<string, WaitingChange>()
+  #hasGap = false
+  #beginning: Promise<void> | undefined
+
+  /** @param tell gets `undefined` when some change was perhaps missed */
+  constructor (sessions: SessionService, tell: (changes: readonly WaitingChange[] | undefined) => void) {
+    this.#sessions = sessions
+    this.#tell = tell
+  }
+
+  /** Resolves when each change is told from now on, or the store of sessions cannot be reached. */
+  async begin (): Promise<void> {
+    await (this.#beginning ??= this.#watch())
+  }
+
+  end (): void {
+    this.#beginning = undefined
+    this.#end?.()
+    this.#end = undefined
+    clearTimeout(this.#retry)
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #watch (isLate = false): Promise<void> {
+    try {
+      const end = await this.#sessions.watchWaiting(change => { this.#changed(change) })
+      // All may have left meanwhile, and others may have come.
+      if (this.#beginning !== undefined && this.#end === undefined) this.#end = end
+      else end()
+      if (isLate) this.#changed()
+    } catch {
+      if (this.#beginning !== undefined) this.#retry = setTimeout(() => { void this.#watch(true) }, RETRY).unref()
+    }
+  }
+
+  #changed (change?: WaitingChange): void {
+    if (this.#beginning === undefined) return
+    if (change === undefined || this.#changes.size === MAX_IDS) this.#hasGap = true
+    else this.#changes.set(change.session, change)
+    this.#timer ??= setTimeout(() => {
+      const changes = this.#hasGap ? undefined : [...this.#changes.values()]
+      this.#timer = undefined
+      this.#changes = new Map()
+      this.#hasGap = false
+      this.#tell(changes)
+    }, PAUSE).unref()
+  }
+}
+
 /** Of all callers together: each change is looked at for each stream. */
 const MAX_IN_ALL = 1000
 
@@ -131,15 +193,17 @@ class EventStreams {
   readonly #keyPrefix: string
   readonly #rights: RightsWatch
   readonly #feed: ChangeFeed
+  readonly #waiting: WaitingFeed
   readonly #followers = new Set<StreamClient>()
   #timer: NodeJS.Timeout | undefined
   #unfollow: (() => void) | undefined
 
-  constructor (registry: Registry, keyPrefix: string, rights: RightsWatch) {
+  constructor ({ registry, keyPrefix, rights, sessions }: FollowedService) {
     this.#registry = registry
     this.#keyPrefix = keyPrefix
     this.#rights = rights
     this.#feed = new ChangeFeed(registry)
+    this.#waiting = new WaitingFeed(sessions, changes => { for (const each of this.#followers) this.#tellOfWaiting(each, changes) })
   }
 
   /** @throws TOO_MANY_STREAMS */
@@ -154,7 +218,9 @@ class EventStreams {
       this.#remove(follower)
     })
     // The client gets the headers only with the first byte of the body.
-    stream.write(': changes follow\n\n')
+    const greet = (): void => { write(follower, ': changes follow\n\n') }
+    if (waitsForCaller(callerNow())) void this.#waiting.begin().then(greet)
+    else greet()
     this.#unfollow ??= this.#feed.follow(changes => { for (const each of this.#followers) this.#tell(each, changes) })
     this.#timer ??= setInterval(() => { for (const each of this.#followers) write(each, ': still here\n\n') }, HEARTBEAT).unref()
     return stream
@@ -171,12 +237,21 @@ class EventStreams {
     this.#timer = undefined
     this.#unfollow?.()
     this.#unfollow = undefined
+    this.#waiting.end()
   }
 
   #tell (follower: StreamClient, changes: Changes): void {
     if (refusalBy(follower.callerNow) !== undefined) return
-    const seen = this.#seenBy(follower.callerNow(), changes)
+    const caller = follower.callerNow()
+    const seen = caller.roles.has('read') ? this.#seenBy(caller, changes) : undefined
     if (seen !== undefined) write(follower, eventText('changed', seen))
+  }
+
+  #tellOfWaiting (follower: StreamClient, changes: readonly WaitingChange[] | undefined): void {
+    if (refusalBy(follower.callerNow) !== undefined) return
+    const caller = follower.callerNow()
+    const sessions = changes?.filter(change => concerns(caller, change)).map(({ session }) => session)
+    if (waitsForCaller(caller) && sessions?.length !== 0) write(follower, eventText('waiting', { sessions }))
   }
 
   /** Names only entries that this caller may see; `undefined` when no such entry has changed. */
@@ -203,6 +278,11 @@ class EventStreams {
   }
 }
 
+/** Whether anything can wait for the caller. */
+function waitsForCaller ({ roles }: Caller): boolean {
+  return roles.has('run') || roles.has('approve')
+}
+
 function write ({ stream }: StreamClient, text: string): void {
   if (stream.writableEnded) return
   if (stream.readableLength + stream.writableLength > MAX_UNREAD) stream.destroy()
@@ -212,19 +292,22 @@ function write ({ stream }: StreamClient, text: string): void {
 const Events = Type.String({
   description: 'Events. `changed` {revision, kinds, ids, more}: what the caller\'s listings would now say otherwise. `kinds` are prompts, tools, extensions, environs and so on, and `problems` for what `/api/status/entries` says; ' +
     '`ids` are at most 500 of them, sorted by kind, and `more` is how many more there are. `revision` is that of all that is registered, for a caller from whom nothing of it is hidden. ' +
+    '`waiting` {sessions}: what waits for the caller may have changed: approvals (`/api/approvals`), and the input of own sessions. `sessions` are at most 500, and left out where some change was perhaps missed. ' +
     '`error` {code, message}: the stream ends, since the token is gone or has lost its role. A comment every 15 s says that the stream is open'
 })
 
-export function eventRoutes (app: App, { registry, keyPrefix, rights }: Pick<Service, 'registry' | 'keyPrefix' | 'rights'>): void {
-  const streams = new EventStreams(registry, keyPrefix, rights)
+type FollowedService = Pick<Service, 'registry' | 'keyPrefix' | 'rights' | 'sessions'>
+
+export function eventRoutes (app: App, service: FollowedService): void {
+  const streams = new EventStreams(service)
   app.addHook('preClose', async () => { streams.close() })
 
   app.get('/api/events', {
-    config: { role: 'read', fails: ['TOO_MANY_STREAMS'] },
+    config: { role: 'read', orRoles: ['run', 'approve'], fails: ['TOO_MANY_STREAMS'] },
     schema: {
       tags: ['Status'],
       operationId: 'followChanges',
-      summary: 'Follow what changes as server-sent events',
+      summary: 'Follow what changes, and what waits for a person, as server-sent events',
       description: 'Nothing is repeated: whoever comes back reads its lists again when `x-registry-revision` has moved. Shared variables are told of where the store pushes its changes.',
       response: { 200: { description: 'Events', content: { 'text/event-stream': { schema: Events } } } }
     }

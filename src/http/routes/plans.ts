@@ -249,7 +249,7 @@ export function planRoutes (app: App, { sessions, sessionKinds: { plans }, planP
   }, async ({ caller, params }) => describePlan({ session: await sessions.get(plans, caller, params.id), isOwn: true }))
 
   app.get('/api/plans/:id/preview', {
-    config: { role: 'run', orRole: 'approve', fails: [...READS_SESSION, 'DEFINITION_NOT_FOUND', 'WORKSPACE_NOT_FOUND'] },
+    config: { role: 'run', orRoles: ['approve'], fails: [...READS_SESSION, 'DEFINITION_NOT_FOUND', 'WORKSPACE_NOT_FOUND'] },
     schema: { tags: ['Plans'], operationId: 'previewPlan', summary: 'Get what a plan changes, as diffs', description: 'Whoever may approve sees it of others too while it waits to be confirmed. With `path`, one side of one file, or its whole diff.', params: SessionId, querystring: PreviewQuery, response: { 200: Type.Union([PreviewReply, PreviewText]) } }
   }, async ({ caller, params: { id }, query: { after, limit, path, side = 'after' } }) => {
     const plan = await planPreviews.planFor(caller, id)

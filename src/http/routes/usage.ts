@@ -42,7 +42,7 @@ const UsageReply = Type.Object({
 /** Whoever sees all entries sees all rows; others those of their own token. */
 export function usageRoutes (app: App, ledger: UsageLedger): void {
   app.get('/api/usage', {
-    config: { role: 'read', orRole: 'chat', fails: ['STORE_UNAVAILABLE'] },
+    config: { role: 'read', orRoles: ['chat'], fails: ['STORE_UNAVAILABLE'] },
     schema: { tags: ['Status'], operationId: 'getUsage', summary: 'Calls of models, their tokens and cost', description: `Kept ${KEPT_DAYS} days.`, querystring: Query, response: { 200: UsageReply } }
   }, async ({ caller, query }) => {
     const to = query.to ?? dayOf(Date.now())

@@ -161,7 +161,7 @@ export function socketRoutes (app: App, services: SkillServices & {
 
   app.get(SOCKET_PATH, {
     websocket: true,
-    config: { role: 'run', orRole: 'terminal' },
+    config: { role: 'run', orRoles: ['terminal'] },
     onRequest (request, _reply, done) {
       try {
         // Browsers let any page open a WebSocket to any host, whatever CORS says.

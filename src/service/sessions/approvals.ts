@@ -1,11 +1,12 @@
 import type { Caller } from '../../access/caller.ts'
 import { mayRunDefinition } from '../../access/rights.ts'
 import { approvalNotFound, approvalOutdated, requestInvalid, roleMissing, sessionBusy, sessionEnded, sessionNotFound } from '../../base/errors.ts'
+import { textOf } from '../../base/json.ts'
 import { ExecutorError, refuseInvalid } from '../../exec/executor.ts'
 import {
   type Approval, approvalId, describeApproval, effectShownWith, parseApprovalId, type PersonsAnswer
 } from '../../session/approvals.ts'
-import { type Effect, ENDED, type Head } from '../../session/model.ts'
+import { type Effect, ENDED, type Head, type LogEntry } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import type { HeadPage, SessionStore } from '../../session/store/session-store.ts'
 import type { Session } from '../../session/session.ts'
@@ -176,4 +177,35 @@ function parsePlace (after: string | undefined): ApprovalCursor | undefined {
     throw requestInvalid('querystring: after: expected what a page of approvals has given as "next"', { part: 'querystring' })
   }
   return { rank: Number(rank), owner }
+}
+
+/** The place in the store where processes tell each other that what waits for people has changed. No session has this id. */
+const WAITING = 'f'.repeat(32)
+
+/** A session in which something has begun to wait for a person, or waits no more. */
+export interface WaitingChange {
+  readonly session: string
+  readonly owner: string
+  readonly definition: string
+}
+
+/** Tells all processes, unless the log entry changes nothing of what waits. */
+export function tellOfChange (store: SessionStore, { id, start: { owner, definition } }: Session, { notices }: LogEntry): void {
+  if (!notices.some(({ type }) => type === 'approval' || type === 'state')) return
+  store.publish(WAITING, { session: id, owner, definition })
+}
+
+/** @param onChange gets no change when one was perhaps missed @returns ends this @throws SessionStoreError */
+export async function watchChanges (store: SessionStore, onChange: (change?: WaitingChange) => void): Promise<() => void> {
+  return await store.watch(WAITING, {
+    onAppend () {},
+    onLive ({ session, owner, definition }) { onChange({ session: textOf(session), owner: textOf(owner), definition: textOf(definition) }) },
+    onGap () { onChange() }
+  })
+}
+
+/** Whether the change is about what the caller may decide about or answer. */
+export function concerns (caller: Caller, { owner, definition }: WaitingChange): boolean {
+  const { roles } = caller
+  return (roles.has('run') && isOwn(caller, { start: { owner } })) || (roles.has('approve') && mayRunDefinition(caller, definition))
 }

@@ -28,6 +28,7 @@ import { changeFilesIn, commitIn, readFilesOf, rememberIn, workspaceLocks } from
 import { askModelWith } from './perform-model.ts'
 import { callToolsOf, countDecisions, createPerformer, isRepeatableTool } from './performer.ts'
 import { disksOf, hasOpenChanges, hasOpenSessions, openSessionStore, placeOf } from './session-storage.ts'
+import { tellOfChange } from './approvals.ts'
 import { followChildren, stopOrphan } from './session-tree.ts'
 import { TerminalService } from './terminal-service.ts'
 import { logLinesTo, Traces } from './traces.ts'
@@ -118,6 +119,7 @@ export function openSessions ({
         circumstances,
         log,
         onWritten (session, transition) {
+          tellOfChange(store, session, transition)
           if (logsLines) writeLines(session, transition)
           if (observer !== undefined) countDecisions(observer.metrics, transition)
           const isTraced = config.PAPAYU_TRACE === 1 && (ENDED.has(session.status) || isWaiting(session))

@@ -22,7 +22,8 @@ import { LogUntrusted, readShown, type Seals } from '../../session/session-log.t
 import { openChildrenIn, openIn, type Session } from '../../session/session.ts'
 import { type ListQuery, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
 import {
-  answerApproval, type ApprovalAnswer, type ApprovalQuery, decideApproval, findApproval, listApprovals, type NamedAnswer, nothingWaits, waitingFor
+  answerApproval, type ApprovalAnswer, type ApprovalQuery, decideApproval, findApproval, listApprovals, type NamedAnswer, nothingWaits, type WaitingChange,
+  waitingFor, watchChanges
 } from './approvals.ts'
 import { readLastMessages, readMessages, type SessionUse, usesIn } from './messages.ts'
 import type { RequestedKind, SessionKind } from './session-kind.ts'
@@ -318,6 +319,11 @@ export class SessionService {
   /** What the caller may decide about, whoever owns it. @throws REQUEST_INVALID */
   async approvals (caller: Caller, query: ApprovalQuery): ReturnType<typeof listApprovals> {
     return await this.use(opened => listApprovals(opened, this.#options.owners(), caller, query))
+  }
+
+  /** Of all callers, in all processes. @see watchChanges @throws SESSIONS_UNAVAILABLE */
+  async watchWaiting (onChange: (change?: WaitingChange) => void): Promise<() => void> {
+    return await this.use(({ store }) => watchChanges(store, onChange))
   }
 
   /** @throws APPROVAL_NOT_FOUND */

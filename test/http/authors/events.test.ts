@@ -3,6 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { askingPlace } from '../../helpers/asking-skill.ts'
+import { startRedisServer } from '../../helpers/redis-server.ts'
 import { startService } from '../../helpers/service.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { bearer, tokenEntry } from '../../helpers/tokens.ts'
@@ -96,6 +98,34 @@ describe('GET /api/events', () => {
       leaving.abort()
       return status === 200
     })
+  })
+
+  it('tells who may decide, and the owner, of a session in which something waits, until it was decided', async t => {
+    const tokens = [tokenEntry('ann', 'run'), tokenEntry('bob', 'run'), tokenEntry('eve', 'approve'), tokenEntry('rob', 'approve:runs=agents.*'), tokenEntry('max', 'read')]
+    const service = await (await askingPlace(t, tokens)).start()
+    const url = await service.listen()
+    const following = async (name: string) => await follow(t, url, bearer(name))
+    const [ann, bob, eve, rob, max] = [await following('ann'), await following('bob'), await following('eve'), await following('rob'), await following('max')]
+    const { id, approval } = await service.walk(bearer('ann'))
+    for (const next of [ann, eve]) assert.deepEqual(await next(), { event: 'waiting', data: { sessions: [id] } })
+    const { status } = await service.post(`/api/approvals/${String(approval['id'])}`, { decision: 'approve', digest: approval['digest'] }, bearer('eve'))
+    assert.equal(status, 200)
+    for (const next of [ann, eve]) assert.deepEqual(await next(), { event: 'waiting', data: { sessions: [id] } })
+    const own = await service.walk(bearer('bob'))
+    assert.deepEqual(await bob(), { event: 'waiting', data: { sessions: [own.id] } })
+    await service.app.close()
+    assert.deepEqual([await rob(), await max()], ['ended', 'ended'])
+  })
+
+  it('tells of what waits in a session of another process', async t => {
+    const redis = await startRedisServer()
+    t.after(() => redis.stop())
+    const agent = { mode: 'tools', help: 'Ask.', system: 'You are the desk.', tools: [], messages: {} }
+    const environment = { SESSION_STORE: redis.url, LLM_BASE_URL: 'builtin:echo' }
+    const [one, other] = [await startService(t, { 'agents:desk': agent }, environment), await startService(t, { 'agents:desk': agent }, environment)]
+    const next = await follow(t, await other.listen())
+    const { json } = await one.post('/api/agents/desk/sessions')
+    assert.deepEqual(await next(), { event: 'waiting', data: { sessions: [json['id']] } })
   })
 
   it('ends when the service stops', async t => {

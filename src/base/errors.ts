@@ -229,7 +229,9 @@ export const terminalUnsupported = define('TERMINAL_UNSUPPORTED', 409,
   (target: string, reason: string) => `There are no terminals on target "${target}": ${reason}`,
   target => ({ target }))
 export const terminalNotFound = define('TERMINAL_NOT_FOUND', 404, (id: string) => `There is no terminal "${id}"`, id => ({ id }))
-export const terminalGone = define('TERMINAL_GONE', 409, (id: string) => `The terminal "${id}" has ended`, id => ({ id }))
+export const terminalGone = define('TERMINAL_GONE', 409,
+  (id: string, reason: string) => `The terminal "${id}" has ended${reason === '' ? '' : `: ${reason}`}`,
+  (id, reason) => ({ id, reason: reason === '' ? undefined : reason }))
 export const terminalElsewhere = define('TERMINAL_ELSEWHERE', 409,
   (id: string, at: string) => `The terminal "${id}" is in another process of this service${at === '' ? '' : `, at ${at}`}`,
   (id, at) => ({ id, at: at === '' ? undefined : at }))

@@ -1,4 +1,5 @@
 import { type JsonObject, objectOf } from '../base/json.ts'
+import { shellEnd } from '../exec/executor.ts'
 import { type Engine, type LaterFact } from '../session/engine.ts'
 import { Turn } from './reducer.ts'
 import { TERMINAL, type TerminalResult, type TerminalStart } from './terminal-key.ts'
@@ -40,10 +41,11 @@ export const terminalEngine: Engine<TerminalStart, TerminalSession, TerminalResu
 function onEnded (turn: Turn<TerminalSession>, fact: LaterFact): void {
   switch (fact.kind) {
     case 'result': {
-      const { reason = '', exitCode = null } = objectOf(fact.result)
+      const { reason = '', exitCode, signal } = objectOf(fact.result)
+      const code = typeof exitCode === 'number' ? exitCode : null
       const isExit = reason === 'exit'
-      const why = isExit ? `the shell has ended with code ${String(exitCode)}` : String(reason)
-      return end(turn, { word: isExit ? 'done' : 'failed', reason: why, exitCode: typeof exitCode === 'number' ? exitCode : null })
+      const why = isExit ? shellEnd({ exitCode: code, signal: typeof signal === 'string' ? signal : undefined }) : String(reason)
+      return end(turn, { word: isExit ? 'done' : 'failed', reason: why, exitCode: code })
     }
     case 'unknown': return end(turn, { word: 'failed', reason: LOST, exitCode: null }, 'TERMINAL_LOST')
     case 'failure': return end(turn, { word: 'failed', reason: fact.message, exitCode: null }, fact.code)

@@ -106,6 +106,13 @@ export interface PtyOptions {
 export interface PtyEnd {
   /** `null` when nobody knows it: the connection was lost, or the shell was killed. */
   readonly exitCode: number | null
+  /** Such as `SIGKILL`, if a signal has ended the shell. */
+  readonly signal?: string | undefined
+}
+
+/** How a shell has ended, in words. */
+export function shellEnd ({ exitCode, signal }: PtyEnd): string {
+  return signal === undefined ? `the shell has ended with code ${String(exitCode)}` : `the shell was ended by the signal ${signal}`
 }
 
 export interface Pty {

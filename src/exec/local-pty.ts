@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { basename, join } from 'node:path'
 import type * as NodePty from '@lydell/node-pty'
 import { makePrivateFolder, PRIVATE_FILE } from '../base/durable-files.ts'
@@ -82,7 +83,8 @@ class LocalPty implements Pty {
     this.ended = new Promise(resolve => {
       pty.onExit(({ exitCode, signal }) => {
         this.#isOver = true
-        void rm(own, { recursive: true, force: true }).then(() => { resolve({ exitCode: signal === undefined || signal === 0 ? exitCode : null }) })
+        const end = signal === undefined || signal === 0 ? { exitCode } : { exitCode: null, signal: nameOf(signal) }
+        void rm(own, { recursive: true, force: true }).then(() => { resolve(end) })
       })
     })
   }
@@ -129,6 +131,10 @@ class LocalPty implements Pty {
   async #isGone (): Promise<boolean> {
     return await within(PATIENCE, this.ended) !== undefined
   }
+}
+
+function nameOf (signal: number): string {
+  return Object.entries(constants.signals).find(([, number]) => number === signal)?.[0] ?? `SIG${signal}`
 }
 
 /** The first process of bubblewrap in the sandbox has the number 1, and begins the shell as number 2; `outer` is outside. */

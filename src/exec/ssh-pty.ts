@@ -107,13 +107,13 @@ ${beginShell(shell)}
 
 async function endOf (client: Client, channel: ClientChannel): Promise<PtyEnd> {
   return await new Promise(resolve => {
-    let exitCode: number | null = null
+    let how: PtyEnd = { exitCode: null }
     const end = (): void => {
       client.off('close', end)
-      resolve({ exitCode })
+      resolve(how)
     }
-    channel.once('exit', (code: number | null) => {
-      exitCode = code
+    channel.once('exit', (exitCode: number | null, signal?: string) => {
+      how = { exitCode, signal: exitCode === null && signal !== undefined ? `SIG${signal.replace(/^SIG/, '')}` : undefined }
       // A process that the shell left behind can keep the channel open.
       setTimeout(() => { channel.destroy() }, REST)
     })

@@ -77,7 +77,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.definitionsTooMany(17, 40_960, 16, 524_288),
   errors.terminalUnsupported('shop', 'the operator\'s file does not say terminal: true of it'),
   errors.terminalNotFound(SESSION),
-  errors.terminalGone(SESSION),
+  errors.terminalGone(SESSION, 'the shell has ended with code 0'),
   errors.tooManyTerminals(4, 'caller'),
   errors.terminalFailed('shop', 'target "shop" at shop.example.com:22 cannot be reached: connect ECONNREFUSED'),
   errors.tooManyStreams('one token may have 64'),

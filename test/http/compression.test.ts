@@ -79,6 +79,13 @@ describe('A reply of the API', () => {
     assert.deepEqual([statusCode, headers['content-encoding']], [200, 'gzip'])
   })
 
+  it('about a path that is not there is an error as any', async () => {
+    for (const method of ['GET', 'POST'] as const) {
+      const { statusCode } = await (await open()).app.inject({ method, url: '/api/nothing', headers: { 'accept-encoding': 'gzip' } })
+      assert.equal(statusCode, 404)
+    }
+  })
+
   it('of events goes on as it is', async () => {
     const url = await (await open()).listen()
     const leaving = new AbortController()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, refuseInvalid, type Size } from '../executor.ts'
+import { ExecutorError, type Pty, type PtyEnd, type PtyOptions, refuseInvalid, shellEnd, type Size } from '../executor.ts'
 import { Bell, type ShellRan, type ShellRunOptions, TypedCommands } from './typed-commands.ts'
 import type { Recording } from './recording.ts'
 import { cutFrom, SequenceFilter, TerminalModes } from './sequences.ts'
@@ -143,8 +143,8 @@ const MAX_GREETING = 64 * 1024
 
 /** A shell into which a person types, and in which commands of skills run. */
 export class Terminal {
-  /** `lost`: the connection was lost, or the shell was killed. */
-  readonly ended: Promise<{ readonly reason: 'exit' | 'ended' | 'lost', readonly exitCode: number | null }>
+  /** `lost`: nobody knows whether the shell still runs. */
+  readonly ended: Promise<PtyEnd & { readonly reason: 'exit' | 'ended' | 'lost' }>
   readonly #pty: Pty
   readonly #options: TerminalOptions
   readonly #secret = randomBytes(16).toString('hex')
@@ -346,14 +346,15 @@ export class Terminal {
   }
 
   async #over (end: PtyEnd): Promise<Awaited<Terminal['ended']>> {
+    const { signal } = end
     const exitCode = end.exitCode === null ? null : this.#exitCode ?? end.exitCode
     clearTimeout(this.#idle)
     this.#shell.close()
-    const reason = this.#isEnded ? 'ended' : exitCode === null ? 'lost' : 'exit'
+    const reason = this.#isEnded ? 'ended' : exitCode === null && signal === undefined ? 'lost' : 'exit'
     // `end` tells the running command itself whether all processes have certainly ended.
     if (reason !== 'ended') this.#commands.shellEnded(exitCode, true)
-    this.#seat.leave(this.#ending ?? (exitCode === null ? 'the connection was lost' : `the shell has ended with code ${exitCode}`))
+    this.#seat.leave(this.#ending ?? (reason === 'lost' ? 'the connection was lost' : shellEnd({ exitCode, signal })))
     await this.#options.recording?.close()
-    return { reason, exitCode }
+    return { reason, exitCode, signal }
   }
 }

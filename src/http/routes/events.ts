@@ -11,7 +11,7 @@ import { environKind } from '../../registry/kinds/environ-kind.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { createSlices } from '../../runtime/event-loop.ts'
 import type { Service } from '../../service.ts'
-import { concerns, type WaitingChange } from '../../service/sessions/approvals.ts'
+import { changedFor, type WaitingChange } from '../../service/sessions/approvals.ts'
 import type { SessionService } from '../../service/sessions/session-service.ts'
 import { keyToPath, kindPrefix } from '../../store/store.ts'
 import type { App } from '../app.ts'
@@ -156,7 +156,7 @@ class WaitingFeed {
   #changed (change?: WaitingChange): void {
     if (this.#beginning === undefined) return
     if (change === undefined || this.#changes.size === MAX_IDS) this.#hasGap = true
-    else this.#changes.set(change.session, change)
+    else this.#changes.set(change.session, { ...change, isApproval: change.isApproval || this.#changes.get(change.session)?.isApproval === true })
     this.#timer ??= setTimeout(() => {
       const changes = this.#hasGap ? undefined : [...this.#changes.values()]
       this.#timer = undefined
@@ -250,8 +250,13 @@ class EventStreams {
   #tellOfWaiting (follower: StreamClient, changes: readonly WaitingChange[] | undefined): void {
     if (refusalBy(follower.callerNow) !== undefined) return
     const caller = follower.callerNow()
-    const sessions = changes?.filter(change => concerns(caller, change)).map(({ session }) => session)
-    if (waitsForCaller(caller) && sessions?.length !== 0) write(follower, eventText('waiting', { sessions }))
+    if (changes === undefined) {
+      if (waitsForCaller(caller)) write(follower, eventText('waiting', { kinds: ['approvals', 'sessions'] }))
+      return
+    }
+    const seen = changes.map(change => ({ id: change.session, kinds: changedFor(caller, change) })).filter(({ kinds }) => kinds.length > 0)
+    const kinds = [...new Set(seen.flatMap(each => each.kinds))].sort()
+    if (kinds.length > 0) write(follower, eventText('waiting', { kinds, ids: seen.map(({ id }) => id) }))
   }
 
   /** Names only entries that this caller may see; `undefined` when no such entry has changed. */
@@ -292,7 +297,7 @@ function write ({ stream }: StreamClient, text: string): void {
 const Events = Type.String({
   description: 'Events. `changed` {revision, kinds, ids, more}: what the caller\'s listings would now say otherwise. `kinds` are prompts, tools, extensions, environs and so on, and `problems` for what `/api/status/entries` says; ' +
     '`ids` are at most 500 of them, sorted by kind, and `more` is how many more there are. `revision` is that of all that is registered, for a caller from whom nothing of it is hidden. ' +
-    '`waiting` {sessions}: what waits for the caller may have changed: approvals (`/api/approvals`), and the input of own sessions. `sessions` are at most 500, and left out where some change was perhaps missed. ' +
+    '`waiting` {kinds, ids}: what waits for the caller may have changed. `kinds` are `approvals` (of `/api/approvals`) and `sessions` (the caller\'s own, and what these wait for), `ids` those of at most 500 sessions; left out where some change was perhaps missed. ' +
     '`error` {code, message}: the stream ends, since the token is gone or has lost its role. A comment every 15 s says that the stream is open'
 })
 

@@ -264,12 +264,13 @@ function openSocketFrames ({ connection, client, log, services }: {
   }
 }
 
-/** Describes the approval that waits now if another was decided; else has the error's detail `at`: a process's address, or a time. */
+/** Describes the approval that waits now if another was decided; else has the details `at`, a process's address or a time, and `reason`. */
 function frameOf (type: 'error' | 'skill_error'): (error: ServiceError) => JsonObject {
   return error => {
     const { code, message, details } = error
-    const { next, at } = (details ?? {}) as { readonly next?: JsonObject, readonly at?: string }
-    const about: JsonObject = next === undefined ? at === undefined ? {} : { details: { at } } : { details: { next } }
+    const { next, at, reason } = (details ?? {}) as { readonly next?: JsonObject, readonly at?: string, readonly reason?: string }
+    const known: JsonObject = next !== undefined ? { next } : { ...at === undefined ? {} : { at }, ...reason === undefined ? {} : { reason } }
+    const about: JsonObject = Object.keys(known).length === 0 ? {} : { details: known }
     return type === 'skill_error' ? { type, error: skillErrorText(error), code, ...about } : { type, code, message, ...about }
   }
 }

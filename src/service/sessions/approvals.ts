@@ -187,25 +187,30 @@ export interface WaitingChange {
   readonly session: string
   readonly owner: string
   readonly definition: string
+  /** Whether what waits for an approval may have changed, and not the session's state alone. */
+  readonly isApproval: boolean
 }
 
 /** Tells all processes, unless the log entry changes nothing of what waits. */
-export function tellOfChange (store: SessionStore, { id, start: { owner, definition } }: Session, { notices }: LogEntry): void {
-  if (!notices.some(({ type }) => type === 'approval' || type === 'state')) return
-  store.publish(WAITING, { session: id, owner, definition })
+export function tellOfChange (store: SessionStore, { id, start: { owner, definition } }: Session, { fact, notices }: LogEntry): void {
+  const isApproval = fact.kind === 'stopped' || notices.some(({ type }) => type === 'approval')
+  if (isApproval || notices.some(({ type }) => type === 'state')) store.publish(WAITING, { session: id, owner, definition, isApproval })
 }
 
 /** @param onChange gets no change when one was perhaps missed @returns ends this @throws SessionStoreError */
 export async function watchChanges (store: SessionStore, onChange: (change?: WaitingChange) => void): Promise<() => void> {
   return await store.watch(WAITING, {
     onAppend () {},
-    onLive ({ session, owner, definition }) { onChange({ session: textOf(session), owner: textOf(owner), definition: textOf(definition) }) },
+    onLive ({ session, owner, definition, isApproval }) {
+      onChange({ session: textOf(session), owner: textOf(owner), definition: textOf(definition), isApproval: isApproval === true })
+    },
     onGap () { onChange() }
   })
 }
 
-/** Whether the change is about what the caller may decide about or answer. */
-export function concerns (caller: Caller, { owner, definition }: WaitingChange): boolean {
+/** What of it the change may have made different for the caller: the approvals, and the input that own sessions wait for. */
+export function changedFor (caller: Caller, { owner, definition, isApproval }: WaitingChange): ReadonlyArray<'approvals' | 'sessions'> {
   const { roles } = caller
-  return (roles.has('run') && isOwn(caller, { start: { owner } })) || (roles.has('approve') && mayRunDefinition(caller, definition))
+  const isTheirs = isApproval && roles.has('approve') && mayRunDefinition(caller, definition)
+  return [...isTheirs ? ['approvals' as const] : [], ...roles.has('run') && isOwn(caller, { start: { owner } }) ? ['sessions' as const] : []]
 }

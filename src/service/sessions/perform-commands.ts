@@ -161,19 +161,19 @@ export async function keepOpen (
     }
     signal.addEventListener('abort', end, { once: true })
     if (signal.aborted) end()
-    const { reason, exitCode } = await terminal.ended
+    const ended = await terminal.ended
     signal.removeEventListener('abort', end)
     await stopping
     if (await isConfirmed === false) return { kind: 'unknown', reason: 'nobody has confirmed the end of all that ran in it' }
-    return lost()?.failure ?? outcomeOf(reason, exitCode)
+    return lost()?.failure ?? outcomeOf(ended)
   } catch (error) {
     return failureOf(error)
   }
 }
 
-function outcomeOf (reason: 'exit' | 'ended' | 'lost', exitCode: number | null): Outcome {
+function outcomeOf ({ reason, exitCode, signal }: Awaited<Terminal['ended']>): Outcome {
   if (reason === 'lost') return { kind: 'unknown', reason: 'the connection was lost' }
-  return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode } }
+  return { kind: 'result', result: { reason: reason === 'exit' ? 'exit' : STOPPED, exitCode, ...signal === undefined ? {} : { signal } } }
 }
 
 /** @throws ExecutorError when the operator allows none there, or when it cannot be opened */

@@ -129,10 +129,10 @@ export class TerminalService {
   /** @throws ROLE_MISSING, TARGET_NOT_FOUND, TERMINAL_UNSUPPORTED, TERMINAL_NOT_FOUND, TERMINAL_GONE, TERMINAL_ELSEWHERE */
   async find (caller: Caller, id: string): Promise<{ readonly terminal: Terminal, readonly target: string }> {
     const session = await this.#own(caller, id)
-    const { target, at } = resultOf(session, TERMINAL)
+    const { target, at, reason } = resultOf(session, TERMINAL)
     targetForTerminal(this.#operator, caller, target)
     const terminal = this.#terminals.get(id, caller.name)
-    if (ENDED.has(session.status) || terminal?.state === 'closed') throw terminalGone(id)
+    if (ENDED.has(session.status) || terminal?.state === 'closed') throw terminalGone(id, reason)
     if (terminal === undefined) throw terminalElsewhere(id, at)
     return { terminal, target }
   }
@@ -141,7 +141,7 @@ export class TerminalService {
   async targetOf (caller: Caller, id: string): Promise<string | undefined> {
     if (!isSessionId(id)) return undefined
     const session = await this.#own(caller, id)
-    if (ENDED.has(session.status)) throw terminalGone(id)
+    if (ENDED.has(session.status)) throw terminalGone(id, resultOf(session, TERMINAL).reason)
     return targetForTerminal(this.#operator, caller, resultOf(session, TERMINAL).target).name
   }
 

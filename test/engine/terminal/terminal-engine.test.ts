@@ -26,6 +26,7 @@ describe('The session of a terminal', () => {
 
   const ENDS: ReadonlyArray<[string, LaterFact, string, string]> = [
     ['is completed when the shell has ended', { kind: 'result', effect: '1.0', result: { reason: 'exit', exitCode: 3 } }, 'completed', 'the shell has ended with code 3'],
+    ['is completed when a signal has ended the shell', { kind: 'result', effect: '1.0', result: { reason: 'exit', exitCode: null, signal: 'SIGHUP' } }, 'completed', 'the shell was ended by the signal SIGHUP'],
     ['has failed when the service was stopped', { kind: 'result', effect: '1.0', result: { reason: 'the service was stopped', exitCode: null } }, 'failed', 'the service was stopped'],
     ['has failed when the connection was lost', { kind: 'unknown', effect: '1.0' }, 'failed', 'the connection was lost'],
     ['has failed when no shell could be begun', { kind: 'failure', effect: '1.0', code: 'TARGET_UNREACHABLE', message: 'nobody answers' }, 'failed', 'nobody answers'],

@@ -104,15 +104,18 @@ describe('GET /api/events', () => {
     const tokens = [tokenEntry('ann', 'run'), tokenEntry('bob', 'run'), tokenEntry('eve', 'approve'), tokenEntry('rob', 'approve:runs=agents.*'), tokenEntry('max', 'read')]
     const service = await (await askingPlace(t, tokens)).start()
     const url = await service.listen()
+    const heard = async (next: () => Promise<Told | 'ended'>, kind: string, id: string): Promise<void> => { assert.deepEqual(await next(), { event: 'waiting', data: { kinds: [kind], ids: [id] } }) }
     const following = async (name: string) => await follow(t, url, bearer(name))
     const [ann, bob, eve, rob, max] = [await following('ann'), await following('bob'), await following('eve'), await following('rob'), await following('max')]
     const { id, approval } = await service.walk(bearer('ann'))
-    for (const next of [ann, eve]) assert.deepEqual(await next(), { event: 'waiting', data: { sessions: [id] } })
+    await heard(ann, 'sessions', id)
+    await heard(eve, 'approvals', id)
     const { status } = await service.post(`/api/approvals/${String(approval['id'])}`, { decision: 'approve', digest: approval['digest'] }, bearer('eve'))
     assert.equal(status, 200)
-    for (const next of [ann, eve]) assert.deepEqual(await next(), { event: 'waiting', data: { sessions: [id] } })
+    await heard(ann, 'sessions', id)
+    await heard(eve, 'approvals', id)
     const own = await service.walk(bearer('bob'))
-    assert.deepEqual(await bob(), { event: 'waiting', data: { sessions: [own.id] } })
+    await heard(bob, 'sessions', own.id)
     await service.app.close()
     assert.deepEqual([await rob(), await max()], ['ended', 'ended'])
   })
@@ -125,7 +128,7 @@ describe('GET /api/events', () => {
     const [one, other] = [await startService(t, { 'agents:desk': agent }, environment), await startService(t, { 'agents:desk': agent }, environment)]
     const next = await follow(t, await other.listen())
     const { json } = await one.post('/api/agents/desk/sessions')
-    assert.deepEqual(await next(), { event: 'waiting', data: { sessions: [json['id']] } })
+    assert.deepEqual(await next(), { event: 'waiting', data: { kinds: ['sessions'], ids: [json['id']] } })
   })
 
   it('ends when the service stops', async t => {

@@ -63,7 +63,8 @@ describe('A terminal over /ws', { skip: noPty }, () => {
     assert.equal(String((await client.next('close'))['reason']), 'the shell has ended with code 5')
     await waitFor('the session to be completed', async () => String((await service.get(`/api/sessions/${String(terminalId)}`)).json['status']) === 'completed')
     client.send({ type: 'terminal_attach', terminalId, cols: 80, rows: 24 })
-    assert.equal(String((await client.next('error'))['code']), 'TERMINAL_GONE')
+    const { code, details } = await client.next('error')
+    assert.deepEqual([code, details], ['TERMINAL_GONE', { reason: 'the shell has ended with code 5' }])
   })
 
   for (const [what, frame, message] of [

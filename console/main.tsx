@@ -7,6 +7,7 @@ import { FIRST_PROMPTS } from './api/first-prompts.ts'
 import { queries } from './api/queries.ts'
 import { App } from './frame/app.tsx'
 import { applyTheme, currentTheme } from './frame/theme.ts'
+import { loadAgain } from './parts/lazy-part.tsx'
 import { language, loadTexts } from './text/text.ts'
 
 applyTheme(currentTheme())
@@ -14,7 +15,7 @@ applyTheme(currentTheme())
 void queries.prefetchQuery(CALLER)
 if (location.pathname === '/console/prompts') void queries.prefetchQuery(FIRST_PROMPTS)
 document.documentElement.lang = language
-await loadTexts('frame')
+await loadAgain(() => loadTexts('frame'))
 createRoot(document.getElementById('root') as HTMLElement).render(
   <StrictMode>
     <QueryClientProvider client={queries}>

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import type { paths } from '../../.build/api.d.ts'
+import { useIsAway } from './changes.ts'
 import { send } from './client.ts'
 import { queries } from './queries.ts'
 
@@ -18,15 +19,15 @@ export interface Status {
   readonly readiness?: Readiness
 }
 
-/** The time between two requests for the state of the service while the tab is visible, in ms. */
-const INTERVAL = 3000
+/** The time between two requests for the state of the service while the tab is visible, with the stream of events and without it, in ms. */
+const [INTERVAL, INTERVAL_AWAY] = [15_000, 3000]
 
 /** Returns the state of the service. When the registry's revision has changed, all shown data of the registry is requested again. */
 export function useStatus (): Status {
   const { data, error, errorUpdatedAt, dataUpdatedAt } = useQuery({
     queryKey: ['ready'],
     queryFn: askReadiness,
-    refetchInterval: INTERVAL,
+    refetchInterval: useIsAway() ? INTERVAL_AWAY : INTERVAL,
     staleTime: 0,
     retry: false
   })

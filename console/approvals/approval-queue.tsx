@@ -1,4 +1,4 @@
-import { lazy, type ReactNode, type RefObject, Suspense, useEffect, useId, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useEffect, useId, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
@@ -6,6 +6,7 @@ import { queries } from '../api/queries.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 import { oddities } from '../parts/oddities.ts'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
@@ -18,7 +19,7 @@ import { CommandCount, CommandText } from './command-text.tsx'
 import { DeliberateButton } from './deliberate-button.tsx'
 import { type Card, useCard } from './use-card.ts'
 
-const ChangeLook = lazy(async () => ({ default: (await import('../sessions/plan/change-look.tsx')).ChangeLook }))
+const ChangeLook = lazyPart(async () => (await import('../sessions/plan/change-look.tsx')).ChangeLook)
 
 /** Shows the facts about an action, then its text, then the field for the place, if the person has to type the place. */
 function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id: string, readonly isInSession: boolean }) {
@@ -37,7 +38,7 @@ function CardBody ({ card, id, isInSession }: { readonly card: Card, readonly id
           onChange={event => { setEdited(event.target.value) }}
         />
       )}
-      {card.kind === 'change' && <Suspense><ChangeLook id={approval.session} digest={approval.digest} onLooked={setLooked} /></Suspense>}
+      {card.kind === 'change' && <ChangeLook id={approval.session} digest={approval.digest} onLooked={setLooked} />}
       <CommandText text={text} id={`${id}-count`} marks={marks} endRef={card.end} />
       {marks.length > 0 && edited === undefined && <p className='hint'>{t.markedDiffers}</p>}
       {edited !== undefined && edited !== proposed && <p className='hint wrap'>{t.wasProposed} <code><Revealed text={proposed} /></code></p>}
@@ -203,8 +204,10 @@ const MOST_DECIDED = 3
  * user points at it. New cards are added below. On the page of approvals, the last `MOST_DECIDED` decided cards stay in their places; in a
  * session, its dialogue has what was decided, at its place in time.
  */
-export function ApprovalQueue ({ approvals, isInSession = true, showAll = false }: {
+export function ApprovalQueue ({ approvals, isInSession = true, showAll = false, at }: {
   readonly approvals: readonly ApprovalReply[]
+  /** The id of the approval whose card gets the focus. */
+  readonly at?: string
   readonly isInSession?: boolean
   readonly showAll?: boolean
 }) {
@@ -243,6 +246,7 @@ export function ApprovalQueue ({ approvals, isInSession = true, showAll = false 
           approval={approval}
           before={before(approval, shown)}
           isInSession={isInSession}
+          isLedTo={approval.id === at}
           onDecided={refresh}
         />
       ))}
@@ -269,10 +273,11 @@ function trimmed (all: readonly Asked[], waiting: ReadonlyMap<string, Asked>): r
  * Shows an action that waits for a person's approval. The card shows the whole action. The action cannot be approved by accident, nor after
  * it has changed.
  */
-function ApprovalCard ({ approval, before, isInSession, onDecided }: {
+function ApprovalCard ({ approval, before, isInSession, isLedTo, onDecided }: {
   readonly approval: Asked
   readonly before?: string | undefined
   readonly isInSession: boolean
+  readonly isLedTo: boolean
   readonly onDecided: () => void
 }) {
   const heading = useId()
@@ -280,6 +285,10 @@ function ApprovalCard ({ approval, before, isInSession, onDecided }: {
   const card = useCard(approval, onDecided, before)
   useLetters(card, section)
   useFocusBack(card.isAsked, section)
+  useEffect(() => {
+    // After the frame, which moves the focus to the top of a screen that was just opened.
+    if (isLedTo) setTimeout(() => { section.current?.querySelector<HTMLElement>('header')?.focus() })
+  }, [isLedTo])
   const { decided, isMine } = card.decision
   if (decided !== undefined) return <Decided decided={decided} text={decided.command ?? card.proposed} isMine={isMine} />
   return (

@@ -1,15 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
-import { Component, lazy, type ReactNode, Suspense, useEffect, useId, useRef, useState } from 'react'
+import { Component, type ReactNode, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter'
 import { useCaller, useMay } from '../api/caller.ts'
-import { useChanges } from '../api/changes.ts'
-import { api, take, takePage } from '../api/client.ts'
+import { useChanges, useFallback, useIsAway } from '../api/changes.ts'
+import { api, takePage } from '../api/client.ts'
 import { type Found, listEverything } from '../api/listings.ts'
 import { queries } from '../api/queries.ts'
 import { type Status, useStatus } from '../api/status.ts'
+import { useApprovals, useWaitingSessions } from '../api/waiting.ts'
 import { keepToken, tokenRefused, useRefusal } from '../api/token.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
+import { useNotifications } from '../parts/notifications.ts'
 import { countInTitle, PageTitle } from '../parts/page-title.tsx'
 import { shortTime } from '../parts/time.ts'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
@@ -109,23 +112,23 @@ function findIn (everything: readonly Found[], text: string): readonly Found[] {
   return ranked.flat().slice(0, MOST)
 }
 
-const PromptPage = lazy(async () => ({ default: (await promptScreen()).PromptPage }))
-const EnvironsPage = lazy(async () => ({ default: (await authorScreens()).EnvironsPage }))
-const EnvironPage = lazy(async () => ({ default: (await authorScreens()).EnvironPage }))
-const ToolsPage = lazy(async () => ({ default: (await authorScreens()).ToolsPage }))
-const ToolPage = lazy(async () => ({ default: (await authorScreens()).ToolPage }))
-const ExtensionsPage = lazy(async () => ({ default: (await authorScreens()).ExtensionsPage }))
-const ExtensionPage = lazy(async () => ({ default: (await authorScreens()).ExtensionPage }))
-const ProblemsPage = lazy(async () => ({ default: (await authorScreens()).ProblemsPage }))
-const SessionsPage = lazy(async () => ({ default: (await workScreens()).SessionsPage }))
-const StartPage = lazy(async () => ({ default: (await workScreens()).StartPage }))
-const SessionPage = lazy(async () => ({ default: (await workScreens()).SessionPage }))
-const ApprovalsPage = lazy(async () => ({ default: (await approvalsScreen()).ApprovalsPage }))
-const TracesPage = lazy(async () => ({ default: (await workScreens()).TracesPage }))
-const TracePage = lazy(async () => ({ default: (await workScreens()).TracePage }))
-const MemoryPage = lazy(async () => ({ default: (await workScreens()).MemoryPage }))
-const TerminalPage = lazy(async () => ({ default: (await terminalScreen()).TerminalPage }))
-const TargetsPage = lazy(async () => ({ default: (await workScreens()).TargetsPage }))
+const PromptPage = lazyPart(async () => (await promptScreen()).PromptPage)
+const EnvironsPage = lazyPart(async () => (await authorScreens()).EnvironsPage)
+const EnvironPage = lazyPart(async () => (await authorScreens()).EnvironPage)
+const ToolsPage = lazyPart(async () => (await authorScreens()).ToolsPage)
+const ToolPage = lazyPart(async () => (await authorScreens()).ToolPage)
+const ExtensionsPage = lazyPart(async () => (await authorScreens()).ExtensionsPage)
+const ExtensionPage = lazyPart(async () => (await authorScreens()).ExtensionPage)
+const ProblemsPage = lazyPart(async () => (await authorScreens()).ProblemsPage)
+const SessionsPage = lazyPart(async () => (await workScreens()).SessionsPage)
+const StartPage = lazyPart(async () => (await workScreens()).StartPage)
+const SessionPage = lazyPart(async () => (await workScreens()).SessionPage)
+const ApprovalsPage = lazyPart(async () => (await approvalsScreen()).ApprovalsPage)
+const TracesPage = lazyPart(async () => (await workScreens()).TracesPage)
+const TracePage = lazyPart(async () => (await workScreens()).TracePage)
+const MemoryPage = lazyPart(async () => (await workScreens()).MemoryPage)
+const TerminalPage = lazyPart(async () => (await terminalScreen()).TerminalPage)
+const TargetsPage = lazyPart(async () => (await workScreens()).TargetsPage)
 
 /** Shows the screen that belongs to the page's address. */
 function Screens () {
@@ -203,9 +206,7 @@ export function App () {
       <main className='page' id='page' ref={page} tabIndex={-1}>
         <Outage status={status} />
         <Fault key={path}>
-          <Suspense fallback={<p className='quiet loading' role='status'>{t.loading}</p>}>
-            {caller === undefined ? <p className='quiet loading' role='status'>{t.loading}</p> : <Screens />}
-          </Suspense>
+          {caller === undefined ? <p className='quiet loading' role='status'>{t.loading}</p> : <Screens />}
         </Fault>
       </main>
       <Keys />
@@ -214,10 +215,7 @@ export function App () {
   )
 }
 
-/**
- * Shows an error in place of a screen that cannot be shown; all other screens still work. The usual reason is an update of the service,
- * after which the console's files have other names.
- */
+/** Shows an error in place of a screen that cannot be shown; all other screens still work. */
 class Fault extends Component<{ readonly children: ReactNode }, { readonly error?: unknown }> {
   override state: { readonly error?: unknown } = {}
 
@@ -273,6 +271,8 @@ function Bar ({ status }: { readonly status: Status }) {
 }
 
 function StoreState ({ status: { state, since } }: { readonly status: Status }) {
+  const isAway = useIsAway()
+  if (state === 'live' && isAway) return <span className='chip warn' role='status' title={t.eventsAwayMeans}>{t.eventsAway}</span>
   if (state === 'live') return <span className='row' role='status'><span className='dot good' />{t.live}</span>
   const words = state === 'stale' ? t.staleSince(shortTime(since ?? 0)) : state === 'held' ? t.held : t.goneSince(shortTime(since ?? 0))
   return <span className={state === 'gone' ? 'chip bad' : 'chip warn'} role='status'>{words}</span>
@@ -391,21 +391,22 @@ function isWithin (address: string, path: string): boolean {
   return address === path || address.startsWith(`${path}/`) || (path === '/targets' && address.startsWith('/terminals/'))
 }
 
-/** The time between two requests for what waits, and between two requests for the entries with mistakes, in ms. */
-const [INTERVAL, INTERVAL_OF_PROBLEMS] = [5000, 15_000]
-
 /** The numbers that the rail shows beside its links: entries with mistakes, sessions that wait for input, and actions that wait for approval. */
 function useCounts (): Readonly<Record<string, { readonly n: number, readonly tone: string }>> {
   const mayRead = useMay('read')
-  const mayRun = useMay('run')
-  const mayApprove = useMay('approve')
-  const problems = useQuery({ queryKey: ['registry', 'problems', 'count'], queryFn: countProblems, enabled: mayRead, refetchInterval: INTERVAL_OF_PROBLEMS })
-  const waiting = useQuery({ queryKey: ['sessions', 'waiting'], queryFn: countWaiting, enabled: mayRun, refetchInterval: INTERVAL })
-  const approvals = useQuery({ queryKey: ['approvals'], queryFn: listApprovals, enabled: mayApprove, refetchInterval: INTERVAL })
+  const problems = useQuery({ queryKey: ['registry', 'problems', 'count'], queryFn: countProblems, enabled: mayRead, refetchInterval: useFallback() })
+  const { data: sessions } = useWaitingSessions()
+  const { data: approvals } = useApprovals()
+  useNotifications(useMemo(() => sessions?.map(({ id, definition, updatedAt }) => (
+    { id: `${id} ${updatedAt}`, title: t.inputWaits, text: definition, path: `/sessions/${id}` }
+  )), [sessions]))
+  useNotifications(useMemo(() => approvals?.map(({ id, path }) => (
+    { id, title: t.decisionWaits, text: path.join(' › '), path: `/approvals?at=${encodeURIComponent(id)}` }
+  )), [approvals]))
   return {
     '/problems': { n: problems.data ?? 0, tone: 'bad' },
-    '/sessions': { n: waiting.data ?? 0, tone: 'warn' },
-    '/approvals': { n: approvals.data?.length ?? 0, tone: 'warn' }
+    '/sessions': { n: sessions?.length ?? 0, tone: 'warn' },
+    '/approvals': { n: approvals?.length ?? 0, tone: 'warn' }
   }
 }
 
@@ -413,12 +414,4 @@ async function countProblems (): Promise<number> {
   const { rows } = await takePage<{ readonly state: string, readonly diagnostics: ReadonlyArray<{ readonly severity: string }> }>(
     api.GET('/api/status/entries', { params: { query: { limit: 500 } } }))
   return rows.filter(({ state, diagnostics }) => state !== 'valid' && diagnostics.some(({ severity }) => severity === 'error')).length
-}
-
-async function countWaiting (): Promise<number> {
-  return (await take(api.GET('/api/sessions', { params: { query: { status: 'waiting_input', limit: 100 } } }))).sessions.length
-}
-
-async function listApprovals () {
-  return (await take(api.GET('/api/approvals', {}))).approvals
 }

@@ -1,5 +1,5 @@
 import { ApiError } from '../api/api-error.ts'
-import { t } from '../text/text.ts'
+import { errorWords, t } from '../text/text.ts'
 import { CopyButton } from './copy-button.tsx'
 import { Icon } from './icons.tsx'
 
@@ -7,8 +7,8 @@ import { Icon } from './icons.tsx'
 export class Told extends Error {}
 
 /**
- * Shows an error: the service's message and code, and a button that copies the request's id. For a request without a reply, it says that
- * the service cannot be reached.
+ * Shows an error in the language of the console, with the service's code, and a button that copies the request's id. For a request without
+ * a reply, it says that the service cannot be reached.
  */
 export function ErrorNote ({ error, onRetry }: { readonly error: unknown, readonly onRetry?: (() => void) | undefined }) {
   const known = error instanceof ApiError ? error : undefined
@@ -16,11 +16,23 @@ export function ErrorNote ({ error, onRetry }: { readonly error: unknown, readon
     <div className='note bad' role='alert'>
       <Icon name='problems' />
       <span className='grow wrap'>
-        {known?.message ?? (error instanceof Told ? error.message : t.unreachable)}
-        {known !== undefined && known.code !== '' && <> <code>{known.code}</code></>}
+        {known === undefined && (error instanceof Told ? error.message : t.unreachable)}
+        {known !== undefined && <ErrorWords code={known.code} message={known.message} details={known.details} />}
       </span>
       {known !== undefined && known.requestId !== '' && <CopyButton text={known.requestId} label={t.copyRequestId} className='button small' />}
       {onRetry !== undefined && <button type='button' className='button small' onClick={onRetry}>{t.retry}</button>}
     </div>
+  )
+}
+
+/** The words for an error of the service, with its code. Beside a translation, the service's own message is a press away. */
+export function ErrorWords ({ code, message, details }: { readonly code: string, readonly message: string, readonly details?: ApiError['details'] }) {
+  const words = errorWords(code, details)
+  return (
+    <>
+      {words ?? message}
+      {code !== '' && <> <code>{code}</code></>}
+      {words !== undefined && words !== message && <details><summary>{t.inWordsOfService}</summary><span lang='en'>{message}</span></details>}
+    </>
   )
 }

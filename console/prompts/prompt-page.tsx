@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { ApiError } from '../api/api-error.ts'
 import { useCaller, useMay } from '../api/caller.ts'
@@ -12,6 +12,7 @@ import { OtherTexts } from '../edit/other-texts.tsx'
 import { UsedBy } from '../library/used-by.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -30,9 +31,9 @@ import { readTried } from './tried.ts'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
-const PromptActions = lazy(async () => ({ default: (await import('./prompt-actions.tsx')).PromptActions }))
-const ParametersForm = lazy(async () => ({ default: (await import('./parameters-form.tsx')).ParametersForm }))
-const Conflict = lazy(async () => ({ default: (await import('../edit/conflict.tsx')).Conflict })) as typeof ConflictOf
+const PromptActions = lazyPart(async () => (await import('./prompt-actions.tsx')).PromptActions)
+const ParametersForm = lazyPart(async () => (await import('./parameters-form.tsx')).ParametersForm)
+const Conflict = lazyPart(async () => (await import('../edit/conflict.tsx')).Conflict) as typeof ConflictOf
 
 /** Shown when somebody else has stored the prompt since the draft was begun. */
 function Taken ({ id, piece: { editing } }: { readonly id: string, readonly piece: Workpiece }) {
@@ -40,14 +41,12 @@ function Taken ({ id, piece: { editing } }: { readonly id: string, readonly piec
   const newest = useReleases(id).data?.value.versions[0]
   if (state?.theirs === undefined) return null
   return (
-    <Suspense>
-      <Conflict
-        editing={editing}
-        state={{ ...state, theirs: state.theirs }}
-        textOf={readableForm}
-        who={newest === undefined ? undefined : <>{newest.by !== undefined && newest.by !== '' && `${newest.by}, `}<When at={newest.at} /></>}
-      />
-    </Suspense>
+    <Conflict
+      editing={editing}
+      state={{ ...state, theirs: state.theirs }}
+      textOf={readableForm}
+      who={newest === undefined ? undefined : <>{newest.by !== undefined && newest.by !== '' && `${newest.by}, `}<When at={newest.at} /></>}
+    />
   )
 }
 
@@ -92,7 +91,7 @@ function Head ({ id, piece }: { readonly id: string, readonly piece: Workpiece }
       {mayWrite && piece.stored !== undefined && (
         <button type='button' className='button' aria-label={t.actionsOn(id)} title={t.actions} onClick={() => { setActed(true) }}>⋯</button>
       )}
-      {isActed && <Suspense fallback={null}><PromptActions id={id} onClose={() => { setActed(false) }} /></Suspense>}
+      {isActed && <PromptActions id={id} onClose={() => { setActed(false) }} />}
       <SaveButton id={id} piece={piece} />
     </PageTitle>
   )
@@ -160,14 +159,14 @@ function SettingsTab ({ piece: { entry, edit, editing } }: { readonly piece: Wor
   })
   return (
     <div className='split halves'>
-      <Suspense fallback={<p className='quiet'>{t.loading}</p>}>
+      <>
         <ParametersForm
           declared={entry.settings['parameters']}
           half={editing.state?.half}
           onHalf={(of, text) => { editing.typeHalf(of, text) }}
           onChange={mayWrite ? parameters => { edit({ ...entry, settings: patch(entry.settings, { parameters }) }) } : undefined}
         />
-      </Suspense>
+      </>
       <JsonTab json={json} label={t.tabSettings}>
         <h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span>
       </JsonTab>

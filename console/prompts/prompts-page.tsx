@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useCaller, useMay } from '../api/caller.ts'
 import { FIRST_PROMPTS, FIRST_ROWS } from '../api/first-prompts.ts'
@@ -8,6 +8,7 @@ import { authorScreens } from '../frame/parts.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Choice, Filters } from '../parts/filters.tsx'
 import { Icon } from '../parts/icons.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 import { Loaded } from '../parts/loading.tsx'
 import { MoreButton } from '../parts/more-button.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
@@ -41,8 +42,8 @@ function FirstPrompts () {
   )
 }
 
-const NewPrompt = lazy(async () => ({ default: (await authorScreens()).NewPrompt }))
-const PromptActions = lazy(async () => ({ default: (await authorScreens()).PromptActions }))
+const NewPrompt = lazyPart(async () => (await authorScreens()).NewPrompt)
+const PromptActions = lazyPart(async () => (await authorScreens()).PromptActions)
 
 /** The largest number of labels that one row shows. */
 const MOST_LABELS = 3
@@ -64,7 +65,7 @@ export function PromptsPage () {
       <PageTitle title={t.prompts} note={note}>
         {mayWrite && <button type='button' className='button primary' onClick={() => { setNew(true) }}><Icon name='plus' />{t.newPrompt}</button>}
       </PageTitle>
-      {isNew && <Suspense fallback={null}><NewPrompt onClose={() => { setNew(false) }} /></Suspense>}
+      {isNew && <NewPrompt onClose={() => { setNew(false) }} />}
       {isEmpty
         ? <FirstPrompts />
         : <Loaded query={all.data === undefined ? first : all}>{loaded => <PromptTable rows={loaded} isWhole={all.data !== undefined} />}</Loaded>}
@@ -153,7 +154,7 @@ function PromptTable ({ rows, isWhole }: { readonly rows: readonly PromptRow[], 
           </Table>
           )}
       {places.length > most && <MoreButton onPress={() => { setMost(most + 4 * FIRST_ROWS) }} />}
-      {acted !== undefined && <Suspense fallback={null}><PromptActions id={acted} onClose={() => { setActed(undefined) }} /></Suspense>}
+      {acted !== undefined && <PromptActions id={acted} onClose={() => { setActed(undefined) }} />}
     </>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
+import { useFallback } from '../api/changes.ts'
 import { api, take } from '../api/client.ts'
 import { queries } from '../api/queries.ts'
 import { ApprovalQueue } from '../approvals/approval-queue.tsx'
@@ -86,9 +87,6 @@ function MayCall ({ agent: { tools = [], ask = [] } = {} }: { readonly agent: Ag
 /** The largest number of waiting child sessions whose state is requested. */
 const MOST = 20
 
-/** The time between two requests for the state of the waiting child sessions, in ms. */
-const INTERVAL = 3000
-
 /**
  * Shows what waits for a person in a session and in its child sessions: approvals and questions. The decision or answer is sent to the
  * session that asks.
@@ -100,7 +98,7 @@ function Asks ({ session }: { readonly session: Session }) {
     queryKey: ['session', session.id, 'below', waiting.map(({ id, updatedAt }) => `${id} ${updatedAt}`)],
     queryFn: () => Promise.all(waiting.map(({ id }) => take(api.GET('/api/sessions/{id}', { params: { path: { id } } })))),
     enabled: waiting.length > 0,
-    refetchInterval: INTERVAL,
+    refetchInterval: useFallback(),
     staleTime: 0
   }).data ?? []
   const approvals = [...session.approvals, ...children.flatMap(({ approvals: asked }) => asked)]

@@ -1,5 +1,6 @@
 import { type ReactNode, useRef, useState } from 'react'
 import { ErrorNote } from '../parts/error-note.tsx'
+import { useKeptText } from '../parts/kept-text.ts'
 import { t } from '../text/text.ts'
 
 /**
@@ -13,7 +14,7 @@ export function Composer ({ label, isOff = false, mayBeEmpty = false, send, chil
   readonly send: (text: string, key: string) => Promise<unknown>
   readonly children?: ReactNode
 }) {
-  const [text, setText] = useState('')
+  const [text, setText] = useKeptText(label)
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
   const key = useRef(crypto.randomUUID())

@@ -1,9 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Terminal as Screen } from '@xterm/xterm'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { tokenRefused } from '../api/token.ts'
-import { ErrorNote } from '../parts/error-note.tsx'
+import { ErrorNote, ErrorWords } from '../parts/error-note.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { When } from '../parts/when.tsx'
@@ -11,7 +12,8 @@ import { openSocket } from '../sessions/follow/session-socket.ts'
 import { type Session, useSession } from '../sessions/follow/use-session.ts'
 import { useSkill, Wanted } from '../sessions/skill/wanted.tsx'
 import { hasEnded, partsOf } from '../sessions/words.ts'
-import { t } from '../text/text.ts'
+import { reasonInRussian } from '../text/rules-ru.ts'
+import { language, t } from '../text/text.ts'
 import { SkillList } from './skill-list.tsx'
 import { closeTerminal, FIRST_SIZE, listTerminals, type Terminal, type TerminalState } from './terminal-api.ts'
 
@@ -51,20 +53,23 @@ type TerminalFrame =
   | { readonly type: 'close', readonly reason: string }
   | { readonly type: 'error' } & FrameError
 
+/** Why no more output comes. If the shell itself has ended, nobody can attach to it again. */
+interface End { readonly reason: string, readonly isShellOver: boolean }
+
 /**
  * Attaches to a terminal by a socket of its own, and attaches again after a broken connection. The terminal's last output comes again after
- * `onAttach`, before any new output. `onEnd` tells that the shell has ended or that another window has taken over the terminal.
+ * `onAttach`, before any new output. `onEnd` tells that the shell has ended, or that another window has taken over the terminal.
  */
 function attachTerminal (id: string, reader: {
   readonly onAttach: () => void
   readonly onData: (data: string) => void
   readonly onState: (state: TerminalState) => void
   readonly onError: (error: FrameError) => void
-  readonly onEnd: (reason: string) => void
+  readonly onEnd: (end: End) => void
   readonly onConnection: (isConnected: boolean) => void
 }): TerminalSocket {
   let socket: WebSocket | undefined
-  let [isOver, isAttached] = [false, false]
+  let [isOver, isAttached, isShellOver] = [false, false, false]
   let [pause, attempts] = [FIRST_PAUSE, 0]
   let size = FIRST_SIZE
 
@@ -99,6 +104,7 @@ function attachTerminal (id: string, reader: {
       reader.onConnection(true)
     }
     if (frame.state !== undefined) reader.onState(frame.state)
+    isShellOver = frame.state === 'closed'
   }
 
   function refuse (error: FrameError): void {
@@ -108,14 +114,15 @@ function attachTerminal (id: string, reader: {
       setTimeout(open, ATTEMPT_PAUSE)
       return
     }
-    reader.onError(error)
-    if (!isAttached) end('')
+    isShellOver = error.code === 'TERMINAL_GONE'
+    if (!isShellOver) reader.onError(error)
+    if (!isAttached || isShellOver) end(typeof error.details?.['reason'] === 'string' ? error.details['reason'] : '')
   }
 
   function end (reason: string): void {
     isOver = true
     letGo()
-    reader.onEnd(reason)
+    reader.onEnd({ reason, isShellOver })
   }
 
   function letGo (): void {
@@ -144,7 +151,7 @@ function attachTerminal (id: string, reader: {
   }
 }
 
-const TerminalScreen = lazy(async () => ({ default: (await import('./terminal-screen.tsx')).TerminalScreen }))
+const TerminalScreen = lazyPart(async () => (await import('./terminal-screen.tsx')).TerminalScreen)
 
 /** The character that the keys Ctrl+C send. */
 const INTERRUPT = '\u0003'
@@ -194,9 +201,7 @@ export function TerminalPage ({ id }: { readonly id: string }) {
       {error !== undefined && <ErrorNote error={error} />}
       <Troubles terminal={terminal} />
       <div className='split aside terminal'>
-        <Suspense fallback={<div className='screen' />}>
-          <TerminalScreen onScreen={setScreen} onKeys={write} onSize={resize} onLeave={() => { skills.current?.focus() }} />
-        </Suspense>
+        <TerminalScreen onScreen={setScreen} onKeys={write} onSize={resize} onLeave={() => { skills.current?.focus() }} />
         <aside className='stack'>
           {skill === undefined
             ? <p className='note'>{t.terminalNote}</p>
@@ -222,13 +227,13 @@ function Troubles ({ terminal: { ended, error, isConnected, state, attachAgain }
     <>
       {error !== undefined && (
         <div className='note bad' role='alert'>
-          <span className='grow wrap'>{error.message} <code>{error.code}</code>{typeof at === 'string' && <> <code>{at}</code></>}</span>
+          <span className='grow wrap'><ErrorWords {...error} />{typeof at === 'string' && <> <code>{at}</code></>}</span>
         </div>
       )}
       {ended !== undefined && (
         <div className='note warn' role='status'>
-          <span className='grow wrap'>{ended === '' ? t.terminalEnded : t.terminalEndedBy(ended)}</span>
-          <button type='button' className='button small' onClick={attachAgain}>{t.attachAgain}</button>
+          <span className='grow wrap'>{wordsOf(ended)}</span>
+          {!ended.isShellOver && <button type='button' className='button small' onClick={attachAgain}>{t.attachAgain}</button>}
         </div>
       )}
       {ended === undefined && !isConnected && state !== undefined && <p className='note warn' role='status'>{t.terminalLost}</p>}
@@ -236,13 +241,19 @@ function Troubles ({ terminal: { ended, error, isConnected, state, attachAgain }
   )
 }
 
+function wordsOf ({ reason, isShellOver }: End): string {
+  const why = language === 'ru' ? reasonInRussian(reason) : reason
+  if (isShellOver) return why === '' ? t.terminalEnded : t.terminalEndedAs(why)
+  return why === '' ? t.terminalGone : t.terminalEndedBy(why)
+}
+
 /** The state of a terminal as its page shows it, and the functions that the page calls. */
 interface UsedTerminal {
   readonly state: TerminalState | undefined
   readonly isConnected: boolean
   readonly error: FrameError | undefined
-  /** The reason why no more output comes; `undefined` while the terminal is in use. */
-  readonly ended: string | undefined
+  /** `undefined` while the terminal is in use. */
+  readonly ended: End | undefined
   readonly setScreen: (screen: Screen | undefined) => void
   readonly write: (keys: string) => void
   readonly resize: (cols: number, rows: number) => void
@@ -254,7 +265,7 @@ function useTerminal (id: string): UsedTerminal {
   const [state, setState] = useState<TerminalState>()
   const [isConnected, setConnected] = useState(false)
   const [error, setError] = useState<FrameError>()
-  const [ended, setEnded] = useState<string>()
+  const [ended, setEnded] = useState<End>()
   const [screen, setScreen] = useState<Screen>()
   const [attempt, setAttempt] = useState(0)
   const socket = useRef<TerminalSocket>(undefined)

@@ -14,8 +14,30 @@ const RULES: ReadonlyArray<readonly [words: RegExp, russian: string]> = [
   [/^the same command for the third time since the user spoke$/, 'та же команда в третий раз после слов пользователя']
 ]
 
+/** The reasons for which the output of a terminal ends. The service's words are in src/exec/ and terminal-service.ts. */
+const REASONS: typeof RULES = [
+  [/^the shell has ended with code (\d+)$/, 'оболочка завершилась с кодом $1'],
+  [/^the shell was ended by the signal (\w+)$/, 'оболочку завершил сигнал $1'],
+  [/^the connection was lost$/, 'связь с машиной потеряна'],
+  [/^attached elsewhere$/, 'он открыт в другом окне'],
+  [/^closed by its user$/, 'его закрыл пользователь'],
+  [/^ended by its user$/, 'его завершил пользователь'],
+  [/^ended by (.+)$/, 'его завершил $1'],
+  [/^nobody has used it$/, 'им давно не пользовались'],
+  [/^a command did not end$/, 'одна из команд не завершилась']
+]
+
 /** Translates the reason for which a person is asked into Russian; an unknown reason is returned unchanged. */
 export function ruleInRussian (rule: string): string {
-  for (const [words, russian] of RULES) if (words.test(rule)) return rule.replace(words, russian)
-  return rule
+  return translated(rule, RULES)
+}
+
+/** Translates the reason for which a terminal has ended into Russian; an unknown reason is returned unchanged. */
+export function reasonInRussian (reason: string): string {
+  return translated(reason, REASONS)
+}
+
+function translated (text: string, table: typeof RULES): string {
+  for (const [words, russian] of table) if (words.test(text)) return text.replace(words, russian)
+  return text
 }

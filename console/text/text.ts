@@ -32,7 +32,12 @@ const PARTS = {
 /** The texts that were loaded so far, by their names. */
 export const t = {} as Same<typeof frame & typeof author & typeof work>
 
+/** The words for an error of the service in the language of the console; `undefined` in English, whose words are the service's own. */
+export let errorWords: (code: string, details?: Readonly<Record<string, unknown>>) => string | undefined = () => undefined
+
 /** Loads a part of the texts in the language of the console. It is called before any of these texts is shown, and may be called again. */
 export async function loadTexts (part: TextPart): Promise<void> {
+  const errors = language === 'ru' && part === 'frame' ? import('./errors-ru.ts') : undefined
   Object.assign(t, (await PARTS[language][part]()).texts)
+  errorWords = (await errors)?.errorInRussian ?? errorWords
 }

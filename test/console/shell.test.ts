@@ -102,11 +102,26 @@ describe('A shell in the console', { skip: noChromium }, () => {
     assert.deepEqual((await service.get('/api/terminals')).json['terminals'], [])
   })
 
-  it('says that it has ended when its user has left it', async t => {
+  it('says that it has ended, and with which code, when its user has left it', async t => {
     const { page } = await open(t)
     await shownPrompt(page)
-    await page.keyboard.type('exit\n')
-    await page.getByText(/is not shown here any more|has ended/).first().waitFor()
+    await page.keyboard.type('exit 3\n')
+    const told = page.getByText('This terminal is closed: the shell has ended with code 3.')
+    await told.waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Attach again' }).count(), 0)
+    // It is still so for whoever comes back.
+    await page.reload()
+    await told.waitFor()
+  })
+
+  it('says which signal has ended it', async t => {
+    const { page } = await open(t)
+    await shownPrompt(page)
+    await page.keyboard.type('kill -KILL $$\n')
+    const told = page.getByText('This terminal is closed: the shell was ended by the signal SIGKILL.')
+    await told.waitFor()
+    await page.reload()
+    await told.waitFor()
   })
 })
 

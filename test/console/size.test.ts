@@ -36,9 +36,9 @@ describe('What browsers load of the console, compressed,', () => {
   const texts = (language: string, ...parts: readonly string[]): ReadonlySet<string> =>
     parts.reduce((found, part) => withImports(entry(`console/text/${language}/${part}.ts`), found), new Set<string>())
 
-  it('is at most 110 KB for the first screen', () => {
-    const size = sizeOf([...withImports(entry('console/main.tsx')), ...texts('ru', 'frame'), entry('console/style/console.css')])
-    assert.ok(size <= 110 * KB, `${size} bytes`)
+  it('is at most 115 KB for the first screen, with the words for errors', () => {
+    const size = sizeOf([...withImports(entry('console/main.tsx')), ...texts('ru', 'frame'), entry('console/text/errors-ru.ts'), entry('console/style/console.css')])
+    assert.ok(size <= 115 * KB, `${size} bytes`)
   })
 
   it('is at most 120 KB for the first screen of approvals, without the editor', () => {

@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
 import { useSearchParams } from 'wouter'
 import { useMay } from '../../api/caller.ts'
 import { api, take } from '../../api/client.ts'
 import { type Preview, previewPrompt } from '../../api/preview.ts'
 import { ErrorNote } from '../../parts/error-note.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { t } from '../../text/text.ts'
 import { readTried } from '../tried.ts'
 import { entryFrom, nameOf, readableForm, storedForm, textOf, triedBy } from '../entry.ts'
 import { type Workpiece } from '../use-draft.ts'
 import { useReleases } from './use-releases.ts'
 
-const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
+const Difference = lazyPart(async () => (await import('../../edit/difference.tsx')).Difference)
 
 /** The tab that shows two versions of a prompt side by side, and both versions rendered with the same values. */
 export function CompareTab ({ id, piece }: { readonly id: string, readonly piece: Workpiece }) {
@@ -58,11 +58,11 @@ export function Sides ({ id, piece, names: [a, b], mayRender }: {
     <div className='stack'>
       {query.error !== null && <ErrorNote error={query.error} />}
       {before !== undefined && after !== undefined && (
-        <Suspense>
+        <>
           <h2>{t.tabText}</h2>
           <Difference before={before.text} after={after.text} labels={[before.name, after.name]} />
           {mayRender && <><h2>{t.renderedWith}</h2><Difference before={before.rendered} after={after.rendered} labels={[before.name, after.name]} /></>}
-        </Suspense>
+        </>
       )}
     </div>
   )

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useMemo } from 'react'
+import { useMemo } from 'react'
 import { useMay } from '../../api/caller.ts'
 import { api, take, takeTagged } from '../../api/client.ts'
 import type { Tagged } from '../../api/tagged.ts'
@@ -17,11 +17,12 @@ import { t } from '../../text/text.ts'
 import { fieldsOf } from '../parameters.ts'
 import { CaseList, Summary } from './case-list.tsx'
 import { type Case, readTests, useRuns, useTests } from './use-tests.ts'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 
 /** The example of a test that the editor shows for a prompt without tests. */
 const FIRST = [{ description: 'renders', vars: {}, assert: [{ type: 'not-contains', value: '{{' }] }]
 
-const CasesForm = lazy(async () => ({ default: (await import('./case-form.tsx')).CasesForm }))
+const CasesForm = lazyPart(async () => (await import('./case-form.tsx')).CasesForm)
 
 /** The tab with the tests of a prompt: the test cases with their results, and a form and an editor for them. @param parameters of the draft */
 export function TestsTab ({ id, isDraft, parameters }: { readonly id: string, readonly isDraft: boolean, readonly parameters: unknown }) {
@@ -84,7 +85,7 @@ function Tests ({ id, stored, isDraft, parameters }: {
         {cases === undefined
           ? <p className='note'>{t.casesUnreadable}</p>
           : (
-            <Suspense fallback={<p className='quiet'>{t.loading}</p>}>
+            <>
               <CasesForm
                 cases={cases}
                 fields={fieldsOf(parameters, needs.data?.variables)}
@@ -92,7 +93,7 @@ function Tests ({ id, stored, isDraft, parameters }: {
                 onHalf={(of, text) => { editing.typeHalf(of, text) }}
                 onChange={mayWrite ? next => { editing.type(JSON.stringify(next, null, 2)) } : undefined}
               />
-            </Suspense>
+            </>
             )}
       </div>
       <Written id={id} editing={editing} />

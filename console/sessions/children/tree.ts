@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import type { paths } from '../../../.build/api.d.ts'
+import { useFallback } from '../../api/changes.ts'
 import { api, take } from '../../api/client.ts'
 
 /** A session as a row of the list of sessions, or of a tree. */
@@ -8,16 +9,13 @@ export type SessionRow = paths['/api/sessions']['get']['responses']['200']['cont
 /** A session, with the sessions that it has started. */
 export type Tree = SessionRow & { readonly children: readonly Tree[] }
 
-/** The time between two requests for the tree while the session runs, in ms. */
-const INTERVAL = 3000
-
-/** The query for a session's tree. The tree is requested again whenever the session has changed and, while the session runs, at intervals. */
+/** The query for a session's tree. The tree is requested again whenever the session has changed, or one below it. */
 export function useTree ({ id, seq, status }: { readonly id: string, readonly seq: number, readonly status: string }) {
   return useQuery({
     queryKey: ['session', id, 'tree', seq, status],
     queryFn: () => readTree(id),
     placeholderData: before => before,
-    refetchInterval: status === 'running' ? INTERVAL : false,
+    refetchInterval: useFallback(),
     staleTime: 0
   })
 }

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { type ClipboardEvent, type KeyboardEvent, lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
+import { type ClipboardEvent, type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { api, take } from '../../api/client.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ErrorNote } from '../../parts/error-note.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { Revealed } from '../../parts/reveal.tsx'
 import { bytes, number } from '../../parts/time.ts'
 import { Windowed } from '../../parts/windowed.tsx'
@@ -10,7 +11,7 @@ import { t } from '../../text/text.ts'
 import { type DiffLine, hunksOf, marksOf, type Row, rowsOf, rowsWith, textBetween } from './diff-lines.ts'
 import type { ChangedFile } from './use-plan.ts'
 
-const Difference = lazy(async () => ({ default: (await import('../../edit/difference.tsx')).Difference }))
+const Difference = lazyPart(async () => (await import('../../edit/difference.tsx')).Difference)
 
 /**
  * Shows the change of one file as a diff or, if the user asks for it, as two texts side by side. A note says if something could not be shown.
@@ -88,7 +89,7 @@ function Sides ({ id, path }: { readonly id: string, readonly path: string }) {
   return (
     <>
       {(before.isCut === true || after.isCut === true) && <p className='note warn'>{t.sideCut}</p>}
-      <Suspense><Difference before={before.text ?? ''} after={after.text ?? ''} labels={[t.before, t.after]} /></Suspense>
+      <Difference before={before.text ?? ''} after={after.text ?? ''} labels={[t.before, t.after]} />
     </>
   )
 }

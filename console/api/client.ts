@@ -46,8 +46,8 @@ export async function send (request: Request): Promise<Response> {
   for (let left = RETRIES; ; left--) {
     const response = await fetch(left > 0 ? request.clone() : request)
     if (response.status !== 401 && response.status !== 503) return response
-    const { code, message = 'HTTP 401' } = await response.clone().json().catch(() => ({})) as { readonly code?: string, readonly message?: string }
-    if (response.status === 401) tokenRefused(message)
+    const { code = '', message = 'HTTP 401' } = await response.clone().json().catch(() => ({})) as { readonly code?: string, readonly message?: string }
+    if (response.status === 401) tokenRefused(message, code)
     if (code !== 'OVERLOADED' || left === 0) return response
     await new Promise(resolve => { setTimeout(resolve, PAUSE) })
   }

@@ -7,8 +7,11 @@ import { useSyncExternalStore } from 'react'
 const KEY = 'prompt-shell.token'
 
 let token = sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY) ?? ''
-/** The message with which the service refused the last token; `undefined` while the console does not ask for a token. */
-let refusal: string | undefined
+/** The error with which the service refused the last token, or why the console asks for another one. */
+interface Refusal { readonly message: string, readonly code: string }
+
+/** `undefined` while the console does not ask for a token. */
+let refusal: Refusal | undefined
 const listeners = new Set<() => void>()
 
 export function currentToken (): string {
@@ -29,14 +32,14 @@ export function keepToken (given: string, onDevice: boolean): void {
 }
 
 /** Called when the service has refused a request because the token was wrong or missing; the console then asks for a token. */
-export function tokenRefused (message: string): void {
-  if (refusal === message) return
-  refusal = message
+export function tokenRefused (message: string, code = ''): void {
+  if (refusal?.message === message) return
+  refusal = { message, code }
   tell()
 }
 
 /** The reason why the console asks for a token; `undefined` while it does not ask. */
-export function useRefusal (): string | undefined {
+export function useRefusal (): Refusal | undefined {
   return useSyncExternalStore(listen, () => refusal)
 }
 

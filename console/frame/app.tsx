@@ -16,7 +16,7 @@ import { useNotifications } from '../parts/notifications.ts'
 import { countInTitle, PageTitle } from '../parts/page-title.tsx'
 import { shortTime } from '../parts/time.ts'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
-import { chooseLanguage, language, t } from '../text/text.ts'
+import { chooseLanguage, errorWords, language, t } from '../text/text.ts'
 import { Keys, openKeys } from './keys.tsx'
 import { approvalsScreen, authorScreens, promptScreen, terminalScreen, workScreens } from './parts.ts'
 import { authorPlaces, type Place, useOpenPlaces, workPlaces } from './places.ts'
@@ -318,7 +318,7 @@ function TokenDialog () {
     <dialog ref={dialog} aria-labelledby='token-title'>
       <form onSubmit={event => { event.preventDefault(); use() }} className='stack'>
         <h2 id='token-title'>{t.tokenTitle}</h2>
-        <p className='wrap'>{refusal}</p>
+        <p className='wrap'>{refusal !== undefined && (errorWords(refusal.code) ?? refusal.message)}</p>
         <div>
           <label htmlFor='token'>{t.token}</label>
           <input

@@ -85,7 +85,7 @@ function attachTerminal (id: string, reader: {
     opened.addEventListener('close', ({ code, reason }) => {
       if (socket !== opened) return
       reader.onConnection(false)
-      if (code === TOKEN_GONE) tokenRefused(reason === '' ? 'HTTP 401' : reason)
+      if (code === TOKEN_GONE) tokenRefused(reason === '' ? 'HTTP 401' : reason, 'TOKEN_UNKNOWN')
       if (isOver) return
       setTimeout(open, pause)
       pause = Math.min(pause * 2, LONGEST_PAUSE)

@@ -5,6 +5,7 @@ import { askingPlace } from '../helpers/asking-skill.ts'
 import { noChromium, startChromium } from '../helpers/chromium.ts'
 import { buildConsole, openConsole } from '../helpers/console.ts'
 import { startService } from '../helpers/service.ts'
+import { tokenEntry } from '../helpers/tokens.ts'
 import { waitFor } from '../helpers/wait-for.ts'
 
 /** Keeps the notifications that the page shows. */
@@ -150,6 +151,9 @@ describe('Between the console and the service', { skip: noChromium }, () => {
     assert.equal(await page.getByText('Tool "team.gone" not found').isVisible(), false)
     await page.getByText('Что ответил сервис').click()
     await page.getByText('Tool "team.gone" not found').waitFor()
+    const guarded = await startService(t, {}, { API_TOKENS: tokenEntry('ann', 'read') })
+    const other = await openConsole(t, browser, await guarded.listen(), '/prompts?lang=ru')
+    await other.getByRole('dialog').getByText('Нужен токен.', { exact: true }).waitFor()
   })
 
   it('the keys of the console are those of their places on a Russian layout: Ctrl S saves, g a leads to the approvals', async t => {

@@ -85,7 +85,7 @@ function open (): void {
   opened.addEventListener('message', ({ data }) => { take(JSON.parse(String(data)) as Frame) })
   opened.addEventListener('close', ({ code, reason }) => {
     failed++
-    if (code === TOKEN_GONE) tokenRefused(reason === '' ? 'HTTP 401' : reason)
+    if (code === TOKEN_GONE) tokenRefused(reason === '' ? 'HTTP 401' : reason, 'TOKEN_UNKNOWN')
     if (needsStreams()) {
       for (const [id, each] of followed) stream(id, each)
       return

@@ -7,11 +7,17 @@ export class ApiError extends Error {
   readonly details: Readonly<Record<string, unknown>>
 
   constructor (status: number, body: unknown) {
-    const { message, error, code, requestId, details } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+    const { error, requestId, details, ...own } = objectOf(body)
+    // Below /v1, and where a model's API refuses, it has the form of OpenAI's.
+    const { message, code } = typeof error === 'object' ? objectOf(error) : own
     super(typeof message === 'string' ? message : typeof error === 'string' ? error : `HTTP ${status}`)
     this.status = status
     this.code = typeof code === 'string' ? code : ''
     this.requestId = typeof requestId === 'string' ? requestId : ''
-    this.details = typeof details === 'object' && details !== null ? details as Record<string, unknown> : {}
+    this.details = objectOf(details)
   }
+}
+
+function objectOf (value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? value as Record<string, unknown> : {}
 }

@@ -19,14 +19,13 @@ interface PreviewPaneProps {
   readonly onPoint: (pointed: Pointed | undefined) => void
   readonly caret: { readonly message: number, readonly offset: number } | undefined
   readonly onAsk: (() => void) | undefined
-  readonly isAsking: boolean
 }
 
 /**
  * Shows the rendered prompt while the author writes. The colour of each piece tells its source, and pointing at a piece shows the
  * expression that wrote it.
  */
-export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }: PreviewPaneProps) {
+export function PreviewPane ({ state, pointed, onPoint, caret, onAsk }: PreviewPaneProps) {
   const { latest, good, goodAt, holes, error, isBusy, renderLive } = state
   const isOld = good !== latest && holes.length === 0
   return (
@@ -38,7 +37,7 @@ export function PreviewPane ({ state, pointed, onPoint, caret, onAsk, isAsking }
         {good?.rendered_prompt !== undefined && holes.length === 0 && <CopyButton text={() => textOf(good)} />}
         <button type='button' className='button small' disabled={isBusy} title={t.keyRenderKeys} onClick={() => { void renderLive() }}>{t.renderLive}</button>
         {onAsk !== undefined && (
-          <button type='button' className='button small' disabled={isAsking} title={t.keyAskKeys} onClick={onAsk}>
+          <button type='button' className='button small' title={t.keyAskKeys} onClick={onAsk}>
             <Icon name='play' />
             {t.askModel}
           </button>

@@ -5,7 +5,7 @@ import type { Field } from './parameters.ts'
 import { ValueField } from './value-field.tsx'
 
 /** The form with the values for a preview of a prompt. An empty field is not sent. */
-export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, isAsked, onBundle }: {
+export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistakes, isAsked, onCase, onBundle }: {
   readonly id: string
   readonly fields: readonly Field[]
   readonly tried: Tried
@@ -13,6 +13,8 @@ export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistak
   readonly onChange: (tried: Tried) => void
   readonly mistakes: readonly Mistake[]
   readonly isAsked: boolean
+  /** Makes a test case of the values. */
+  readonly onCase: (() => void) | undefined
   readonly onBundle: (bundle: Bundle) => void
 }) {
   const [isPasting, setPasting] = useState(false)
@@ -41,6 +43,7 @@ export function VariablesForm ({ id, fields, tried, hasHistory, onChange, mistak
     <section className='panel' aria-label={t.variablesOfCaller}>
       <header>
         <h2>{t.variablesOfCaller}</h2><span className='grow' />
+        {onCase !== undefined && <button type='button' className='button plain small' onClick={onCase}>{t.makeTest}</button>}
         <button type='button' className='button plain small' onClick={() => { setPasting(true) }}>{t.pasteJson}</button>
         <button type='button' className='button plain small' onClick={() => { file.current?.click() }}>{t.openBundle}</button>
         <input

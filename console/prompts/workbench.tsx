@@ -1,117 +1,25 @@
 import { useEffect, useRef, useState } from 'react'
 import { useMay } from '../api/caller.ts'
-import type { Bundle, Mistake, Preview, Tried } from '../api/preview.ts'
-import { readStream } from '../api/stream.ts'
+import type { Bundle, Mistake, Tried } from '../api/preview.ts'
 import { Editor } from '../edit/editor.tsx'
 import type { Place, Remark } from '../edit/remarks.ts'
 import type { PromptNames } from '../edit/template-names.ts'
-import { CopyButton } from '../parts/copy-button.tsx'
-import { ErrorNote, Told } from '../parts/error-note.tsx'
 import { Icon } from '../parts/icons.tsx'
-import { Revealed } from '../parts/reveal.tsx'
 import { number } from '../parts/time.ts'
 import { t } from '../text/text.ts'
 import { keepTried, readTried } from './tried.ts'
 import { type Entry, hasHistory, type Message, nameOf, ROLES, storedForm, type Syntax, syntaxOf, textOf, triedBy } from './entry.ts'
 import { fieldsOf } from './parameters.ts'
+import type { Playground as PlaygroundOf } from './play/playground.tsx'
 import { type Pointed, PreviewPane } from './preview-pane.tsx'
+import type { CaseDialog as CaseDialogOf, ProposedCase } from './tests/case-dialog.tsx'
 import type { Workpiece } from './use-draft.ts'
 import { usePreview } from './use-preview.ts'
 import { VariablesForm } from './variables-form.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 
-interface Question {
-  readonly isDraft: boolean
-  readonly entry: Entry
-  readonly tried: Tried
-  /** Renders the draft, with calls of its tools; `undefined` if that fails. */
-  readonly render: () => Promise<Preview | undefined>
-}
-
-/** The answer of a model, as far as it has come, and the functions that ask for it and stop it. */
-interface Answer {
-  readonly text: string
-  /** Messages about what happened before the answer, such as calls of tools. */
-  readonly steps: readonly string[]
-  readonly isBusy: boolean
-  readonly isStopped: boolean
-  readonly error: unknown
-  readonly ask: (question: Question) => Promise<void>
-  readonly stop: () => void
-}
-
-/** The fields in a prompt's `defaults` that are settings of the service, not of a model. */
-const OWN = new Set(['fallbacks', 'maxInputTokens', 'toolLoop'])
-
-/**
- * Asks the model. For a stored prompt, the request names the prompt, as a caller's request does. A draft is rendered first, and the request
- * has the rendered messages.
- */
-function useAnswer (id: string): Answer {
-  const [text, setText] = useState('')
-  const [steps, setSteps] = useState<readonly string[]>([])
-  const [isBusy, setBusy] = useState(false)
-  const [isStopped, setStopped] = useState(false)
-  const [error, setError] = useState<unknown>()
-  const running = useRef<AbortController>(null)
-  const ask = async (question: Question) => {
-    running.current?.abort()
-    const controller = running.current = new AbortController()
-    setText('')
-    setSteps([])
-    setError(undefined)
-    setStopped(false)
-    setBusy(true)
-    try {
-      const asked = await requestOf(id, question, controller.signal)
-      if (asked === undefined) throw new Told(t.notAsked)
-      let said = ''
-      await readStream(asked, ({ data }) => {
-        if (data === '[DONE]') return
-        const chunk = JSON.parse(data) as {
-          readonly choices?: ReadonlyArray<{
-            readonly delta?: {
-              readonly content?: string | ReadonlyArray<{ readonly type?: string, readonly text?: string }> | null
-              readonly refusal?: string | null
-            }
-            readonly finish_reason?: string | null
-          }> | null
-          readonly error?: { readonly message?: string } | string | boolean | null
-        }
-        if (typeof chunk.error === 'object' && chunk.error !== null) throw new Told(chunk.error.message ?? t.unreachable)
-        const { delta, finish_reason: reason } = chunk.choices?.[0] ?? {}
-        const content = delta?.content ?? ''
-        said += typeof content === 'string' ? content : content.map(part => part.type === 'text' ? part.text ?? '' : '').join('')
-        said += delta?.refusal ?? ''
-        if (reason === 'length' || reason === 'content_filter') said += `… [${reason}]`
-        setText(said)
-      }, comment => { setSteps(before => [...before, comment]) })
-    } catch (failure) {
-      if (controller.signal.aborted) setStopped(true)
-      else setError(failure)
-    } finally {
-      if (running.current === controller) setBusy(false)
-    }
-  }
-  return { text, steps, isBusy, isStopped, error, ask, stop: () => { running.current?.abort() } }
-}
-
-async function requestOf (id: string, { isDraft, entry, tried, render }: Question, signal: AbortSignal): Promise<Request | undefined> {
-  const post = (path: string, body: object) => new Request(path, {
-    method: 'POST',
-    signal,
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body)
-  })
-  if (!isDraft) return post(`/api/chat/prompts/${encodeURIComponent(id)}`, { ...tried, stream: true })
-  const rendered = (await render())?.rendered_prompt
-  if (rendered === undefined) return undefined
-  const defaults = Object.entries((entry.settings['defaults'] ?? {}) as Record<string, unknown>).filter(([name]) => !OWN.has(name))
-  return post('/v1/chat/completions', {
-    ...Object.fromEntries(defaults),
-    messages: typeof rendered === 'string' ? [{ role: 'user', content: rendered }] : rendered,
-    stream: true
-  })
-}
+const Playground = lazyPart(async () => (await import('./play/playground.tsx')).Playground) as typeof PlaygroundOf
+const CaseDialog = lazyPart(async () => (await import('./play/playground.tsx')).CaseDialog) as typeof CaseDialogOf
 
 /** The tab in which an author writes a prompt: the messages on the left, the variables and the preview on the right. */
 export function Workbench ({ id, piece, place }: { readonly id: string, readonly piece: Workpiece, readonly place: Place & { readonly message: number } }) {
@@ -124,7 +32,8 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
   const prompt = storedForm(entry)
   const tried = triedBy(entry, kept)
   const preview = usePreview(id, prompt, tried, mayWrite)
-  const answer = useAnswer(id)
+  const askAll = useRef(() => {})
+  const [proposed, setProposed] = useState<ProposedCase>()
   const syntax = syntaxOf(entry, piece.stored?.syntax)
   const mistakes = preview.latest?.diagnostics ?? []
   const fields = fieldsOf(entry.settings['parameters'], preview.needs?.variables)
@@ -132,7 +41,12 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
     setKept(next)
     keepTried(id, next)
   }
-  const ask = () => { void answer.ask({ isDraft: piece.isDraft, entry, tried, render: preview.renderLive }) }
+  const isStored = piece.stored !== undefined
+  const ask = () => { askAll.current() }
+  const propose = () => {
+    const leftOut = tried.messages === undefined ? [] : [t.conversation]
+    setProposed({ base: { vars: tried.variables }, expectation: { type: '', value: '' }, isOfDraft: piece.isDraft, leftOut })
+  }
   useWorkbenchKeys(() => { void preview.renderLive() }, ask)
   const keys = useMessageKeys(entry.messages)
   const move = (index: number, step: 1 | -1) => {
@@ -148,7 +62,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
     })
   }
   return (
-    <div className='split halves'>
+    <div className='split halves bench'>
       <div className='stack'>
         {entry.messages.map((message, index) => (
           <MessagePanel
@@ -180,6 +94,7 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
           onChange={change}
           mistakes={mistakes}
           isAsked={preview.isAsked}
+          onCase={mayWrite && isStored ? propose : undefined}
           onBundle={(bundle: Bundle) => { preview.setKnown(bundle); change({ variables: bundle.variables, messages: bundle.history }) }}
         />
         {mayWrite
@@ -189,11 +104,21 @@ export function Workbench ({ id, piece, place }: { readonly id: string, readonly
               onPoint={setPointed}
               caret={caret}
               onAsk={mayChat ? ask : undefined}
-              isAsking={answer.isBusy}
             />
           : <p className='note'>{t.previewNeedsWrite}</p>}
-        <AnswerPane answer={answer} />
       </div>
+      {mayChat && (
+        <>
+          <Playground
+            question={{ id, isDraft: piece.isDraft || !isStored, entry, tried, render: preview.renderLive }}
+            isStored={isStored}
+            hasTools={(preview.needs?.tools.length ?? 0) > 0 || Object.hasOwn(entry.settings['defaults'] ?? {}, 'toolLoop')}
+            askAll={askAll}
+            onCase={setProposed}
+          />
+        </>
+      )}
+      {proposed !== undefined && <CaseDialog id={id} proposed={proposed} onClose={() => { setProposed(undefined) }} />}
     </div>
   )
 }
@@ -266,27 +191,6 @@ function placeOf ({ line, column, messageIndex, part, in: partial, field }: Mist
   if (field !== undefined) return `${field}: `
   const where = partial === undefined ? messageIndex === undefined ? '' : `${t.messageNumber(messageIndex + 1)}, ` : `${partial}, `
   return `${where}${part === undefined ? '' : `${t.partNumber(part + 1)}, `}${t.lineColumn(line, column)}: `
-}
-
-/** Shows the model's answer as plain text, never as HTML. */
-function AnswerPane ({ answer: { text, steps, isBusy, isStopped, error, stop } }: { readonly answer: Answer }) {
-  if (!isBusy && text === '' && error === undefined && !isStopped) return null
-  return (
-    <section className='panel' aria-label={t.answer} aria-busy={isBusy}>
-      <header>
-        <h2>{t.answer}</h2>
-        {isStopped && <span className='chip'>{t.stopped}</span>}
-        <span className='grow' />
-        {text !== '' && <CopyButton text={text} />}
-        {isBusy && <button type='button' className='button small' onClick={stop}>{t.stop}</button>}
-      </header>
-      <div className='body'>
-        {steps.length > 0 && <ul className='steps'>{steps.map((step, index) => <li key={index} className='quiet'><Revealed text={step} /></li>)}</ul>}
-        <p className='said pre' aria-live='polite'><Revealed text={text} />{isBusy && <span className='caret' />}</p>
-        {error !== undefined && <ErrorNote error={error} />}
-      </div>
-    </section>
-  )
 }
 
 /** A panel that edits one message of a prompt: its role and its template. */

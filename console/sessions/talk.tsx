@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import { api, take } from '../api/client.ts'
+import { Answer } from '../parts/answer.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { duration } from '../parts/time.ts'
@@ -106,7 +107,9 @@ function Item ({ item: { at, role, by, text, ran, child }, name }: { readonly it
       <When at={at} exact />
       <div>
         {!isService && <span className='who'>{role === 'user' ? by === '' ? t.you : by : name}</span>}
-        {text !== '' && <p className={isService ? 'quiet pre' : 'said pre'}><Revealed text={text} /></p>}
+        {text !== '' && (role === 'assistant'
+          ? <div className='said'><Answer text={text} /></div>
+          : <p className={isService ? 'quiet pre' : 'said pre'}><Revealed text={text} /></p>)}
         {ran !== undefined && <RanBox ran={ran} />}
         {child !== undefined && <ChildBox child={child} />}
       </div>
@@ -116,11 +119,14 @@ function Item ({ item: { at, role, by, text, ran, child }, name }: { readonly it
 
 /** Shows a text that has no message yet, with a caret while it is being written. */
 function Live ({ written: { effect, text, step }, name }: { readonly written: LiveText, readonly name: string }) {
-  const words = <><Revealed text={text} />{step === undefined && <span className='caret' />}</>
+  const caret = step === undefined && <span className='caret' />
   return (
     <li aria-live='off'>
       <span className='quiet'>{t.now}</span>
-      <div><span className='who'>{name}</span>{effect === '' ? <p className='said pre'>{words}</p> : <div className='ran'><pre>{words}</pre></div>}</div>
+      <div><span className='who'>{name}</span>{effect === ''
+        ? <div className='said'><Answer text={text} />{caret}</div>
+        : <div className='ran'><pre><Revealed text={text} />{caret}</pre></div>}
+      </div>
     </li>
   )
 }

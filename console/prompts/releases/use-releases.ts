@@ -5,8 +5,12 @@ import type { Meaning, Releases } from './meaning.ts'
 export type { Meaning, Releases }
 
 /** The query for the versions and labels of a prompt, with the entity tag that a request to move a label has to name. */
-export function useReleases (id: string) {
-  return useQuery({ queryKey: ['registry', 'releases', id], queryFn: () => takeTagged(api.GET('/api/prompts/{id}/versions', { params: { path: { id } } })) })
+export function useReleases (id: string, isStored = true) {
+  return useQuery({
+    queryKey: ['registry', 'releases', id],
+    queryFn: () => takeTagged(api.GET('/api/prompts/{id}/versions', { params: { path: { id } } })),
+    enabled: isStored
+  })
 }
 
 /** The share of a label's callers who get a version, in percent; `undefined` if the label does not mean this version. */

@@ -1,9 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useMay } from '../../api/caller.ts'
-import { api, take, takeTagged } from '../../api/client.ts'
+import { api, take } from '../../api/client.ts'
 import type { Tagged } from '../../api/tagged.ts'
-import { queries } from '../../api/queries.ts'
 import { Conflict } from '../../edit/conflict.tsx'
 import { Editor } from '../../edit/editor.tsx'
 import { mistakeInJson } from '../../edit/json-mode.ts'
@@ -16,7 +15,7 @@ import { Loaded } from '../../parts/loading.tsx'
 import { t } from '../../text/text.ts'
 import { fieldsOf } from '../parameters.ts'
 import { CaseList, Summary } from './case-list.tsx'
-import { type Case, readTests, useRuns, useTests } from './use-tests.ts'
+import { type Case, putTests, readTests, useRuns, useTests } from './use-tests.ts'
 import { lazyPart } from '../../parts/lazy-part.tsx'
 
 /** The example of a test that the editor shows for a prompt without tests. */
@@ -67,12 +66,7 @@ function Tests ({ id, stored, isDraft, parameters }: {
     name: `tests ${id}`,
     stored: useMemo(() => textOf(stored), [stored]),
     read: async () => textOf(await readTests(id)),
-    put: async (text, tag) => {
-      const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
-      const reply = await takeTagged(api.PUT('/api/prompts/{id}/tests', { params: { path: { id }, header }, body: JSON.parse(text) as never }))
-      void queries.invalidateQueries({ queryKey: ['registry', 'tests', id] })
-      return reply.tag
-    }
+    put: (text, tag) => putTests(id, JSON.parse(text), tag)
   })
   const { state } = editing
   if (state === undefined) return null

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import type { paths } from '../../../.build/api.d.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { api, take, takeTagged } from '../../api/client.ts'
+import { queries } from '../../api/queries.ts'
 import type { Tagged } from '../../api/tagged.ts'
 import { t } from '../../text/text.ts'
 
@@ -31,6 +32,30 @@ export async function readTests (id: string): Promise<Tagged<readonly Case[] | u
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
     throw error
+  }
+}
+
+/** Replaces all test cases of a prompt. @param tag of the cases that are replaced; `undefined` for none @returns the tag of the new ones @throws ApiError */
+export async function putTests (id: string, cases: unknown, tag: string | undefined): Promise<string | undefined> {
+  const header = tag === undefined ? { 'if-none-match': '*' } : { 'if-match': tag }
+  const reply = await takeTagged(api.PUT('/api/prompts/{id}/tests', { params: { path: { id }, header }, body: cases as never }))
+  void queries.invalidateQueries({ queryKey: ['registry', 'tests', id] })
+  return reply.tag
+}
+
+/** How many times a case is added again to cases that somebody else has changed meanwhile. */
+const ATTEMPTS = 5
+
+/** Adds a test case behind those that are stored. @returns its number @throws ApiError */
+export async function addCase (id: string, added: Case): Promise<number> {
+  for (let left = ATTEMPTS; ; left--) {
+    const { value = [], tag } = await readTests(id)
+    try {
+      await putTests(id, [...value, added], tag)
+      return value.length + 1
+    } catch (error) {
+      if (left === 1 || !(error instanceof ApiError) || error.status !== 412) throw error
+    }
   }
 }
 

@@ -135,6 +135,10 @@ export const texts = {
   // Sessions
   changed: 'Changed',
   output: 'Output',
+  tokens: 'Tokens',
+  tableOfAnswer: 'Table of the answer',
+  codeOf: (language: string) => language === '' ? 'Code' : `Code, ${language}`,
+  picture: 'Picture:',
   ms: 'ms',
   s: 's',
   // Plans

@@ -55,7 +55,6 @@ export const texts = {
   failedOf: 'Failed',
   usedNothing: 'Nothing yet.',
   what: 'What',
-  tokens: 'Tokens',
   beganWith: 'Began with',
   isNow: 'Is now',
   isSame: 'as it began',

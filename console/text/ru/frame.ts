@@ -134,6 +134,10 @@ export const texts: Same<typeof en> = {
   // Sessions
   changed: 'Изменена',
   output: 'Вывод',
+  tokens: 'Токены',
+  tableOfAnswer: 'Таблица ответа',
+  codeOf: language => language === '' ? 'Код' : `Код, ${language}`,
+  picture: 'Изображение:',
   ms: 'мс',
   s: 'с',
   // Plans

@@ -57,7 +57,6 @@ export const texts: Same<typeof en> = {
   failedOf: 'Неудачно',
   usedNothing: 'Пока ничего.',
   what: 'Что',
-  tokens: 'Токены',
   beganWith: 'Началась с',
   isNow: 'Сейчас',
   isSame: 'не изменилось',

@@ -162,7 +162,7 @@ describe('A chat at the console', { skip: noChromium }, () => {
     const { page } = given
     const answer = await ask(given, 'Count.')
     say(answer, 'w0 ')
-    await dialogue(page).getByText('w0').waitFor()
+    await page.locator('.talk .answer', { hasText: 'w0' }).waitFor()
     const requests: string[] = []
     page.on('request', request => { requests.push(new URL(request.url()).pathname) })
     for (let word = 1; word <= 120; word++) {

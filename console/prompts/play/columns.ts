@@ -18,6 +18,8 @@ export interface Asked {
   /** In ms since 1970. */
   readonly at: number
   readonly target: Target
+  /** Whether the text differed from what was stored. */
+  readonly isDraft: boolean
   readonly model: string
   /** The names of the parameters that were given. */
   readonly parameters: readonly string[]

@@ -46,7 +46,7 @@ export function Playground ({ question, isStored, hasTools, askAll, onCase }: Pl
   const askThese = (chosen: readonly Column[]) => {
     const waiting = chosen.filter(({ key }) => answers.get(key)?.isBusy !== true)
     const at = Date.now()
-    change(columns.map(column => waiting.includes(column) ? { ...column, asked: askedOf(column, tried, at) } : column))
+    change(columns.map(column => waiting.includes(column) ? { ...column, asked: askedOf(column, question, at) } : column))
     place.current?.scrollIntoView({ block: 'nearest' })
     void ask(waiting, question)
   }
@@ -96,7 +96,7 @@ export function Playground ({ question, isStored, hasTools, askAll, onCase }: Pl
                 tried={tried}
                 onStop={() => { stop(column.key) }}
                 onAsk={() => { askThese([column]) }}
-                onCase={isStored ? asked => { onCase(caseOf(asked, answer?.text ?? '', hasTools, isDraft)) } : undefined}
+                onCase={isStored ? asked => { onCase(caseOf(asked, answer?.text ?? '', hasTools)) } : undefined}
               />
             </section>
           )
@@ -130,10 +130,10 @@ function keepColumns (id: string, columns: readonly Column[]): void {
   }
 }
 
-function askedOf (settings: Settings, { variables, messages }: Question['tried'], at: number): Asked {
+function askedOf (settings: Settings, { isDraft, tried: { variables, messages } }: Question, at: number): Asked {
   const read = parametersOf(settings)
   const parameters = 'parameters' in read ? Object.keys(read.parameters).filter(name => name !== 'model') : []
-  return { at, target: settings.target, model: settings.model.trim(), parameters, variables, messages }
+  return { at, target: settings.target, isDraft, model: settings.model.trim(), parameters, variables, messages }
 }
 
 function nameOf (target: Target, isDraft: boolean): string {
@@ -141,7 +141,7 @@ function nameOf (target: Target, isDraft: boolean): string {
 }
 
 /** A case with the values of an answer. It is proposed that the answer is JSON again or, for any other, has the same first line. */
-function caseOf ({ variables, messages, model, parameters, target }: Asked, text: string, hasTools: boolean, isDraft: boolean): ProposedCase {
+function caseOf ({ variables, messages, model, parameters, target, isDraft }: Asked, text: string, hasTools: boolean): ProposedCase {
   const isJson = /^\s*[[{]/.test(text) && isReadable(text)
   const line = text.split('\n').find(each => each.trim() !== '')?.trim() ?? ''
   return {
@@ -308,11 +308,11 @@ function Progress ({ answer: { text, calls, isBusy, isStopped, error, builtin, f
 }
 
 /** The values that were asked with, and whether others stand in the form by now. */
-function Values ({ asked: { at, variables, messages }, tried }: { readonly asked: Asked, readonly tried: Question['tried'] }) {
+function Values ({ asked: { at, target, isDraft, variables, messages }, tried }: { readonly asked: Asked, readonly tried: Question['tried'] }) {
   const isOther = JSON.stringify([variables, messages]) !== JSON.stringify([tried.variables, tried.messages])
   return (
     <details>
-      <summary className='quiet'>{t.wasAskedAt(exactTime(at))} {isOther && <span className='chip'>{t.otherValues}</span>}</summary>
+      <summary className='quiet'>{t.wasAskedAt(exactTime(at))}, {nameOf(target, isDraft)} {isOther && <span className='chip'>{t.otherValues}</span>}</summary>
       <pre className='text' tabIndex={0} aria-label={t.valuesOfAnswer}>{JSON.stringify({ variables, messages }, null, 2)}</pre>
     </details>
   )

@@ -101,8 +101,8 @@ async function answer (column: Column, question: Question, signal: AbortSignal, 
 async function requestOf (column: Column, { id, isDraft, entry, tried, render }: Question, signal: AbortSignal): Promise<Request> {
   const read = parametersOf(column)
   if ('problem' in read) throw new Told(parameterProblem(read.problem))
-  // Providers count the tokens of a stream only if they are asked to. Whoever has one that refuses the field gives null for it.
-  const shared = { stream_options: { include_usage: true }, ...read.parameters, stream: true }
+  // Providers count the tokens of a stream only if they are asked to. For one that refuses the field, null among the parameters leaves it out.
+  const shared = withoutNulls({ stream_options: { include_usage: true }, ...read.parameters, stream: true })
   const post = (path: string, body: object) => new Request(path, {
     method: 'POST',
     signal,
@@ -120,6 +120,10 @@ async function requestOf (column: Column, { id, isDraft, entry, tried, render }:
     ...shared,
     messages: typeof rendered === 'string' ? [{ role: 'user', content: rendered }] : rendered
   })
+}
+
+function withoutNulls (fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null))
 }
 
 export function parameterProblem (own: string): string {

@@ -205,7 +205,11 @@ function SettingsForm ({ column, prompt, isDraft, onChange, onRemove }: {
         onChange={event => { onChange({ model: event.target.value }) }}
       />
       <details className='parameters'>
-        <summary>{t.parameters} <span className='quiet wrap'>{given.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')}</span></summary>
+        <summary>
+          <span className='wrap'>
+            {t.parameters} <span className='quiet'>{given.map(([name, value]) => `${name} ${JSON.stringify(value)}`).join(', ')}</span>
+          </span>
+        </summary>
         <div className='stack tight'>
           <NumberField id={`temperature-${key}`} label='temperature' step='0.1' value={temperature} onChange={value => { onChange({ temperature: value }) }} />
           <NumberField id={`max-tokens-${key}`} label='max_tokens' step='1' value={maxTokens} onChange={value => { onChange({ maxTokens: value }) }} />
@@ -263,10 +267,12 @@ function AnswerPart ({ answer, asked, tried, onStop, onAsk, onCase }: {
     <>
       <Progress answer={answer} onStop={onStop} onAsk={onAsk} />
       {steps.length > 0 && <ul className='steps'>{steps.map((step, index) => <li key={index} className='quiet'><Revealed text={step} /></li>)}</ul>}
-      <div className='said'>
-        {isRaw ? <p className='pre'><Revealed text={text} /></p> : <Answer text={text} />}
-        {isBusy && <span className='caret' />}
-      </div>
+      {(text !== '' || isBusy) && (
+        <div className='said'>
+          {isRaw ? <p className='pre'><Revealed text={text} /></p> : <Answer text={text} />}
+          {isBusy && <span className='caret' />}
+        </div>
+      )}
       {Object.entries(answer.calls).map(([index, call]) => (
         <p key={index} className='wrap'>{t.wouldCall} <code><Revealed text={`${call.name} ${call.arguments}`} /></code></p>
       ))}
@@ -312,7 +318,9 @@ function Values ({ asked: { at, target, isDraft, variables, messages }, tried }:
   const isOther = JSON.stringify([variables, messages]) !== JSON.stringify([tried.variables, tried.messages])
   return (
     <details>
-      <summary className='quiet'>{t.wasAskedAt(exactTime(at))}, {nameOf(target, isDraft)} {isOther && <span className='chip'>{t.otherValues}</span>}</summary>
+      <summary className='quiet'>
+        <span>{t.wasAskedAt(exactTime(at))}, {nameOf(target, isDraft)} {isOther && <span className='chip'>{t.otherValues}</span>}</span>
+      </summary>
       <pre className='text' tabIndex={0} aria-label={t.valuesOfAnswer}>{JSON.stringify({ variables, messages }, null, 2)}</pre>
     </details>
   )

@@ -280,7 +280,7 @@ export const texts: Same<typeof en> = {
   previewNone: 'Предпросмотр появится, когда ошибок не станет.',
   previewNeedsWrite: 'Предпросмотр при наборе доступен тем, кто публикует (роль write).',
   ofTime: time => `от ${time}`,
-  makeTest: 'Сделать тестом',
+  makeTest: 'В тест',
   newCase: 'Новый случай теста',
   expectation: 'Ожидание',
   expectRendered: 'нет: довольно того, что промпт отрисуется',

@@ -4,6 +4,16 @@ export type Redact = (text: string) => string
 
 export const REDACTED = '[secret]'
 
+const KNOWN_FORMS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\bBearer\s+[\w.~+/=-]+/gi, '__REDACTED_BEARER__'],
+  [/\bsk-[\w-]+/gi, '__REDACTED_API_KEY__']
+]
+
+/** Replaces what has the form of a secret. */
+export function maskSecrets (text: string): string {
+  return KNOWN_FORMS.reduce((masked, [pattern, mask]) => masked.replaceAll(pattern, mask), text)
+}
+
 const SENSITIVE = /authorization|cookie|api-?key|token|secret|password/
 
 export function isSensitive (name: string): boolean {

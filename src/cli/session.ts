@@ -19,8 +19,8 @@ export function addSessionCommands (program: Command, cli: Cli): void {
         return { rows: page.sessions, next: page.next }
       })
       if (output.wantsJson) return await output.json(sessions)
-      const columns = ['id', 'status', 'definition', 'updatedAt', 'owner'] as const
-      await output.rows(columns, sessions.map(row => columns.map(column => row[column])))
+      const columns = ['id', 'status', 'definition', 'updatedAt', 'owner', 'title'] as const
+      await output.rows(columns, sessions.map(row => columns.map(column => row[column] ?? '')))
     })
 
   session.command('show').argument('<id>', 'the session').description('show how far a session is')

@@ -7,7 +7,9 @@ import {
   type Begun, type Denied, type Effect, ENDED, type Fact, type Held, type Notice, type Start, type Status, type StopCause,
   type LogEntry, type Usage
 } from './model.ts'
-import { addSpent, type ApprovalRecord, childId, type OpenEffect, openIn, reservationFor, type Session, type SpentBudget, statusOf } from './session.ts'
+import {
+  addSpent, type ApprovalRecord, childId, type OpenEffect, openIn, problemIn, reservationFor, type Session, type SpentBudget, statusOf, titleIn
+} from './session.ts'
 
 type End = Extract<Fact, { readonly effect: string }> & { readonly kind: 'result' | 'failure' | 'unknown' | 'refused' }
 
@@ -75,7 +77,9 @@ export function begin (id: string, start: Start, engine: EngineStart, gate: Gate
     asked: new Map(),
     bytes: 0,
     createdAt: stamp.at,
-    updatedAt: stamp.at
+    updatedAt: stamp.at,
+    title: undefined,
+    problem: undefined
   }
   return advance(empty, { kind: 'started', start }, gate, stamp)
 }
@@ -122,7 +126,9 @@ class LogEntryBuilder {
     this.#takeFact(fact)
     for (let owed = this.#firstOwed(gate); owed !== undefined; owed = this.#firstOwed(gate)) this.#decide(...owed)
     if (this.#engine.view.outcome !== 'open') this.#open.clear()
-    const session = this.#session()
+    const title = this.#before.title ?? titleIn(fact)
+    const problem = ENDED.has(this.#before.status) ? undefined : problemIn(fact, this.#notices)
+    const session: Session = { ...this.#session(), title, problem: problem ?? this.#before.problem }
     // A notice of the state follows each input, also where the status stays as it was: the client that sent the input waits for the notice.
     if (session.status !== this.#before.status || this.#seq === 1 || fact.kind === 'input') {
       this.#notices.push({
@@ -315,6 +321,8 @@ class LogEntryBuilder {
       lastInput: this.#lastInput,
       doubtful: this.#doubtful,
       asked: this.#people,
+      title: this.#before.title,
+      problem: this.#before.problem,
       status: 'running'
     }
     return { ...session, open: new Map(this.#open), status: this.#stopped ?? statusOf(session) }

@@ -1,5 +1,6 @@
-import { type JsonObject, ownField, textOf } from '../base/json.ts'
-import { ENDED, type Notice, type Start, type LogEntry } from './model.ts'
+import { type JsonObject, textOf } from '../base/json.ts'
+import { ENDED, type Notice, type LogEntry } from './model.ts'
+import { wordsOf } from './session.ts'
 import { readShown } from './session-log.ts'
 import type { SessionStore } from './store/session-store.ts'
 
@@ -123,9 +124,4 @@ function inputOf (fact: LogEntry['fact']): JsonObject | undefined {
   if (fact.kind !== 'started') return undefined
   const text = wordsOf(fact.start)
   return text === '' ? undefined : { by: fact.start.owner, text }
-}
-
-function wordsOf ({ input, setting }: Start): string {
-  const skill = ownField(setting, 'skill')
-  return [ownField(input, 'goal'), ownField(skill, 'prompt')].find(text => typeof text === 'string') as string | undefined ?? ''
 }

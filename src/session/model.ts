@@ -328,4 +328,15 @@ export interface Head extends LogPosition {
   readonly parent?: string
   readonly root?: string
   readonly children?: readonly string[]
+  /** In one line: what a person wanted first. Heads that an earlier version wrote lack this and the next two. */
+  readonly title?: string
+  /** The state in which the engine is. */
+  readonly word?: string
+  /** Why the session failed, expired or was cancelled. */
+  readonly problem?: Problem
+}
+
+export interface Problem {
+  readonly code: string
+  readonly message: string
 }

@@ -9,7 +9,7 @@ import { createSlices, inTurn } from '../runtime/event-loop.ts'
 import { type Advanced, type Engines, foldLogEntry } from './advance-session.ts'
 import { ENDED, type LogPosition, type LogEntry } from './model.ts'
 import { type Append, type StoredLogEntry, type SessionStore, SessionStoreError } from './store/session-store.ts'
-import { headOf, type Session } from './session.ts'
+import { headOf, problemIn, type Session } from './session.ts'
 
 /** The log has an entry that this service did not write, or wrote to another log or position. */
 export class LogUntrusted extends Error {
@@ -305,6 +305,7 @@ export class SessionLog {
     this.#hot.drop(id)
     const head = await this.#store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
+    const fact = { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` } as const
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: LogPosition | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
     // After tampering the head does not name the last entry: the refused append tells it for the next attempt.
@@ -316,7 +317,7 @@ export class SessionLog {
         at,
         token,
         by: this.#by,
-        fact: { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` },
+        fact,
         begun: [],
         held: [],
         denied: [],
@@ -327,7 +328,7 @@ export class SessionLog {
         after,
         transition,
         entry: this.#entryOf(id, after, transition),
-        head: { ...head, seq, token, status: 'failed', isAsking: false, updatedAt: at, driver: undefined },
+        head: { ...head, seq, token, status: 'failed', problem: problemIn(fact, notices), isAsking: false, updatedAt: at, driver: undefined },
         due: 'never'
       })
       if (typeof outcome === 'string' || given !== undefined) return true

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto'
 import { approvalOutdated, commitDisabled, requestInvalid, sessionBusy, sessionEnded, sessionFull } from '../base/errors.ts'
-import { type JsonObject } from '../base/json.ts'
+import { type JsonObject, listOf, ownField, textIn } from '../base/json.ts'
+import { isSensitive, maskSecrets, REDACTED } from '../base/redact.ts'
+import { beginningOf } from '../base/text.ts'
 import { type RunningEngine } from './engine.ts'
-import { type Action, type ChildEffect, type Effect, ENDED, type Fact, type Head, type LogPosition, type Spent, type Start, type Status } from './model.ts'
+import {
+  type Action, type ChildEffect, type Effect, ENDED, type Fact, type Head, type LogPosition, type Notice, type Problem,
+  type Spent, type Start, type Status
+} from './model.ts'
 
 /** Computed from its log, and immutable. */
 export interface Session extends LogPosition {
@@ -21,6 +26,9 @@ export interface Session extends LogPosition {
   readonly bytes: number
   readonly createdAt: number
   readonly updatedAt: number
+  readonly title: string | undefined
+  /** The last one that was told. The session may have gone on since. */
+  readonly problem: Problem | undefined
 }
 
 /** A log of so many bytes begins no further effect and accepts no input. */
@@ -56,7 +64,7 @@ export interface SpentBudget {
 }
 
 export function headOf (session: Session, driver: string | undefined): Head {
-  const { id, seq, token, start: { owner, engine, definition, forkOf, parent }, status, createdAt, updatedAt } = session
+  const { id, seq, token, start: { owner, engine, definition, forkOf, parent }, status, createdAt, updatedAt, title, problem, engine: { view } } = session
   const children = openChildrenIn(session).map(({ effect }) => childId(id, effect.id))
   return {
     id,
@@ -73,8 +81,50 @@ export function headOf (session: Session, driver: string | undefined): Head {
     copied: forkOf?.bytes,
     parent: parent?.session,
     root: parent?.root,
-    children: children.length === 0 ? undefined : children
+    children: children.length === 0 ? undefined : children,
+    title,
+    word: view.stateName === '' ? undefined : view.stateName,
+    problem: problemOf({ status, problem })
   }
+}
+
+/** Why a session ended that did not complete. */
+export function problemOf ({ status, problem }: Pick<Session, 'status' | 'problem'>): Problem | undefined {
+  return status !== 'completed' && ENDED.has(status) ? problem : undefined
+}
+
+/** In UTF-16 units. */
+const [MAX_TITLE, MAX_PROBLEM, MAX_LOOKED_AT] = [120, 300, 4096]
+
+/** What a person wants of the session, if this fact says it: the goal, the task, the words to a skill or its parameters, or the first words said. */
+export function titleIn (fact: Fact): string | undefined {
+  // A command of a dialogue, such as `/help`, says nothing of its subject.
+  if (fact.kind === 'input') return fact.action !== undefined || fact.text.trimStart().startsWith('/') ? undefined : oneLine(fact.text, MAX_TITLE)
+  if (fact.kind !== 'started') return undefined
+  const { input, setting } = fact.start
+  const parameters = listOf(ownField(ownField(setting, 'skill'), 'parameters')).map(each => [textIn(each, 'name'), textIn(each, 'value')] as const)
+  const given = parameters.filter(([, value]) => value !== '').map(([name, value]) => `${name}: ${isSensitive(name) ? REDACTED : value}`).join(', ')
+  return oneLine(wordsOf(fact.start) || textIn(input, 'task') || given, MAX_TITLE)
+}
+
+/** With which words a session begins; empty where it waits for the first ones. */
+export function wordsOf ({ input, setting }: Pick<Start, 'input' | 'setting'>): string {
+  return textIn(input, 'goal') || textIn(ownField(setting, 'skill'), 'prompt')
+}
+
+/** The last of them, if a log entry tells any. */
+export function problemIn (fact: Fact, notices: readonly Notice[]): Problem | undefined {
+  const told = notices.findLast(({ type }) => type === 'error')?.data
+  if (told !== undefined) return { code: textIn(told, 'code'), message: oneLine(textIn(told, 'message'), MAX_PROBLEM) ?? '' }
+  return fact.kind === 'stopped' ? { code: fact.by, message: oneLine(fact.reason, MAX_PROBLEM) ?? '' } : undefined
+}
+
+/** Without what looks like a secret; `undefined` for nothing but spaces. */
+function oneLine (text: string, most: number): string | undefined {
+  // Masked before it is cut: half a secret has no form to know it by.
+  const line = maskSecrets(beginningOf(text, MAX_LOOKED_AT)).replaceAll(/\s+/g, ' ').trim()
+  if (line === '') return undefined
+  return line.length <= most ? line : `${line.slice(0, most).replace(/[\uD800-\uDBFF]$/, '').trimEnd()}…`
 }
 
 /** In the order in which the engine asked for them. */

@@ -180,6 +180,31 @@ describe('A session over HTTP', () => {
     assert.deepEqual([json['word'], json['seq'], json['used']], ['await_input', 1, { steps: 0, tokens: 0 }])
   })
 
+  it('has the first words said as its title, and why it failed, in the list and by itself', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    assert.equal((await service.get(`/api/sessions/${id}`)).json['title'], undefined)
+    await say('weather, with sk-123')
+    await say('silence')
+    const { title, problem } = (await service.get(`/api/sessions/${id}`)).json
+    assert.deepEqual([title, problem?.['code']], ['weather, with __REDACTED_API_KEY__', 'MODEL_UNREADABLE'])
+    const row = (await service.get('/api/sessions')).json['sessions']?.['0']
+    assert.deepEqual([row?.['title'], row?.['problem'], row?.['word']], [title, problem, 'ended'])
+    const cancelled = await dialogue(service)
+    assert.deepEqual((await service.post(`/api/sessions/${cancelled.id}/cancel`)).json['problem'], { code: 'cancel', message: 'cancelled by its user' })
+  })
+
+  it('is found by its words, state, kind and time', async t => {
+    const service = await start(t)
+    const { id, say } = await dialogue(service)
+    await say('Weather in Rome')
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString()
+    const count = async (query: string): Promise<number> => ((await service.get(`/api/sessions?${query}`)).json['sessions'] as unknown as readonly unknown[]).length
+    for (const query of ['q=rome+WEATHER', `q=${id.slice(3, 15)}`, 'q=helper', 'status=waiting', 'status=open', 'kind=agents', `until=${tomorrow}`]) assert.equal(await count(query), 1, query)
+    for (const query of ['q=rome+snow', 'status=ended', 'status=failed', 'kind=plans', 'owner=nobody', `since=${tomorrow}`]) assert.equal(await count(query), 0, query)
+    assert.equal((await service.get('/api/sessions?since=yesterday')).json['code'], 'REQUEST_INVALID')
+  })
+
   it('gives its events, those behind Last-Event-ID only', async () => {
     const service = await started()
     const { id, say } = await dialogue(service)
@@ -256,8 +281,9 @@ describe('A session over HTTP', () => {
     const { id, say } = await dialogue(service)
     await say('the owner?')
     const { json } = await service.get(`/api/sessions/${id}/audit?after=1&limit=3`)
-    const page = json as unknown as ReadonlyArray<{ readonly seq: number, readonly begun: ReadonlyArray<{ readonly kind: string, readonly subject?: unknown }> }>
+    const page = json as unknown as ReadonlyArray<{ readonly seq: number, readonly begun: ReadonlyArray<{ readonly kind: string, readonly subject?: unknown }>, readonly notices: ReadonlyArray<{ readonly type: string, readonly data: JsonView }> }>
     assert.deepEqual(page.map(({ seq, begun }) => [seq, ...begun.map(({ subject }) => subject)]), [[2, { purpose: 'classify' }], [3, { purpose: 'select' }], [4, { tool: 'not.there' }]])
+    assert.deepEqual(page[2]?.notices.filter(({ type }) => type === 'tool').map(({ data }) => [data['phase'], data['tool']]), [['called', 'not.there']])
   })
 
   it('is cancelled', async () => {
@@ -301,7 +327,8 @@ describe('A session over HTTP', () => {
     assert.equal((await get(`/api/sessions/${id}`, bearer('boss'))).status, 200)
     for (const path of ['', '/events', '/audit']) assert.equal((await get(`/api/sessions/${id}${path}`, bearer('bob'))).json['code'], 'SESSION_NOT_FOUND')
     for (const path of ['/cancel', '/fork']) assert.equal((await post(`/api/sessions/${id}${path}`, {}, bearer('bob'))).json['code'], 'SESSION_NOT_FOUND')
-    assert.deepEqual((await get('/api/sessions', bearer('bob'))).json['sessions'], [])
+    for (const query of ['', '?owner=ann', '?q=helper']) assert.deepEqual((await get(`/api/sessions${query}`, bearer('bob'))).json['sessions'], [])
+    for (const [owner, ids] of [['ann', [id]], ['bob', []]] as const) assert.deepEqual(((await get(`/api/sessions?owner=${owner}`, bearer('boss'))).json['sessions'] as unknown as readonly JsonView[]).map(idOf), ids)
     assert.equal((await get('/api/sessions', bearer('judge'))).json['code'], 'ROLE_MISSING')
     assert.equal((await get('/api/approvals', bearer('ann'))).json['code'], 'ROLE_MISSING')
   })

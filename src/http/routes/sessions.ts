@@ -10,8 +10,8 @@ import type { TurnResult, SessionService, RequestContext } from '../../service/s
 import type { Below, SessionBranch } from '../../service/sessions/session-tree.ts'
 import type { SessionUse } from '../../service/sessions/messages.ts'
 import { approvalsIn, type RecordedDecision, describeApproval } from '../../session/approvals.ts'
-import type { Head, Start, LogEntry } from '../../session/model.ts'
-import type { Session } from '../../session/session.ts'
+import type { Head, LogEntry, Start } from '../../session/model.ts'
+import { childId, problemOf, type Session } from '../../session/session.ts'
 import type { App } from '../app.ts'
 import { DRIVES_SESSION, type MediaReply, oneOf, READS_SESSION, DECIDES } from '../schemas.ts'
 import { abortWhenGone, holdStream, sendEvents, EventStream, eventStream, parseEventId } from '../send-reply.ts'
@@ -58,6 +58,9 @@ export const SessionSummary = Type.Object({
   definition: Type.String({ description: 'What it runs, as `agents/helper`' }),
   status: SessionStatus,
   owner: Type.String({ description: 'Name of the token that started it' }),
+  title: Type.Optional(Type.String({ description: 'What is wanted of it, in one line: the goal, or the first words of a person; what looks like a secret is masked. Left out until somebody has said something' })),
+  word: Type.Optional(Type.String({ description: 'Where it is, in the words of its engine: `await_input`, `classify`, …' })),
+  problem: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() }, { description: 'Why it failed, expired or was cancelled' })),
   createdAt: Type.String({ format: 'date-time' }),
   updatedAt: Type.String({ format: 'date-time' }),
   parent: Type.Optional(Type.String({ description: 'The session that has started it, if one has' })),
@@ -93,14 +96,20 @@ const MessagesReply = Type.Object({
   hasEarlier: Type.Optional(Type.Boolean({ description: 'With `last`: whether more was said before these' }))
 })
 
-type Summarised = Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'createdAt' | 'updatedAt' | 'parent' | 'root'> & Below & { readonly reason?: string }
+type Summarised =
+  & Pick<Head, 'id' | 'definition' | 'status' | 'owner' | 'title' | 'word' | 'problem' | 'createdAt' | 'updatedAt' | 'parent' | 'root'>
+  & Below & { readonly reason?: string }
 
-export function summariseSession ({ id, definition, status, owner, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting, reason }: Summarised) {
+export function summariseSession (head: Summarised) {
+  const { id, definition, status, owner, title, word, problem, createdAt, updatedAt, parent, root, waitsFor, childrenWaiting, reason } = head
   return {
     id,
     definition,
     status,
     owner,
+    title,
+    word,
+    problem,
     createdAt: new Date(createdAt).toISOString(),
     updatedAt: new Date(updatedAt).toISOString(),
     parent,
@@ -123,7 +132,7 @@ function describeTree ({ head, children }: SessionBranch): Static<typeof Session
 function describeSession (session: Session) {
   const { start: { definition, owner, revision, forkOf, parent }, seq, used: { steps, tokens }, engine } = session
   return {
-    ...summariseSession({ ...session, definition, owner, parent: parent?.session, root: parent?.root }),
+    ...summariseSession({ ...session, problem: problemOf(session), definition, owner, parent: parent?.session, root: parent?.root }),
     revision,
     seq,
     word: engine.view.stateName,
@@ -157,8 +166,13 @@ export const SessionId = Type.Object({ id: Type.String({ maxLength: 512, descrip
 const SessionWithChildren = Type.Object({ ...SessionReply.properties, children: Type.Array(SessionSummary, { description: 'The sessions that it has started, the first one first' }) })
 
 const SessionQuery = Type.Object({
-  status: Type.Optional(SessionStatus),
+  q: Type.Optional(Type.String({ maxLength: 200, description: 'Words that are all in title, id, definition or problem' })),
+  status: Type.Optional(oneOf([...STATUSES, 'waiting', 'open', 'ended'], { description: '`waiting`: for a person, itself or below it; `open`: not ended; or one of those that a session has' })),
+  kind: Type.Optional(oneOf(['agents', 'skills', 'plans', 'terminals'])),
   definition: Type.Optional(Type.String({ maxLength: 600, description: 'As `agents/helper`' })),
+  owner: Type.Optional(Type.String({ maxLength: 200, description: 'Name of a token. Others than an admin see no sessions but their own' })),
+  since: Type.Optional(Type.String({ format: 'date-time', description: 'Begun then or later' })),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'Begun before' })),
   root: Type.Optional(Type.String({ maxLength: 100, description: 'All below this session, which nobody has started but a person; without it and `parent`, sessions that others have started are left out' })),
   parent: Type.Optional(Type.String({ maxLength: 100, description: 'Those that this session has started' })),
   limit: Type.Integer({ minimum: 1, maximum: 200, default: 50 }),
@@ -170,7 +184,7 @@ const Page = Type.Object({ sessions: Type.Array(SessionSummary), next: Type.Opti
 /** The most log entries in one audit, and the buffer it is sent through, in bytes. */
 const [MAX_AUDIT, AUDIT_BUFFER] = [1000, 64 * 1024]
 
-const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()) })))
+const Audit = Type.Unsafe<Readable>(Type.Array(Type.Object({ seq: Type.Integer(), at: Type.String({ format: 'date-time' }), by: Type.String({ description: 'The replica that wrote it' }), fact: Type.Unknown(), begun: Type.Array(Type.Unknown({ description: '`{id, kind, digest, subject}`: the subject names the tool, the command, the check, the question to the model; `session` is the one that a child began' })), held: Type.Array(Type.Unknown()), denied: Type.Array(Type.Unknown()), notices: Type.Array(Type.Unknown({ description: '`{type, data}`: the events that it made' })) })))
 
 const Messages = Type.Object({
   after: Type.Optional(Type.String({ pattern: '^\\d{1,9}\\.\\d{1,9}$', description: '`next` of the page before, or the id of an event' })),
@@ -194,9 +208,9 @@ export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>
   app.get('/api/sessions', {
     config: { role: 'run' },
     schema: { tags: ['Sessions'], operationId: 'listSessions', summary: 'List sessions, the newest first', querystring: SessionQuery, response: { 200: Page } }
-  }, async ({ caller, query: { status, definition, root, parent, limit, after } }) => {
-    const statuses = status === undefined ? undefined : [status]
-    const { heads, next } = await sessions.list(caller, { limit, statuses, definition, root, parent, cursor: after })
+  }, async ({ caller, query: { q: text, status, kind, definition, owner, since, until, root, parent, limit, after: cursor } }) => {
+    const time = { since: timeIn('since', since), until: timeIn('until', until) }
+    const { heads, next } = await sessions.list(caller, { text, status, kind, definition, owner, ...time, root, parent, limit, cursor })
     return { sessions: heads.map(summariseSession), next }
   })
 
@@ -246,7 +260,8 @@ export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>
   }, async ({ caller, params, query: { after, limit } }, reply) => {
     const transitions = await sessions.audit(caller, params.id, after)
     // A stream, since an audit can be too long for memory.
-    return reply.type('application/json; charset=utf-8').send(Readable.from(auditText(transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER }))
+    const text = Readable.from(auditText(params.id, transitions, limit), { objectMode: false, highWaterMark: AUDIT_BUFFER })
+    return reply.type('application/json; charset=utf-8').send(text)
   })
 
   app.get('/api/sessions/:id/uses', {
@@ -287,11 +302,20 @@ export function sessionRoutes (app: App, { sessions }: Pick<Service, 'sessions'>
   }, async ({ caller, params, query }, reply) => reply.code(201).send(describeSession(await sessions.fork(caller, params.id, query.upTo))))
 }
 
-async function * auditText (transitions: AsyncGenerator<LogEntry>, limit: number): AsyncGenerator<string> {
+/** @throws REQUEST_INVALID */
+function timeIn (name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const time = Date.parse(text)
+  if (!Number.isNaN(time)) return time
+  throw requestInvalid(`querystring: ${name}: expected a time as 2026-11-28T09:00:00Z, got ${JSON.stringify(text.slice(0, 40))}`, { part: 'querystring' })
+}
+
+async function * auditText (id: string, transitions: AsyncGenerator<LogEntry>, limit: number): AsyncGenerator<string> {
   let count = 0
   yield '['
-  for await (const { seq, at, by, fact, begun, held, denied } of transitions) {
-    yield `${count === 0 ? '' : ','}${await inTurn(() => stringifyJson({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied }))}`
+  for await (const { seq, at, by, fact, begun: effects, held, denied, notices } of transitions) {
+    const begun = effects.map(each => each.kind === 'child' ? { ...each, session: childId(id, each.id) } : each)
+    yield `${count === 0 ? '' : ','}${await inTurn(() => stringifyJson({ seq, at: new Date(at).toISOString(), by, fact, begun, held, denied, notices }))}`
     if (++count === limit) break
   }
   yield ']'

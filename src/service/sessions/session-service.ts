@@ -20,15 +20,16 @@ import type { Action, Head, LogEntry, Start } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import { LogUntrusted, readShown, type Seals } from '../../session/session-log.ts'
 import { openChildrenIn, openIn, type Session } from '../../session/session.ts'
-import { type ListQuery, type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
 import {
   answerApproval, type ApprovalAnswer, type ApprovalQuery, decideApproval, findApproval, listApprovals, type NamedAnswer, nothingWaits, type WaitingChange,
   waitingFor, watchChanges
 } from './approvals.ts'
 import { readLastMessages, readMessages, type SessionUse, usesIn } from './messages.ts'
 import type { RequestedKind, SessionKind } from './session-kind.ts'
+import { SessionList, type SessionQuery } from './session-list.ts'
 import { isOwn, isSessionId, ownSession, requireOwn, requireUsable } from './session-rights.ts'
-import { allHeads, type Below, childrenOf, openBelow, type SessionBranch, tellOfWaiting, treeOf, waitsForPeople, withBelow } from './session-tree.ts'
+import { allHeads, type Below, childrenOf, openBelow, type SessionBranch, tellOfWaiting, treeOf, waitsForPeople } from './session-tree.ts'
 
 interface OpenedSessions {
   readonly store: SessionStore
@@ -96,6 +97,7 @@ export class SessionService {
   readonly #startsOf = new KeyedMutex()
   #opening: Promise<OpenedSessions> | undefined
   #opened: OpenedSessions | undefined
+  #list: SessionList | undefined
   #lookProblem: string | undefined
   #looking: NodeJS.Timeout | undefined
   #isClosed = false
@@ -195,16 +197,16 @@ export class SessionService {
    * The newest first, without child sessions unless `parent` or `root` is given; `reason` is why this process can neither open a session nor go on
    * with it. @throws REQUEST_INVALID for an unknown cursor
    */
-  async list (caller: Caller, query: Omit<ListQuery, 'owner'>) {
+  async list (caller: Caller, query: SessionQuery) {
     return await this.use(async ({ store, engines }) => {
-      const { parent, root = parent } = query
+      const { parent, root = parent, owner = caller.roles.has('admin') ? undefined : caller.name } = query
+      if (owner !== caller.name && !caller.roles.has('admin')) return { heads: [], next: undefined }
       if (root !== undefined && !isSessionId(root)) return { heads: [], next: undefined }
       // The store finds the descendants of a session only by the root of their tree.
       const top = parent === undefined ? root : (await store.head(parent))?.root ?? root
       try {
-        const { heads, next } = await store.list({ ...query, root: top, owner: caller.roles.has('admin') ? undefined : caller.name })
-        const told = await withBelow(store, heads)
-        return { heads: told.map(head => ({ ...head, reason: engines.has(head.engine) ? undefined : `no engine ${head.engine} is here` })), next }
+        const { heads, next } = await (this.#list ??= new SessionList(store)).page({ ...query, root: top, owner })
+        return { heads: heads.map(head => ({ ...head, reason: engines.has(head.engine) ? undefined : `no engine ${head.engine} is here` })), next }
       } catch (error) {
         throw error instanceof RangeError ? requestInvalid(`querystring: after: ${error.message}`, { part: 'querystring' }) : error
       }

@@ -1,5 +1,6 @@
 import { ANYONE, type Caller } from '../../access/caller.ts'
 import { isJsonObject, type Json, type JsonObject, ownField, stringifyJson, textOf } from '../../base/json.ts'
+import { maskSecrets } from '../../base/redact.ts'
 import { isProblem, parsePlan } from '../../engine/plan/parse-plan.ts'
 import type { PlanSetting } from '../../engine/plan/plan-setting.ts'
 import { PLAN, type PlanResult } from '../../engine/plan/plan-state.ts'
@@ -64,15 +65,6 @@ export class Traces {
     for await (const transition of await this.#sessions.audit(caller, session.id, 0)) transitions.push(transition)
     return [session, transitions]
   }
-}
-
-const SECRETS: ReadonlyArray<readonly [RegExp, string]> = [
-  [/\bBearer\s+[\w.~+/=-]+/gi, '__REDACTED_BEARER__'],
-  [/\bsk-[\w-]+/gi, '__REDACTED_API_KEY__']
-]
-
-export function maskSecrets (text: string): string {
-  return SECRETS.reduce((masked, [pattern, mask]) => masked.replaceAll(pattern, mask), text)
 }
 
 export function maskJson (value: Json): Json {

@@ -1,7 +1,7 @@
 import { access } from 'node:fs/promises'
 import { type Log } from '../../runtime/telemetry.ts'
 import { checkAppend, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
-import { parseCursor } from './session-index.ts'
+import { startOfList } from './session-index.ts'
 import { SessionFileChanged } from './session-file.ts'
 import { SessionFolder } from './session-folder.ts'
 
@@ -85,7 +85,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     hasOpen: () => use(opened => opened.hasOpen(), false),
     countOpen: owner => use(opened => opened.countOpen(owner), 0),
     async list (query) {
-      const after = parseCursor(query.cursor)
+      const after = startOfList(query)
       return await use(opened => opened.list(query, after), { heads: [], next: undefined })
     },
     take: (by, limit, lease, engines) => use(opened => opened.take(by, limit, lease, engines), { ids: [], next: undefined }),

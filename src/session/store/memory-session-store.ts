@@ -1,6 +1,6 @@
 import { ENDED } from '../model.ts'
 import { checkAppend, type StoredLogEntry, isNext, PAGE_SIZE, refusal, SessionListeners, type SessionStore, SessionStoreError } from './session-store.ts'
-import { indexed, pageOf, parseCursor, SessionIndex } from './session-index.ts'
+import { indexed, pageOf, SessionIndex, startOfList } from './session-index.ts'
 
 /** For tests and for trying things out: sessions are lost with the process. An ended one is kept for `keep` ms; `now` is in ms since 1970. */
 export function createMemorySessionStore ({ keep, now = Date.now }: { readonly keep: number, readonly now?: () => number }): SessionStore {
@@ -61,7 +61,7 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
     },
     async list (query) {
       enter()
-      return pageOf(index.list(query, parseCursor(query.cursor)), query.limit)
+      return pageOf(index.list(query, startOfList(query)), query.limit)
     },
     async take (by, limit, lease, engines) {
       enter()

@@ -11,7 +11,7 @@ import {
   type SessionListener,
   type HeadPage, type SessionStore, SessionStoreError, type Taken
 } from './session-store.ts'
-import { compareNewest, cursorOf, matchesQuery, parseCursor, type ListPosition } from './session-index.ts'
+import { compareNewest, cursorOf, type ListPosition, matchesQuery, startOfList } from './session-index.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
 import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
 
@@ -118,7 +118,8 @@ async function mergePage (shards: ReadonlyArray<AsyncIterator<ShardSession>>, qu
   let firsts = (await Promise.all(shards.map(next))).flat()
   for (let looked = 1; firsts.length > 0; looked++) {
     const newest = firsts.reduce((best, first) => compareNewest(first.listed, best.listed) < 0 ? first : best)
-    const { head } = newest.listed
+    const { head, createdAt } = newest.listed
+    if (createdAt < (query.since ?? -Infinity)) break
     if (head !== undefined && matchesQuery(head, query)) heads.push(head)
     firsts = [...firsts.filter(first => first !== newest), ...await next(newest.shard)]
     if (firsts.length > 0 && (heads.length === query.limit || looked === LOOKED_AT)) return { heads, next: cursorOf(newest.listed) }
@@ -229,7 +230,7 @@ class RedisSessionStore implements SessionStore {
   }
 
   async list (query: ListQuery) {
-    const after = parseCursor(query.cursor)
+    const after = startOfList(query)
     const lists = [...this.#shards.values()].flatMap(keys => setsOf(keys, query).map(set => this.#listed(keys, set, after)))
     return await mergePage(lists, query)
   }
@@ -345,10 +346,10 @@ function entryOf ([name, fields]: [name: string, fields: string[]]): StoredLogEn
 }
 
 /** The smallest sets that hold all matches. Only open sessions can wait for an approval. */
-function setsOf (keys: ShardKeys, { owner, isAsking, root, withChildren }: ListQuery): string[] {
+function setsOf (keys: ShardKeys, { owner, isAsking, statuses, root, withChildren }: ListQuery): string[] {
   if (root !== undefined) return [keys.below(root)]
   if (owner === undefined) return [keys.all]
-  if (isAsking === undefined) return [keys.of(owner)]
+  if (isAsking === undefined && statuses?.some(status => ENDED.has(status)) !== false) return [keys.of(owner)]
   return [keys.open(owner), ...withChildren === true ? [keys.openBelow(owner)] : []]
 }
 

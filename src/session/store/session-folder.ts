@@ -298,6 +298,7 @@ export class SessionFolder {
     const months = query.statuses?.every(status => !ENDED.has(status)) === true ? [] : await this.#ended.months()
     for (const month of months) {
       if (after !== undefined && month > monthOf(after.createdAt)) continue
+      if (query.since !== undefined && month < monthOf(query.since)) break
       // All sessions of earlier months are older, so none can add to this page.
       const last = found[query.limit]
       if (last !== undefined && month < monthOf(last.createdAt)) break

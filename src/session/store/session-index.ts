@@ -76,6 +76,11 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
   }
 }
 
+/** Without a cursor, a list begins before `until`: no id comes behind the zeros. @throws RangeError for a foreign cursor */
+export function startOfList ({ cursor, until }: Pick<ListQuery, 'cursor' | 'until'>): ListPosition | undefined {
+  return parseCursor(cursor) ?? (until === undefined ? undefined : { createdAt: until, id: '0'.repeat(32) })
+}
+
 /** Sorted by beginning, then by id. */
 export type ListPosition = Pick<Head, 'createdAt' | 'id'>
 
@@ -96,18 +101,21 @@ export function pageOf (sorted: readonly Head[], limit: number): HeadPage {
 }
 
 /** @throws RangeError for a foreign cursor */
-export function parseCursor (cursor: string | undefined): ListPosition | undefined {
+function parseCursor (cursor: string | undefined): ListPosition | undefined {
   if (cursor === undefined) return undefined
   const [, createdAt, id] = /^(\d{1,15})-([0-9a-f]{32})$/.exec(cursor) ?? []
   if (createdAt === undefined || id === undefined) throw new RangeError('the cursor is not one that a page of sessions has given as "next"')
   return { createdAt: Number(createdAt), id }
 }
 
-export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, root, parent, withChildren }: ListQuery): boolean {
+export function matchesQuery (head: Head, { owner, statuses, isAsking, definition, kind, since, until, root, parent, withChildren }: ListQuery): boolean {
   return (root === undefined ? head.root === undefined || withChildren === true : head.root === root) &&
     (parent === undefined || head.parent === parent) &&
     (isAsking === undefined || head.isAsking) &&
     (owner === undefined || head.owner === owner) &&
     (statuses === undefined || statuses.includes(head.status)) &&
-    (definition === undefined || head.definition === definition)
+    (definition === undefined || head.definition === definition) &&
+    (kind === undefined || head.definition.startsWith(`${kind}/`)) &&
+    (since === undefined || head.createdAt >= since) &&
+    (until === undefined || head.createdAt < until)
 }

@@ -71,6 +71,11 @@ export interface ListQuery {
   readonly statuses?: readonly Status[]
   readonly isAsking?: true
   readonly definition?: string
+  /** What definitions begin with, such as `agents`. */
+  readonly kind?: string
+  /** When the session began, in ms since 1970: at `since` or later, and before `until`. */
+  readonly since?: number
+  readonly until?: number
   /** Only descendants. Without `root` and `withChildren`, child sessions are left out. */
   readonly root?: string
   /** Only with `root` or `withChildren`. */

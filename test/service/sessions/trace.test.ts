@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { traceIdOf } from '../../../src/service/sessions/kind-table.ts'
-import { goldenOf, maskJson, maskSecrets, sessionOfTrace, traceOf } from '../../../src/service/sessions/traces.ts'
+import { maskSecrets } from '../../../src/base/redact.ts'
+import { goldenOf, maskJson, sessionOfTrace, traceOf } from '../../../src/service/sessions/traces.ts'
 import { PlanSession } from '../../engine/plan/plan-session.ts'
 
 const masks: ReadonlyArray<readonly [string, string]> = [

@@ -253,12 +253,19 @@ for (const variant of VARIANTS) {
         ['of an owner that ask', { owner: 'ann', isAsking: true }],
         ['of anybody that ask', { isAsking: true }],
         ['of a definition', { definition: 'skills/git' }],
+        ['of an owner that have not ended', { owner: 'ann', statuses: ['running', 'waiting_input', 'waiting_approval'] }],
+        ['of a kind', { kind: 'skills' }],
+        ['begun since a time', { since: 1_700_000_000_007 }],
+        ['begun before a time', { until: 1_700_000_000_007 }],
+        ['of an owner, begun within a time', { owner: 'bob', since: 1_700_000_000_003, until: 1_700_000_000_012 }],
+        ['begun within no time', { since: 1_700_000_000_007, until: 1_700_000_000_007 }],
         ['of all three', { owner: 'ann', statuses: ['running'], definition: 'agents/helper' }]
       ] as const) {
         test(`the sessions ${what}`, async () => {
           const heads = await populate(fixture.store, 60)
           const wanted = heads.filter(head => (!('owner' in query) || head.owner === query.owner) &&
-            (!('statuses' in query) || (query.statuses as readonly string[]).includes(head.status)) && (!('definition' in query) || head.definition === query.definition) && (!('isAsking' in query) || head.isAsking))
+            (!('statuses' in query) || (query.statuses as readonly string[]).includes(head.status)) && (!('definition' in query) || head.definition === query.definition) && (!('isAsking' in query) || head.isAsking) &&
+            (!('kind' in query) || head.definition.startsWith(query.kind)) && (!('since' in query) || head.createdAt >= query.since) && (!('until' in query) || head.createdAt < query.until))
           assert.deepEqual(await listAll(fixture.store, { ...query, limit: 5 }), wanted)
         })
       }

@@ -18,7 +18,7 @@ import { shortTime } from '../parts/time.ts'
 import { PromptsPage } from '../prompts/prompts-page.tsx'
 import { chooseLanguage, errorWords, language, t } from '../text/text.ts'
 import { Keys, openKeys } from './keys.tsx'
-import { approvalsScreen, authorScreens, promptScreen, terminalScreen, workScreens } from './parts.ts'
+import { approvalsScreen, authorScreens, promptScreen, terminalScreen, traceScreen, workScreens } from './parts.ts'
 import { authorPlaces, type Place, useOpenPlaces, workPlaces } from './places.ts'
 import { applyTheme, currentTheme, THEMES } from './theme.ts'
 
@@ -125,7 +125,7 @@ const StartPage = lazyPart(async () => (await workScreens()).StartPage)
 const SessionPage = lazyPart(async () => (await workScreens()).SessionPage)
 const ApprovalsPage = lazyPart(async () => (await approvalsScreen()).ApprovalsPage)
 const TracesPage = lazyPart(async () => (await workScreens()).TracesPage)
-const TracePage = lazyPart(async () => (await workScreens()).TracePage)
+const TracePage = lazyPart(async () => (await traceScreen()).TracePage)
 const MemoryPage = lazyPart(async () => (await workScreens()).MemoryPage)
 const TerminalPage = lazyPart(async () => (await terminalScreen()).TerminalPage)
 const TargetsPage = lazyPart(async () => (await workScreens()).TargetsPage)

@@ -1,12 +1,10 @@
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { useMay } from '../api/caller.ts'
 import { api, take } from '../api/client.ts'
 import { ErrorNote } from '../parts/error-note.tsx'
-import { Filters } from '../parts/filters.tsx'
 import { Loaded } from '../parts/loading.tsx'
-import { MoreButton } from '../parts/more-button.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Revealed } from '../parts/reveal.tsx'
 import { Tabs } from '../parts/tabs.tsx'
@@ -23,6 +21,9 @@ import { useSkill, Wanted } from './skill/wanted.tsx'
 import { Talk } from './talk.tsx'
 import { hasEnded, partsOf, stateOf } from './words.ts'
 
+const Timeline = lazy(async () => ({ default: (await import('./timeline.tsx')).Timeline }))
+const RetryButton = lazy(async () => ({ default: (await import('./retry-button.tsx')).RetryButton }))
+
 /** The page of one session, for an agent, a skill or a plan. */
 export function SessionPage ({ id }: { readonly id: string }) {
   const followed = useSession(id)
@@ -38,6 +39,7 @@ export function SessionPage ({ id }: { readonly id: string }) {
   return (
     <>
       <Head session={session} followed={followed} />
+      <Why session={session} />
       {!isConnected && <p className='note warn' role='status'>{t.lastHeard(shortTime(heardAt))}</p>}
       <Parts session={session} followed={followed} />
     </>
@@ -47,7 +49,7 @@ export function SessionPage ({ id }: { readonly id: string }) {
 interface Shown { readonly session: Session, readonly followed: Followed }
 
 function Head ({ session, followed: { events } }: Shown) {
-  const { id, definition, status, word, used, owner, forkOf, parent } = session
+  const { id, definition, status, word, title, used, owner, forkOf, parent } = session
   const { kind, name } = partsOf(definition)
   const { words, tone } = stateOf(status, word)
   const step = events.findLast(({ event }) => event === 'step')?.data
@@ -66,13 +68,34 @@ function Head ({ session, followed: { events } }: Shown) {
   )
   return (
     <PageTitle
-      title={name}
-      crumbs={<><Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link></>}
+      title={title ?? name}
+      crumbs={(
+        <>
+          <Link href='/sessions'>{t.sessions}</Link> / <Link href={`/sessions?kind=${kind}`}>{t.kindsOf(kind)}</Link>
+          {title !== undefined && <> / <Link href={`/sessions?of=${encodeURIComponent(definition)}`}>{name}</Link></>}
+        </>
+      )}
       note={note}
     >
       {status !== 'running' && parent === undefined && <ForkButton id={id} />}
       {!hasEnded(status) && kind !== 'skills' && <CancelButton id={id} kind={kind} />}
     </PageTitle>
+  )
+}
+
+/** Why a session has not completed; for one that failed, with the way to try it again. */
+function Why ({ session: { id, definition, status, problem, parent } }: { readonly session: Session }) {
+  if (problem === undefined) return null
+  const { code, message } = problem
+  const why = message === '' ? code : message
+  if (status === 'cancelled') return <p className='note'>{t.whyCancelled(why)}</p>
+  return (
+    <div className={`note ${status === 'failed' ? 'bad' : 'warn'}`} role='status'>
+      <span className='grow wrap'>
+        <Revealed text={status === 'failed' ? t.whyFailed(why) : t.whyExpired(why)} />{message !== '' && <> <code>{code}</code></>}
+      </span>
+      {parent === undefined ? <Suspense><RetryButton id={id} definition={definition} /></Suspense> : <Link href={`/sessions/${parent}`}>{t.retryParent}</Link>}
+    </div>
   )
 }
 
@@ -112,7 +135,9 @@ function Parts ({ session, followed }: Shown) {
 
 function partOf (tab: string, kind: string, shown: Shown): ReactNode {
   const { session, followed } = shown
-  if (tab === 'timeline') return <TimelineTab id={session.id} count={followed.events.length} />
+  if (tab === 'timeline') {
+    return <Suspense fallback={<p className='quiet loading'>{t.loading}</p>}><Timeline id={session.id} count={followed.events.length} /></Suspense>
+  }
   if (tab === 'tree') return <TreeTab session={session} />
   if (tab === 'uses') return <UsesTab session={session} />
   return kind === 'agents' ? <ChatTab {...shown} /> : kind === 'skills' ? <SkillTab {...shown} /> : <PlanTab {...shown} />
@@ -243,131 +268,4 @@ function UsedName ({ kind, name }: { readonly kind: string, readonly name: strin
   const words = <code>{name}</code>
   if (kind === 'tool') return mayRead ? <Link href={`/tools/${encodeURIComponent(name)}`}>{words}</Link> : words
   return kind === 'llm' || kind === 'check' ? words : <Link href='/targets'>{words}</Link>
-}
-
-/** The number of steps that one request asks for, and the number of steps that are shown at first. */
-const PAGE = 1000
-const ROWS = 200
-
-/**
- * The tab with the audit of a session, a sentence for each step in the order of time: who did what, and when. The effects of a step are
- * folded below its sentence.
- */
-function TimelineTab ({ id, count }: { readonly id: string, readonly count: number }) {
-  const [q, setQ] = useState('')
-  const [most, setMost] = useState(ROWS)
-  const query = useInfiniteQuery({
-    queryKey: ['session', id, 'audit'],
-    initialPageParam: 0,
-    queryFn: async ({ pageParam }) => {
-      const wish = { params: { path: { id }, query: { after: pageParam, limit: PAGE } } }
-      return await take(api.GET('/api/sessions/{id}/audit', wish)) as readonly Step[]
-    },
-    getNextPageParam: last => last.length < PAGE ? undefined : last.at(-1)?.seq
-  })
-  const { refetch } = query
-  useEffect(() => { if (count > 0) void refetch() }, [count, refetch])
-  const steps = useMemo(() => query.data?.pages.flat() ?? [], [query.data])
-  const told = useMemo(() => sentencesOf(steps).map((words, index) => ({ step: steps[index] as Step, words })), [steps])
-  const found = q === '' ? told : told.filter(({ words }) => words.toLowerCase().includes(q.toLowerCase()))
-  const save = () => { download(`${id}.jsonl`, 'application/jsonl', steps.map(step => JSON.stringify(step)).join('\n')) }
-  const more = () => {
-    setMost(most + PAGE)
-    if (query.hasNextPage) void query.fetchNextPage()
-  }
-  return (
-    <>
-      <Filters label={t.filterTimeline} value={q} onChange={setQ}>
-        <button type='button' className='button' onClick={save}>{t.keepAsLines}</button>
-      </Filters>
-      {query.error !== null && <ErrorNote error={query.error} />}
-      <ol className='talk'>
-        {found.slice(0, most).map(({ step, words }) => (
-          <li key={step.seq}>
-            <When at={step.at} exact />
-            <div>
-              <p className='wrap'><Revealed text={words} /></p>
-              <Begun step={step} />
-            </div>
-          </li>
-        ))}
-      </ol>
-      {(found.length > most || query.hasNextPage) && <MoreButton onPress={more} />}
-    </>
-  )
-}
-
-/** Shows the effects that a step began, held back for approval, and denied, folded. */
-function Begun ({ step: { fact, begun, held, denied } }: { readonly step: Step }) {
-  const [isOpen, setOpen] = useState(false)
-  if (begun.length + held.length + denied.length === 0) return null
-  return (
-    <details className='ran' onToggle={event => { setOpen(event.currentTarget.open) }}>
-      <summary>{t.begunHeldDenied(begun.length, held.length, denied.length)}</summary>
-      {isOpen && <pre tabIndex={0} aria-label={t.details}><Revealed text={JSON.stringify({ fact, begun, held, denied }, null, 2)} /></pre>}
-    </details>
-  )
-}
-
-/** A step in the audit of a session: what happened (the fact), and the effects that it began, held back for approval, or denied. */
-interface Step {
-  readonly seq: number
-  readonly at: string
-  readonly fact: unknown
-  readonly begun: readonly unknown[]
-  readonly held: readonly unknown[]
-  readonly denied: readonly unknown[]
-}
-
-type Facts = Readonly<Record<string, unknown>>
-
-/**
- * Makes the sentence for each kind of fact. The second argument names the person who caused the fact, the third describes the effect that
- * the fact is about.
- */
-const SENTENCES: Readonly<Record<string, (facts: Facts, by: string, effect: string) => string>> = {
-  started: ({ start }) => t.factStarted(String((start as { readonly definition?: string } | undefined)?.definition)),
-  input: ({ action, text }, by) => action === undefined ? t.factSaid(by, String(text)) : t.factAction(by, String((action as { readonly name?: string }).name)),
-  decided: ({ decision }, by, effect) => `${decision === 'approve' ? t.factAllowed(by) : t.factRefused(by)}: ${effect}`,
-  refused: ({ reason }, by) => `${t.factRefused(by)}: ${String(reason)}`,
-  result: (_facts, _by, effect) => t.factEnded(effect),
-  failure: ({ message }, _by, effect) => `${t.factFailed(effect)}: ${String(message)}`,
-  unknown: (_facts, _by, effect) => t.factUnknown(effect),
-  took: () => t.factTook,
-  stopped: ({ reason }, by) => `${t.factStopped(by)}: ${String(reason)}`
-}
-
-/** Makes a sentence for each step of an audit. A fact of an unknown kind is described by the name of the kind. */
-function sentencesOf (steps: readonly Step[]): readonly string[] {
-  const told = steps.flatMap(({ begun, held }) => [...held.map(heldOf), ...begun]) as readonly Facts[]
-  const effects = new Map(told.map(effect => [String(effect['id']), wordsOf(effect)]))
-  return steps.map(({ fact, begun: [first] }) => {
-    const facts = (typeof fact === 'object' && fact !== null ? fact : {}) as Facts
-    const kind = String(facts['kind'])
-    const effect = String(facts['effect'])
-    const by = typeof facts['by'] === 'string' && facts['by'] !== '' ? facts['by'] : t.somebody
-    const sentence = Object.hasOwn(SENTENCES, kind) ? SENTENCES[kind]?.(facts, by, effects.get(effect) ?? effect) : kind
-    return `${sentence ?? kind}${first === undefined ? '' : ` → ${wordsOf(first as Facts)}`}`
-  })
-}
-
-/** Converts an effect that waits for approval into the form of an effect that has begun. */
-function heldOf (held: unknown): Facts {
-  const { id, kind, target, command, tool } = (held as { readonly effect: Facts }).effect
-  return { id, kind, subject: { target, command, tool } }
-}
-
-/** Describes an effect in words: its kind, and its subject, such as a target and a command. */
-function wordsOf ({ kind, subject }: Facts): string {
-  const about: readonly unknown[] = Object.values(subject ?? {})
-  return [...new Set([t.useKind(String(kind)), ...about.filter(each => each !== undefined).map(String)])].join(' ')
-}
-
-/** Lets the user save a text as a file. */
-function download (name: string, type: string, text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type }))
-  link.download = name
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

@@ -1,10 +1,11 @@
 import { type texts as author } from './en/author.ts'
 import { type texts as frame } from './en/frame.ts'
+import { type texts as sessions } from './en/sessions.ts'
 import { type texts as work } from './en/work.ts'
 import { type Same } from './same.ts'
 
 /** The parts of the texts. Each part is loaded together with the screens that show it. */
-export type TextPart = 'frame' | 'author' | 'work'
+export type TextPart = 'frame' | 'author' | 'work' | 'sessions'
 
 const KEY = 'prompt-shell.language'
 
@@ -25,12 +26,22 @@ export function chooseLanguage (chosen: typeof language): void {
 }
 
 const PARTS = {
-  en: { frame: () => import('./en/frame.ts'), author: () => import('./en/author.ts'), work: () => import('./en/work.ts') },
-  ru: { frame: () => import('./ru/frame.ts'), author: () => import('./ru/author.ts'), work: () => import('./ru/work.ts') }
+  en: {
+    frame: () => import('./en/frame.ts'),
+    author: () => import('./en/author.ts'),
+    work: () => import('./en/work.ts'),
+    sessions: () => import('./en/sessions.ts')
+  },
+  ru: {
+    frame: () => import('./ru/frame.ts'),
+    author: () => import('./ru/author.ts'),
+    work: () => import('./ru/work.ts'),
+    sessions: () => import('./ru/sessions.ts')
+  }
 }
 
 /** The texts that were loaded so far, by their names. */
-export const t = {} as Same<typeof frame & typeof author & typeof work>
+export const t = {} as Same<typeof frame & typeof author & typeof work & typeof sessions>
 
 /** The words for an error of the service in the language of the console; `undefined` in English, whose words are the service's own. */
 export let errorWords: (code: string, details?: Readonly<Record<string, unknown>>) => string | undefined = () => undefined
@@ -40,4 +51,10 @@ export async function loadTexts (part: TextPart): Promise<void> {
   const errors = language === 'ru' && part === 'frame' ? import('./errors-ru.ts') : undefined
   Object.assign(t, (await PARTS[language][part]()).texts)
   errorWords = (await errors)?.errorInRussian ?? errorWords
+}
+
+/** Loads a part of the console together with the texts that it shows. This happens when the user first opens it. */
+export async function withTexts<T> (part: TextPart, code: Promise<T>): Promise<T> {
+  const [loaded] = await Promise.all([code, loadTexts(part)])
+  return loaded
 }

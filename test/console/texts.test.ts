@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
 import { texts as author } from '../../console/text/en/author.ts'
 import { texts as frame } from '../../console/text/en/frame.ts'
+import { texts as sessions } from '../../console/text/en/sessions.ts'
 import { texts as work } from '../../console/text/en/work.ts'
 import { buildConsole } from '../helpers/console.ts'
 
@@ -13,7 +14,10 @@ const LOADED = [
   ['console/main.tsx', frame],
   ['console/frame/author-screens.ts', { ...frame, ...author }],
   ['console/prompts/prompt-page.tsx', { ...frame, ...author }],
-  ['console/frame/work-screens.ts', { ...frame, ...work }],
+  ['console/frame/work-screens.ts', { ...frame, ...work, ...sessions }],
+  ['console/sessions/timeline.tsx', { ...frame, ...work, ...sessions }],
+  ['console/sessions/retry-button.tsx', { ...frame, ...work, ...sessions }],
+  ['console/sessions/trace-page.tsx', { ...frame, ...work, ...sessions }],
   ['console/approvals/approvals-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-page.tsx', { ...frame, ...work }],
   ['console/terminals/terminal-screen.tsx', { ...frame, ...work }],
@@ -47,7 +51,7 @@ describe('The texts of the console', () => {
 
   it('are all said somewhere, and stand in one part', () => {
     const said = new Set(Object.keys(inputs).filter(path => /^console\/.*\.tsx?$/.test(path) && !path.startsWith('console/text/')).flatMap(saidBy))
-    const all = [frame, author, work].flatMap(texts => Object.keys(texts))
+    const all = [frame, author, work, sessions].flatMap(texts => Object.keys(texts))
     assert.deepEqual(all.filter(name => !said.has(name)), [])
     assert.equal(new Set(all).size, all.length)
   })

@@ -17,6 +17,9 @@ import { endWords, lineWords } from './sentences.ts'
 const PAGE = 1000
 const ROWS = 200
 
+/** The deepest level of child sessions whose lines are indented more than those above. */
+const DEEPEST = 4
+
 /** The largest length of what came that a line shows, in UTF-16 units. */
 const SHORT = 160
 
@@ -104,13 +107,15 @@ function LineRow ({ line, axis, start, depth }: Placed & { readonly line: Line }
     <>
       <tr className={TONES[call?.end ?? 'ok']}>
         <td className='quiet'><When at={at} exact /></td>
-        <td className='wrap' data-depth={Math.min(depth, 4)}>
-          <button type='button' className='plain-text line' aria-expanded={isOpen} aria-label={t.detailsOf(words)} onClick={() => { setOpen(!isOpen) }}>
-            <span className='fold' aria-hidden>{isOpen ? '▾' : '▸'}</span> <Revealed text={words} />
-          </button>
-          {call !== undefined && <Ended call={call} />}
+        <td className='wrap'>
+          <div data-depth={Math.min(depth, DEEPEST)}>
+            <button type='button' className='plain-text line' aria-expanded={isOpen} aria-label={t.detailsOf(words)} onClick={() => { setOpen(!isOpen) }}>
+              <span className='fold' aria-hidden>{isOpen ? '▾' : '▸'}</span> <Revealed text={words} />
+            </button>
+            {call !== undefined && <Ended call={call} />}
+          </div>
         </td>
-        <td className='right num'>{took !== undefined && duration(took)}</td>
+        <td className='right num nowrap'>{took !== undefined && duration(took)}</td>
         <td className='right num wide' title={call?.usage && t.tokensOf(number(call.usage.input), number(call.usage.output))}>
           {call?.tokens !== undefined && number(call.tokens)}
         </td>
@@ -129,12 +134,11 @@ const TONES: Readonly<Record<Call['end'], string | undefined>> = {
 /** How a call ended, and the beginning of what came. */
 function Ended ({ call }: { readonly call: Call }) {
   const ended = endWords(call)
-  const came = cameOf(call).trim()
-  const [first = ''] = came.split('\n')
+  const came = cameOf(call).slice(0, 4 * SHORT).replaceAll(/\s+/g, ' ').trim()
   return (
     <>
       {ended !== '' && <span className='ended'><Revealed text={ended} /></span>}
-      {first !== '' && <span className='quiet came'><Revealed text={first.length <= SHORT ? first : `${first.slice(0, SHORT)}…`} /></span>}
+      {came !== '' && <span className='quiet came'><Revealed text={came.length <= SHORT ? came : `${came.slice(0, SHORT)}…`} /></span>}
     </>
   )
 }

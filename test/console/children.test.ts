@@ -15,7 +15,7 @@ const REGISTRATIONS = {
 
 const REPLIES = `
 - { system: You are top., last: Walked., reply: It has walked. }
-- { system: You are top., last: walk, calls: [{ name: walk }] }
+- { system: You are top., last: go on, calls: [{ name: walk }] }
 - { last: Step 1 of, reply: '[CMD] echo one' }
 - { last: Step 2 of, reply: '[ASK] How far?' }
 - { last: Step, reply: '[DONE] Walked.' }
@@ -43,7 +43,7 @@ describe('A chat whose agent has a skill work for it', { skip: noChromium }, () 
     const origin = await service.listen()
     const id = String((await service.post('/api/agents/top/sessions', {})).json['id'])
     const page = await openConsole(t, browser, origin, `/sessions/${id}`)
-    await page.getByLabel('Write to top').fill('walk')
+    await page.getByLabel('Write to top').fill('go on')
     await page.keyboard.press('Enter')
     await page.locator('.card').getByText('echo one').waitFor()
     return { page, origin, id }

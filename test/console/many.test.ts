@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type Browser } from 'playwright-core'
 import { noChromium, startChromium } from '../helpers/chromium.ts'
 import { buildConsole, openConsole } from '../helpers/console.ts'
 import { startService } from '../helpers/service.ts'
+import { createTemporaryFolder } from '../helpers/temporary-folder.ts'
+import { appendOf, newId } from '../session/store/session-appends.ts'
+import { formatLine } from '../../src/session/store/session-file.ts'
 
 const COUNT = 10_000
 
@@ -104,5 +109,41 @@ describe('A preview of 4 KB', { skip: noChromium }, () => {
     const p95 = times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.95)] as number
     t.diagnostic(`p95 ${p95.toFixed()} ms, median ${(times.toSorted((a, b) => a - b)[times.length / 2] as number).toFixed()} ms`)
     assert.ok(p95 < 1000, `p95 ${p95} ms`)
+  })
+})
+
+describe(`The list of ${COUNT} sessions`, { skip: noChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    buildConsole()
+    browser = await startChromium()
+  })
+  after(async () => { await browser.close() })
+
+  it('shows its first rows at once, and finds one by its title', async t => {
+    const folder = await createTemporaryFolder()
+    t.after(folder.remove)
+    const month = join(folder.path, 'sessions', 'ended', new Date().toISOString().slice(0, 7))
+    mkdirSync(month, { recursive: true })
+    const now = Date.now()
+    for (let index = 0; index < COUNT; index++) {
+      const { id, head, entry } = appendOf(newId(), undefined, { status: 'completed', owner: '', createdAt: now - index })
+      const line = formatLine(entry, { head: { ...head, word: 'done', title: `Question q${index}x` }, due: undefined, written: now })
+      writeFileSync(join(month, `${id}.jsonl`), line)
+    }
+    const { listen, post } = await startService(t, { 'agents:desk': JSON.stringify({ mode: 'tools', help: 'Ask me.', system: 'Echo.', tools: [], messages: {} }) }, { LLM_BASE_URL: 'builtin:echo', SESSION_STORE: join(folder.path, 'sessions'), LOG_LEVEL: 'silent' })
+    const open = String((await post('/api/agents/desk/sessions')).json['id'])
+    const page = await openConsole(t, browser, await listen(), '/problems')
+    await page.getByText('Nothing is wrong').waitFor()
+    const began = performance.now()
+    await page.getByRole('link', { name: 'Sessions' }).first().click()
+    await page.getByRole('link', { name: 'Question q0x', exact: true }).waitFor()
+    const rows = performance.now() - began
+    assert.equal(await page.locator(`a[href$="${open}"]`).count(), 1, 'what has not ended stands first')
+    const searched = performance.now()
+    await page.getByLabel('Search titles, ids, definitions').fill('q9876x')
+    await page.getByRole('link', { name: 'Question q9876x', exact: true }).waitFor()
+    const took = performance.now() - searched
+    t.diagnostic(`first rows after ${rows.toFixed()} ms, found after ${took.toFixed()} ms`)
   })
 })

@@ -1,19 +1,20 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
-import { axisOf, type Call, cameOf, type Facts, isInDoubt, linesOf, retryOf, type Step } from '../../console/sessions/audit.ts'
-import type * as Sentences from '../../console/sessions/sentences.ts'
+import { axisOf, type Call, cameOf, type Facts, isInDoubt, type Line, linesOf, retryOf, type Step } from '../../console/sessions/audit.ts'
 import { texts as english } from '../../console/text/en/sessions.ts'
 import { texts as russian } from '../../console/text/ru/sessions.ts'
 
 // The texts ask the page that they stand in for its language.
 Object.assign(globalThis, { location: { search: '?lang=en' }, localStorage: { getItem: () => null } })
 
-let words: typeof Sentences
+let words: { lineWords (line: Line): string, endWords (call: Call): string }
 before(async () => {
-  const { loadTexts } = await import('../../console/text/text.ts')
-  for (const part of ['frame', 'work', 'sessions'] as const) await loadTexts(part)
-  words = await import('../../console/sessions/sentences.ts')
+  // By a name that types do not follow: there is no page here.
+  const load = async (path: string): Promise<unknown> => await import(`../../console/${path}.ts`)
+  const { loadTexts } = await load('text/text') as { loadTexts (part: string): Promise<void> }
+  for (const part of ['frame', 'work', 'sessions']) await loadTexts(part)
+  words = await load('sessions/sentences') as typeof words
 })
 
 const START = Date.parse('2026-11-28T10:00:00.000Z')
@@ -53,6 +54,7 @@ const ROWS: ReadonlyArray<readonly [title: string, steps: readonly Step[], expec
   ['a question to the model', audit([said('x'), { begun: [effect('1.0', 'llm', { purpose: 'turn' })] }]), ['ann said: “x”', 'The model was asked for an answer. It is running.']],
   ['an answer of the model', audit([{ kind: 'took' }, { begun: [effect('1.0', 'llm', { purpose: 'select' })] }], [{ kind: 'result', effect: '1.0', result: answer('Ann.'), usage: { input: 3, output: 4 } }]),
     ['Another process of the service went on from here.', 'The model was asked which tool fits.']],
+  ['a question for a plan', audit([started, { begun: [effect('1.0', 'llm', { purpose: 'plan' })] }]), ['ann started agents/desk.', 'The model was asked for a plan. It is running.']],
   ['a purpose without a word of its own', audit([{ kind: 'took' }, { begun: [effect('1.0', 'llm', { purpose: 'dream' })] }]), ['Another process of the service went on from here.', 'The model was asked (dream). It is running.']],
   ['a call with what it was given', audit([said('x'), { begun: [effect('1.0', 'tool', { tool: 'find.owner' })], notices: [called('1.0', { city: 'Rome' })] }], [{ kind: 'result', effect: '1.0', result: 'Ann' }]),
     ['ann said: “x”', 'find.owner was called with {"city":"Rome"}.']],

@@ -130,7 +130,9 @@ export const texts = {
     classify: 'what the question is about',
     select: 'which tool fits',
     'select-json': 'which tool fits',
-    model: 'for the next step'
+    model: 'for the next step',
+    plan: 'for a plan',
+    apply: 'for the change'
   })[purpose] ?? `(${purpose})`}.`,
   callsTool: (began: boolean, tool: string, given: string) => `${tool} ${began ? 'was' : 'was to be'} called${given === '' ? '' : ` with ${given}`}.`,
   runsCommand: (began: boolean, command: string, target: string) => `“${command}” ${began ? 'was' : 'was to be'} run on ${target}.`,

@@ -131,7 +131,9 @@ export const texts: Same<typeof en> = {
     classify: 'о чём вопрос',
     select: 'какой инструмент подходит',
     'select-json': 'какой инструмент подходит',
-    model: 'следующий шаг'
+    model: 'следующий шаг',
+    plan: 'план',
+    apply: 'изменение'
   })[purpose] ?? purpose}.`,
   callsTool: (began, tool, given) => `${began ? 'Вызван' : 'Предложен вызов'} ${tool}${given === '' ? '' : ` с ${given}`}.`,
   runsCommand: (began, command, target) => `${began ? 'Выполнена' : 'Предложена'} команда «${command}» на ${target}.`,

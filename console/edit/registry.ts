@@ -28,7 +28,10 @@ export const registry = {
   /** The names of the lists that could not be read. */
   unread: () => LISTS.filter(({ queryKey }) => queries.getQueryState(queryKey)?.status === 'error').map(({ queryKey }) => queryKey[1]),
   /** The value of a shared variable as the service gives it to the caller; `undefined` for none. */
-  valueOf: async (id: string) => (await queries.fetchQuery({ queryKey: ['registry', 'environ', id], queryFn: () => readEnviron(id) })).value,
+  async valueOf (id: string): Promise<unknown> {
+    const { value } = await queries.fetchQuery({ queryKey: ['registry', 'environ', id], queryFn: () => readEnviron(id) })
+    return value === undefined ? undefined : JSON.parse(value)
+  },
   reasonOf: (error: unknown) => error instanceof ApiError ? error.message : t.unreachable,
   nameOf,
   odditiesOf

@@ -139,16 +139,6 @@ function ValueInput ({ typed: { kind, text }, onChange }: { readonly typed: Type
   )
 }
 
-/** Reads the value of a shared variable as JSON, and its entity tag; both are `undefined` for a variable that is not stored. */
-async function readEnviron (id: string): Promise<Tagged<string | undefined>> {
-  try {
-    return await takeTagged(api.GET('/api/environs/{id}', { params: { path: { id } }, parseAs: 'text' }))
-  } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return { value: undefined, tag: undefined }
-    throw error
-  }
-}
-
 /** Deletes the variable, once the user has seen what uses it and has typed its name. Variables have no versions, so this is for good. */
 function RemoveButton ({ id, tag }: { readonly id: string, readonly tag: string }) {
   const dialog = useRef<HTMLDialogElement>(null)

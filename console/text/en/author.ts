@@ -245,7 +245,6 @@ export const texts = {
   valueNone: 'No value is served to you: it is not published, or not for you.',
   valueNotRead: (reason: string) => `Its value could not be read: ${reason}`,
   valueCut: (shown: number, all: number) => `These are the first ${shown} of ${all} characters.`,
-  emptyText: 'the empty text',
   functionHelp: (name: string) => new Map(Object.entries(FUNCTIONS)).get(name) ?? '',
   wordHelp: (word: string) => ({
     if: 'Writes what follows if the value is true, else what follows {{else}}.',
@@ -299,7 +298,6 @@ export const texts = {
   latestStored: 'latest, as stored',
   model: 'Model',
   modelOfPrompt: 'the prompt’s model',
-  parameters: 'Parameters',
   otherParameters: 'Other parameters, as JSON',
   parametersUnread: 'The other parameters are no JSON object yet: { "top_p": 0.9 }',
   parameterOwn: (name: string) => `${name} is set by this page; take it out of the other parameters.`,

@@ -247,7 +247,6 @@ export const texts: Same<typeof en> = {
   valueNone: 'Значения для вас нет: переменная не опубликована или вам не видна.',
   valueNotRead: (reason: string) => `Значение не удалось прочитать: ${reason}`,
   valueCut: (shown: number, all: number) => `Показано начало: ${shown} из ${all} символов.`,
-  emptyText: 'пустой текст',
   functionHelp: (name: string) => new Map(Object.entries(FUNCTIONS)).get(name) ?? '',
   wordHelp: (word: string) => ({
     if: 'Пишет то, что следует, если значение истинно, а иначе — то, что после {{else}}.',
@@ -301,7 +300,6 @@ export const texts: Same<typeof en> = {
   latestStored: 'latest, как записано',
   model: 'Модель',
   modelOfPrompt: 'модель промпта',
-  parameters: 'Параметры',
   otherParameters: 'Другие параметры, в JSON',
   parametersUnread: 'Другие параметры пока не объект JSON: { "top_p": 0.9 }',
   parameterOwn: name => `${name} задаёт сама страница; уберите его из других параметров.`,

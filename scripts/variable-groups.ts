@@ -4,7 +4,7 @@ const GROUPS: ReadonlyArray<readonly [title: string, names: RegExp]> = [
   ['Versions and labels', /^(?:VERSIONS|DEFAULT_LABEL|PROTECTED_LABELS)$/],
   ['The process and its port', /^(?:HOST|PORT|REPLICA_URL|WORKERS|WARM_UP_MS|DRAIN_\w+|ALLOW_ROOT)$/],
   ['Who may call', /^(?:API_TOKENS\w*|AUTH|ALLOWED_HOSTS|CORS_ORIGINS|RATE_LIMIT_\w+)$/],
-  ['Bounds, pages and protocols', /^(?:RENDER_TIMEOUT_MS|BODY_LIMIT_BYTES|MCP_SERVER|CONSOLE)$/],
+  ['Bounds, pages and protocols', /^(?:RENDER_TIMEOUT_MS|(?:CHAT_)?BODY_LIMIT_BYTES|MCP_SERVER|CONSOLE)$/],
   ['The log', /^LOG_/],
   ['Models', /^(?:LLM_|AI_|CHAT_|MEDIA_|PRICES_)/],
   ['Tools', /^(?:TOOL_|EGRESS|MCP_STDIO_)/],

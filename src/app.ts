@@ -55,6 +55,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
     logValues: config.LOG_VALUES,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
+    chatBodyLimit: config.CHAT_BODY_LIMIT_BYTES,
     mcpServer: config.MCP_SERVER === 'on',
     console: config.CONSOLE === 'on'
   })

@@ -91,6 +91,7 @@ async function sendRequests (milliseconds: number, level: string, signal: AbortS
     logValues: false,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
+    chatBodyLimit: config.CHAT_BODY_LIMIT_BYTES,
     mcpServer: false,
     console: false
   })

@@ -21,17 +21,17 @@ import { When } from '../parts/when.tsx'
 import { letterOf } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
 import { entryFrom, readableForm, storedForm } from './entry.ts'
-import { CompareTab } from './releases/compare-tab.tsx'
-import { ReleasesTab } from './releases/releases-tab.tsx'
-import { SavedLine } from './releases/saved-line.tsx'
 import { useReleases } from './releases/use-releases.ts'
 import { SNIPPETS } from './snippets.ts'
-import { TestsTab } from './tests/tests-tab.tsx'
 import { readTried } from './tried.ts'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
 const PromptActions = lazyPart(async () => (await import('./prompt-actions.tsx')).PromptActions)
+const CompareTab = lazyPart(async () => (await import('./releases/compare-tab.tsx')).CompareTab)
+const ReleasesTab = lazyPart(async () => (await import('./releases/releases-tab.tsx')).ReleasesTab)
+const SavedLine = lazyPart(async () => (await import('./releases/saved-line.tsx')).SavedLine)
+const TestsTab = lazyPart(async () => (await import('./tests/tests-tab.tsx')).TestsTab)
 const ParametersForm = lazyPart(async () => (await import('./parameters-form.tsx')).ParametersForm)
 const Conflict = lazyPart(async () => (await import('../edit/conflict.tsx')).Conflict) as typeof ConflictOf
 

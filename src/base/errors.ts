@@ -163,8 +163,8 @@ export const overloaded = define('OVERLOADED', 503, () => 'More requests come th
 export const MAX_ID_LENGTH = 512
 export const requestInvalid = define('REQUEST_INVALID', 400, (message: string, _details: ErrorDetails) => message, (_message, details) => details)
 export const bodyTooLarge = define('BODY_TOO_LARGE', 413,
-  (limit: number) => `The body is larger than ${limit} bytes, the most that BODY_LIMIT_BYTES of this service allows`,
-  limit => ({ limit }))
+  (limit: number, allowed: string) => `The body is larger than ${limit} bytes, the most that ${allowed}`,
+  (limit, _allowed) => ({ limit }))
 export const mediaTypeUnsupported = define('MEDIA_TYPE_UNSUPPORTED', 415,
   (accepted: readonly string[], given: string | undefined) =>
     `The body must have content-type: ${accepted.join(' or ')}, ${given === undefined ? 'none was given' : `"${given}" was given`}`,

@@ -252,7 +252,7 @@ function findOverflow (text: string): JsonError {
   return new JsonError('1.8e308 is the most that can be held, and a number is beyond it')
 }
 
-function placeOf (text: string, index: number): TextPlace {
+export function placeOf (text: string, index: number): TextPlace {
   const before = text.slice(0, index)
   return { line: before.split('\n').length, column: index - before.lastIndexOf('\n') }
 }

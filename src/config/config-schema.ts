@@ -85,5 +85,6 @@ export const configSchema = Type.Object({
   PAPAYU_MEMORY_AUTOPATCH: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether what that model wants remembered is, unasked: 1 or 0.' }),
   PAPAYU_TRACE: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether traces are also written into the workspace, as `.papa-yu/traces/{trace_id}.json`: 1 or 0.' }),
   PAPAYU_TRACE_RAW: Type.Integer({ default: 0, minimum: 0, maximum: 1, description: 'Whether traces hold the model\'s answers, with what looks like a key masked: 1 or 0.' }),
-  BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, fromFolder: true, description: 'Largest request body.' })
+  BODY_LIMIT_BYTES: Type.Integer({ default: 1024 * 1024, minimum: 1024, fromFolder: true, description: 'Largest body of a request that asks no model.' }),
+  CHAT_BODY_LIMIT_BYTES: Type.Integer({ default: 32 * 1024 * 1024, minimum: 1024, fromFolder: true, description: 'Largest body of a request below `/v1` or of a chat. All such bodies together may take a quarter of the heap\'s limit (`--max-old-space-size`); further ones wait, then get 503.' })
 })

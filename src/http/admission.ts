@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Rated, Rates, RateState } from '../access/rates.ts'
-import { overloaded, rateLimited } from '../base/errors.ts'
+import { bodyTooLarge, overloaded, rateLimited } from '../base/errors.ts'
+import { NoSlotError, Slots } from '../runtime/concurrency.ts'
 import { hasTurnToSpare, inTurn } from '../runtime/event-loop.ts'
 import { corsHeaders } from './access.ts'
 import type { App } from './app.ts'
 import { errorBody, isOpenAiPath, openAiBody } from './error-replies.ts'
+import { abortWhenGone } from './send-reply.ts'
 
 const WORDS: Readonly<Record<Rated, string>> = { requests: 'requests', tokens: 'model tokens' }
 
@@ -132,6 +134,61 @@ export class AdmissionQueue {
 function beginCounted (arrival: Arrival): void {
   if (hasTurnToSpare()) void inTurn(() => { arrival.begin() })
   else arrival.begin()
+}
+
+/** Requests whose bodies wait for room. */
+const MOST_WITHOUT_ROOM = 1000
+
+/**
+ * Bodies for models are large, and in memory until their answers are complete. A body is not read before there is room for it.
+ * @param limit of one body, and `most` of all together, in bytes; `patience` in ms
+ */
+export function limitChatBodies (app: App, { limit, most, patience, onRefused }: {
+  limit: number
+  most: number
+  patience: number
+  onRefused: () => void
+}): void {
+  const room = new Slots({ concurrency: most, queue: MOST_WITHOUT_ROOM, wait: patience })
+
+  function hold (request: FastifyRequest, reply: FastifyReply, bytes: number): void {
+    let held = bytes
+    request.keepRoom = kept => {
+      room.free(held - kept)
+      held = kept
+    }
+    reply.raw.once('close', () => room.free(held))
+  }
+
+  async function wait (reply: FastifyReply, bytes: number): Promise<void> {
+    try {
+      await room.wait(abortWhenGone(reply), bytes)
+    } catch (error) {
+      if (!(error instanceof NoSlotError)) throw error
+      onRefused()
+      throw overloaded()
+    }
+  }
+
+  app.decorateRequest('keepRoom')
+  app.addHook('onRoute', route => {
+    if (route.config?.role !== 'chat' || route.method === 'GET') return
+    route.bodyLimit = limit
+    route.preParsing = (request, reply, _payload, done) => {
+      const { 'content-length': length = 0, 'transfer-encoding': encoding } = request.headers
+      // A body without a length takes room for the largest until it is there.
+      const bytes = encoding === undefined ? Number(length) : Math.min(limit, most)
+      // The reader refuses it.
+      if (bytes > limit) return done()
+      if (bytes > most) return done(bodyTooLarge(most, 'all bodies together may take, a quarter of the heap\'s limit of this service'))
+      const begin = (): void => {
+        hold(request, reply, bytes)
+        done()
+      }
+      if (room.tryTake(bytes)) begin()
+      else wait(reply, bytes).then(begin, done)
+    }
+  })
 }
 
 /** Never wait: they are needed most during an overload. The files of the console cost little, and what they ask of the API waits. */

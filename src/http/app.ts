@@ -6,6 +6,7 @@ import type { ErrorCode } from '../base/errors.ts'
 import type { Static, TSchema } from '../schema/builder.ts'
 import type { Generation } from '../registry/generation.ts'
 import type { RequestActivity } from '../observe/activity.ts'
+import type { RequestBytes } from '../llm/model-request.ts'
 
 /** `undefined` may be sent for an optional member, since JSON leaves it out. */
 type Sendable<T> = T extends ReadonlyArray<infer Item> ? ReadonlyArray<Sendable<Item>> : T extends object ? {
@@ -35,6 +36,8 @@ declare module 'fastify' {
     seeksPrompt?: boolean
     /** Whether `bodyText` is set, for error messages with lines and columns of that text. */
     keepsText?: boolean
+    /** Whether a body goes on to a model as the bytes that came; else it is parsed and checked. */
+    passesOn?: (body: RequestBytes) => boolean
   }
   interface FastifyRequest {
     /** Set by the access hook, before other hooks run. */
@@ -47,6 +50,8 @@ declare module 'fastify' {
     /** When the whole body had arrived, in ms of `performance.now()`; `undefined` without a body. */
     arrivedAt?: number
     bodyText: string | undefined
+    /** Gives room for other bodies back, all but so many bytes. */
+    keepRoom: ((bytes: number) => void) | undefined
     /** Of an entry that is published. */
     entryText: string
   }

@@ -214,11 +214,15 @@ function acceptedTypes ({ routeOptions }: FastifyRequest): readonly string[] {
   return body?.content === undefined ? ['application/json'] : Object.keys(body.content)
 }
 
+export function bodyTooLargeFor ({ routeOptions: { bodyLimit, config } }: FastifyRequest): ServiceError {
+  return bodyTooLarge(bodyLimit, `${config.role === 'chat' ? 'CHAT_' : ''}BODY_LIMIT_BYTES of this service allows`)
+}
+
 /** `undefined` for an error that is not the caller's fault. */
 function asServiceError (error: FastifyError, request: FastifyRequest): ServiceError | undefined {
   if (error instanceof ServiceError) return error
   if (error.statusCode === 415) return mediaTypeUnsupported(acceptedTypes(request), request.headers['content-type'])
-  if (error.statusCode === 413) return bodyTooLarge(request.routeOptions.bodyLimit)
+  if (error.statusCode === 413) return bodyTooLargeFor(request)
   // The file server of /docs answers 403 for a path that no file can have.
   if (error.statusCode === 403) return routeNotFound(request.method, pathOf(request))
   const status = error.statusCode ?? 500

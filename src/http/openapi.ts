@@ -50,7 +50,7 @@ const EXAMPLES: ReadonlyMap<string, errors.ServiceError> = new Map([
   errors.revisionMoved('greet', REVISION, 'vX2mJ0bq8Kse'),
   errors.toolNotCallable('everything', 'it is an MCP server; it offers "everything.echo"'),
   errors.entryChanged('shenma:templates:trial:hello', REVISION, undefined),
-  errors.bodyTooLarge(1024 * 1024),
+  errors.bodyTooLarge(1024 * 1024, 'BODY_LIMIT_BYTES of this service allows'),
   errors.urlTooLong(),
   errors.mediaTypeUnsupported(['application/json'], 'application/xml'),
   errors.encodingUnsupported('gzip'),

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type Json, stringifyJson } from '../base/json.ts'
+import { stringifyJson } from '../base/json.ts'
+import { RequestBytes } from '../llm/model-request.ts'
 import { type Observer, RequestActivity } from '../observe/activity.ts'
 import type { App } from './app.ts'
 import { KINDS } from '../registry/kind-table.ts'
@@ -74,8 +75,13 @@ function requestLine (
   if (renderMs !== undefined) line.renderMs = rounded(renderMs)
   if (toolsMs !== undefined) line.toolsMs = rounded(toolsMs)
   if (modelMs !== undefined) line.modelMs = rounded(modelMs)
-  if (logValues && body != null) line.body = stringifyJson(body as Json).slice(0, MAX_BODY)
+  if (logValues && body != null) line.body = textOf(body).slice(0, MAX_BODY)
   return line
+}
+
+function textOf (body: unknown): string {
+  // A character has four bytes at most.
+  return body instanceof RequestBytes ? body.asBytes().toString('utf8', 0, 4 * MAX_BODY) : stringifyJson(body)
 }
 
 function rounded (milliseconds: number): number {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { getHeapStatistics } from 'node:v8'
 import fastify, { type FastifyBaseLogger, LogController, type FastifyReply, type FastifyRequest } from 'fastify'
 import { MAX_ID_LENGTH } from '../base/errors.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -9,7 +10,7 @@ import type { App, SchemaTypes } from './app.ts'
 import { answerClientErrors, handleErrors, refusePath, refuseUnknownRoutes } from './error-replies.ts'
 import { closeRequests, schemaController } from './validation.ts'
 import { compressReplies } from './compression.ts'
-import { controlAdmission, limitRates } from './admission.ts'
+import { controlAdmission, limitChatBodies, limitRates } from './admission.ts'
 import { closeConnectionsWhenLeaving, closePipelinedReplies, drainOnClose, Rotation, acceptSockets } from './connections.ts'
 import { checkRequestHeads, readJsonBodies } from './request-reading.ts'
 import { observeRequests } from './request-log.ts'
@@ -47,7 +48,10 @@ const HEADERS_TIMEOUT = 10_000
 /** A share of `renderTimeout`, so that most of it remains for the render itself. */
 const SHARE_OF_WAITING = 1 / 5
 
-/** Makes the HTTP server with all its routes. The `renderTimeout` is in ms, the `bodyLimit` in bytes. */
+/** Of the heap's limit, by which operators say how much memory there is: for all bodies of requests to models together. */
+const SHARE_OF_HEAP = 1 / 4
+
+/** Makes the HTTP server with all its routes. The `renderTimeout` is in ms, the limits of bodies are in bytes. */
 export async function createServer ({ service, kindRoutes, ...options }: {
   service: Service
   log: FastifyBaseLogger
@@ -60,6 +64,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
   logValues: boolean
   renderTimeout: number
   bodyLimit: number
+  chatBodyLimit: number
   mcpServer: boolean
   console: boolean
   kindRoutes: readonly KindRoute[]
@@ -85,7 +90,10 @@ export async function createServer ({ service, kindRoutes, ...options }: {
   await acceptSockets(app)
   const rotation = new Rotation(options.onWatched)
   const onRefused = (): void => { options.observer.metrics.refused.inc() }
-  controlAdmission(app, options.renderTimeout * SHARE_OF_WAITING, onRefused, options.corsOrigins)
+  const patience = options.renderTimeout * SHARE_OF_WAITING
+  controlAdmission(app, patience, onRefused, options.corsOrigins)
+  const most = Math.floor(getHeapStatistics().heap_size_limit * SHARE_OF_HEAP)
+  limitChatBodies(app, { limit: options.chatBodyLimit, most, patience, onRefused })
   closePipelinedReplies(app)
   followGeneration(app, registry)
   observeRequests(app, options.observer, options.logValues)

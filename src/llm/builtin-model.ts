@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { isJsonObject, type Json, type JsonObject, listOf, ownField, stringifyJson, textIn } from '../base/json.ts'
 import {
-  type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelRequest, type ModelStream, type ModelUpstream, type Operation,
+  type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelStream, type ModelUpstream, type Operation,
   type OperationKind, type StreamEnd
 } from './model-client.ts'
+import { objectOf } from './model-request.ts'
 import { statusError } from './judge-reply.ts'
 import type { OpenCall } from './answer.ts'
 import { createFrameParser, type Frame, writtenBytes } from './frame.ts'
@@ -81,7 +82,7 @@ export function echo ({ messages }: BuiltinRequest): BuiltinAnswer {
 
 interface BuiltinRequest {
   readonly messages: readonly JsonObject[]
-  readonly fields: ModelRequest
+  readonly fields: JsonObject
 }
 
 /** For trying things out without a network, in OpenAI's format. Four characters count as one token. It has no embeddings. */
@@ -89,10 +90,10 @@ export class BuiltinModel implements ModelUpstream {
   readonly #kind: string
   readonly #answerTo: (request: BuiltinRequest) => BuiltinAnswer
   readonly #byKind: AskByKind = {
-    chat: async ({ request, call }) => this.#complete(request, call),
-    stream: async ({ request, call }) => this.#stream(request, call),
+    chat: async ({ request, call }) => this.#complete(objectOf(request), call),
+    stream: async ({ request, call }) => this.#stream(objectOf(request), call),
     frames: async ({ request, call }) => {
-      const { events, ended } = this.#stream(request, call)
+      const { events, ended } = this.#stream(objectOf(request), call)
       return { frames: framesOf(events), ended }
     },
     embeddings: async () => { throw new UpstreamRefusal(404, openAiError(`builtin:${this.#kind} has no embeddings`, 'invalid_request_error', null)) }
@@ -111,12 +112,12 @@ export class BuiltinModel implements ModelUpstream {
   async close (): Promise<void> {
   }
 
-  #complete (request: ModelRequest, call: CallOptions): ModelReply {
+  #complete (request: JsonObject, call: CallOptions): ModelReply {
     const value = completionOf(this.#answer(request, call))
     return { body: Buffer.from(stringifyJson(value)), value }
   }
 
-  #stream (request: ModelRequest, call: CallOptions): ModelStream {
+  #stream (request: JsonObject, call: CallOptions): ModelStream {
     const answer = this.#answer(request, call)
     const wantsUsage = (request['stream_options'] as JsonObject | undefined)?.['include_usage'] === true
     const events = Readable.from(eventsOf(answer, wantsUsage), { objectMode: false })
@@ -130,7 +131,7 @@ export class BuiltinModel implements ModelUpstream {
     return { events, ended }
   }
 
-  #answer (request: ModelRequest, { signal }: CallOptions): FinishedAnswer {
+  #answer (request: JsonObject, { signal }: CallOptions): FinishedAnswer {
     signal.throwIfAborted()
     const messages = messagesOf(request)
     return finishAnswer(this.#kind, request, messages, this.#answerTo({ messages, fields: request }))
@@ -156,7 +157,7 @@ interface FinishedAnswer {
   readonly usage: JsonObject
 }
 
-function finishAnswer (kind: string, request: ModelRequest, messages: readonly JsonObject[], answer: BuiltinAnswer): FinishedAnswer {
+function finishAnswer (kind: string, request: JsonObject, messages: readonly JsonObject[], answer: BuiltinAnswer): FinishedAnswer {
   const model = typeof request['model'] === 'string' ? request['model'] : kind
   const text = answer.text ?? ''
   const calls = (answer.calls ?? []).map(call => ({ id: `call_${randomUUID()}`, name: call.name, arguments: stringifyJson(call.arguments ?? {}) }))
@@ -208,7 +209,7 @@ function tokens (text: string): number {
 }
 
 /** @throws UpstreamRefusal when the request has no messages */
-function messagesOf (request: ModelRequest): readonly JsonObject[] {
+function messagesOf (request: JsonObject): readonly JsonObject[] {
   const messages = ownField(request, 'messages')
   if (!Array.isArray(messages) || messages.length === 0 || !messages.every(isJsonObject)) {
     throw new UpstreamRefusal(400, openAiError('messages must be a list with at least one message', 'invalid_request_error', null))

@@ -11,10 +11,11 @@ import { type CallerSignal, Deadline, type DeadlineReasons, toAbortSignal } from
 import { BuiltinModel, echo, followScript, type ReplyRule } from './builtin-model.ts'
 import {
   type Answers, type Ask, type AttemptCount, beginTally, type CallOptions, DEFAULT_MAX_REPLY_BYTES, DEFAULT_TIMEOUTS, ECHO_URL, holdUntilOver, isBuiltin,
-  type Layer, type ModelClient, type ModelDescription, type ModelRequest, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind,
+  type Layer, type ModelClient, type ModelDescription, type ModelTimeouts, type ModelUpstream, type Operation, type OperationKind,
   parseBaseUrl, SCRIPT_URL, withOptions
 } from './model-client.ts'
 import { HttpModel } from './http-model.ts'
+import { changed, memberOf, type ModelRequest } from './model-request.ts'
 import { UpstreamError, UpstreamRefusal } from './upstream-error.ts'
 import type { ProviderConfig } from './providers.ts'
 
@@ -33,8 +34,8 @@ interface Route {
 
 const FALLBACK_CODES: ReadonlySet<string> = new Set(['LLM_UPSTREAM', 'LLM_RATE_LIMITED', 'LLM_AUTH', 'LLM_BUSY'])
 
-/** In characters. A caller can write any text as a name, and it must not fill the log. */
-const MAX_LOGGED_NAME = 200
+/** In characters. A caller can write any text as a name, and it must fill neither the log nor a refusal. */
+const MAX_SHOWN_NAME = 200
 
 /** Chooses a model API by the model's name. A fallback is asked only before the first byte of an answer. */
 class ModelRouter implements ModelClient {
@@ -104,11 +105,10 @@ class ModelRouter implements ModelClient {
 
   #route (request: ModelRequest): Route {
     const [first] = this.#providers
-    const { model = null } = Object.hasOwn(request, 'model') ? request : {}
-    const asked = model ?? this.#shared.model
+    const asked = memberOf(request, 'model') ?? this.#shared.model
     if (typeof asked !== 'string') return { provider: first, model: asked === undefined ? first.models[0] : undefined }
     const route = this.#find(asked)
-    if (route === undefined) throw modelNotFound(asked, [...this.#routes.keys()])
+    if (route === undefined) throw modelNotFound(beginningOf(asked, MAX_SHOWN_NAME), [...this.#routes.keys()])
     return route
   }
 
@@ -124,11 +124,11 @@ function withoutRepeats (routes: readonly Route[]): Route[] {
 }
 
 function withModel (request: ModelRequest, model: string | undefined): ModelRequest {
-  return model === undefined || request['model'] === model ? request : { ...request, model }
+  return model === undefined || memberOf(request, 'model') === model ? request : changed(request, { model })
 }
 
 function loggedName (model: string | undefined): string | undefined {
-  return model === undefined ? undefined : beginningOf(model, MAX_LOGGED_NAME)
+  return model === undefined ? undefined : beginningOf(model, MAX_SHOWN_NAME)
 }
 
 function isFallbackCase (error: unknown): boolean {
@@ -212,7 +212,8 @@ async function acquire (slots: Slots, signal: CallerSignal, provider: string): P
 function observe (provider: string): Layer {
   return ask => operation => {
     const { kind, request, call } = operation
-    const watch = call.activity?.beginModelCall(kind === 'embeddings' ? 'embeddings' : 'chat', provider, request)
+    const name = kind === 'embeddings' ? 'embeddings' : 'chat'
+    const watch = call.activity?.beginModelCall(name, provider, memberOf(request, 'model'), memberOf(request, 'stream') === true)
     return watch === undefined ? ask(operation) : report(watch, operation, ask({ kind, request, call: withOptions(call, { watch }) }))
   }
 }
@@ -251,7 +252,7 @@ function tolerateFormat (): Layer {
 
   async function askOrDoWithout<Kind extends OperationKind> (ask: Ask, operation: Operation<Kind>): Promise<Answers[Kind]> {
     const { kind, request, call } = operation
-    const { response_format: _, ...without } = request
+    const without = changed(request, { response_format: undefined })
     // The key hashes the schema, which takes time; most services never need it.
     if (refused.size > 0 && refused.has(keyOf(request))) return await ask({ kind, request: without, call })
     try {
@@ -266,11 +267,12 @@ function tolerateFormat (): Layer {
 }
 
 function hasOptionalFormat ({ request, call }: Operation<OperationKind>): boolean {
-  return call.optionalFormat === true && Object.hasOwn(request, 'response_format')
+  return call.optionalFormat === true && memberOf(request, 'response_format') !== undefined
 }
 
-function keyOf ({ response_format: format, model }: ModelRequest): string {
-  return `${contentHash(format as Json)} ${beginningOf(String(model ?? ''), MAX_MODEL_NAME)}`
+function keyOf (request: ModelRequest): string {
+  const model = memberOf(request, 'model') ?? ''
+  return `${contentHash(memberOf(request, 'response_format') as Json)} ${beginningOf(String(model), MAX_MODEL_NAME)}`
 }
 
 /** APIs share no code for this, but all name the part of the request that they do not know. */

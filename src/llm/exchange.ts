@@ -80,7 +80,7 @@ export interface UpstreamRequest {
   readonly path: string
   /** A name, its value, the next name, and so on. */
   readonly headers: string[]
-  readonly body: string
+  readonly body: string | Buffer
   readonly timeouts: ModelTimeouts
   readonly signal: CallerSignal
   /** `taken` grows when this request is sent, and shrinks if the API answers with an error status. */

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import { stringifyJson } from '../base/json.ts'
 import { createRedactor, isSensitive, type Redact } from '../base/redact.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import {
   type Answers, type AskByKind, type CallOptions, MAX_EVENT_BYTES, type ModelReply, type ModelTimeouts, type ModelUpstream, type Operation,
-  type OperationKind, type StreamEnd, type UpstreamAddress, withoutConflicts
+  type OperationKind, type StreamEnd, type UpstreamAddress
 } from './model-client.ts'
+import { bodyOf, changed, memberOf, withoutConflicts } from './model-request.ts'
 import { createFrameParser, DONE_EVENT, errorEvent, type Frame, type FrameParser, StreamJudge } from './frame.ts'
 import { UpstreamError, UpstreamRefusal } from './upstream-error.ts'
 import { collectReply, Connections, Exchange, ReplyCollector, type ReplyHead, type ReplyReceiver, type UpstreamRequest } from './exchange.ts'
@@ -81,7 +81,7 @@ export class HttpModel implements ModelUpstream {
 
   async #askWhole (endpoint: string, { request, call }: Operation<'chat' | 'embeddings'>, member: string): Promise<ModelReply> {
     try {
-      const reply = await collectReply(this.#post(endpoint, stringifyJson(withoutConflicts(request)), call), this.#maxReplyBytes)
+      const reply = await collectReply(this.#post(endpoint, bodyOf(withoutConflicts(request)), call), this.#maxReplyBytes)
       return judgeReply(reply, member, this.#redact)
     } catch (error) {
       this.#warnOfNotFound(error, endpoint, call)
@@ -92,9 +92,10 @@ export class HttpModel implements ModelUpstream {
   async #askStream ({ kind, request, call }: Operation<'stream' | 'frames'>): Promise<{ readable: Readable, ended: Promise<StreamEnd> }> {
     let resolveEnded: (end: StreamEnd) => void
     const ended = new Promise<StreamEnd>(resolve => { resolveEnded = resolve })
+    const choices = memberOf(request, 'n')
     const terms: StreamTerms = {
       as: kind === 'frames' ? 'frames' : 'bytes',
-      choices: typeof request['n'] === 'number' ? request['n'] : 1,
+      choices: typeof choices === 'number' ? choices : 1,
       redact: this.#redact,
       ended: end => {
         if (end.outcome === 'failed') this.#log?.warn({ requestId: call.requestId, err: end.error }, 'model stream failed')
@@ -102,7 +103,8 @@ export class HttpModel implements ModelUpstream {
       }
     }
     try {
-      const readable = await openStream(this.#post(COMPLETIONS, stringifyJson(withoutConflicts({ ...request, stream: true })), call), terms)
+      const streamed = memberOf(request, 'stream') === true ? request : changed(request, { stream: true })
+      const readable = await openStream(this.#post(COMPLETIONS, bodyOf(withoutConflicts(streamed)), call), terms)
       return { readable, ended }
     } catch (error) {
       this.#warnOfNotFound(error, COMPLETIONS, call)
@@ -116,7 +118,7 @@ export class HttpModel implements ModelUpstream {
     this.#log?.warn({ requestId, path: this.#address.pathOf(endpoint), reason: NOT_FOUND }, 'model API answered with status 404')
   }
 
-  #post (endpoint: string, body: string, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {
+  #post (endpoint: string, body: string | Buffer, { signal, requestId, watch, tally }: CallOptions): UpstreamRequest {
     const traceparent = watch?.traceparent
     const headers = [...this.#headers, 'x-request-id', requestId]
     if (traceparent !== undefined) headers.push('traceparent', traceparent)

@@ -5,6 +5,7 @@ import type { Activity, ModelCall } from '../observe/activity.ts'
 import type { StreamFacts } from './usage.ts'
 import type { CallerSignal } from '../runtime/deadline.ts'
 import type { Frame } from './frame.ts'
+import type { ModelRequest } from './model-request.ts'
 
 export interface Answers {
   readonly chat: ModelReply
@@ -45,8 +46,6 @@ export interface ModelDescription {
   readonly id: string
   readonly provider: string
 }
-
-export type ModelRequest = JsonObject
 
 export interface CallOptions {
   /** Aborts when nobody waits any more: the call ends at once and is never retried. */
@@ -163,31 +162,4 @@ export function parseBaseUrl (baseUrl: string): UpstreamAddress {
   if (url.username !== '' || url.password !== '') throw new TypeError('expected a URL without credentials; the key belongs into LLM_API_KEY')
   const base = withoutEnd(url.pathname, '/')
   return { origin: url.origin, pathOf: endpoint => `${base}${endpoint}`, query: url.search }
-}
-
-const LIMITS = ['max_completion_tokens', 'max_tokens'] as const
-
-/** The caller's limit of tokens also replaces one that the prompt gives under the other name. */
-export function mergeFields (defaults: JsonObject, fields: JsonObject): JsonObject {
-  const [rival] = LIMITS.filter(name => !isThere(fields, name))
-  const merged = { ...defaults, ...fields }
-  if (rival === undefined || !isThere(merged, rival) || !LIMITS.some(name => isThere(fields, name))) return merged
-  const { [rival]: _, ...rest } = merged
-  return rest
-}
-
-/** Drops fields that providers refuse together, or alone: a second limit of tokens, options of tools or of a stream without them. */
-export function withoutConflicts (request: JsonObject): JsonObject {
-  const { tools, stream } = request
-  const hasTools = Array.isArray(tools) && tools.length > 0
-  const wrong = [
-    ...(isThere(request, LIMITS[0]) && isThere(request, LIMITS[1]) ? [LIMITS[1]] : []),
-    ...(hasTools ? [] : ['tool_choice', 'parallel_tool_calls', 'tools']),
-    ...(stream === true ? [] : ['stream_options'])
-  ].filter(name => Object.hasOwn(request, name))
-  return wrong.length === 0 ? request : Object.fromEntries(Object.entries(request).filter(([name]) => !wrong.includes(name)))
-}
-
-function isThere (request: JsonObject, name: string): boolean {
-  return Object.hasOwn(request, name) && request[name] !== null
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject, listOf, objectOf, stringifyJson } from '../base/json.ts'
 import type { TokenUsage } from '../observe/activity.ts'
+import { objectOf as asObject, type ModelRequest } from './model-request.ts'
 import { contentBytes, textBytes, writtenBytes } from './frame.ts'
 
 export interface StreamFacts {
@@ -31,17 +32,17 @@ function isCount (value: Json | undefined): value is number {
 }
 
 /** The tokens of a whole reply; they are estimated if the provider has sent no usage. */
-export function usageOfReply (request: JsonObject, value: JsonObject): TokenUsage {
+export function usageOfReply (request: ModelRequest, value: JsonObject): TokenUsage {
   return readUsage(value['usage']) ?? estimate(request, bytesOfReply(value))
 }
 
 /** Also of a stream that was left or cut off; estimated if the provider has sent no usage. */
-export function usageOfStream (request: JsonObject, { usage, bytes }: StreamFacts): TokenUsage {
+export function usageOfStream (request: ModelRequest, { usage, bytes }: StreamFacts): TokenUsage {
   return readUsage(usage) ?? estimate(request, bytes)
 }
 
 /** For a call of which the provider has told nothing. */
-export function estimate (request: JsonObject, bytes: number): TokenUsage {
+export function estimate (request: ModelRequest, bytes: number): TokenUsage {
   return { inputTokens: estimateInputTokens(request), outputTokens: tokensOf(bytes), isEstimate: true }
 }
 
@@ -59,8 +60,8 @@ const TOKENS_PER_MESSAGE = 4
 const BYTES_PER_TOKEN = 4
 
 /** About right for English and code, a little low for Chinese, without images and sound: every model has its own tokenizer. */
-export function estimateInputTokens (request: JsonObject): number {
-  const { messages = [], input = '', tools = [] } = request
+export function estimateInputTokens (request: ModelRequest): number {
+  const { messages = [], input = '', tools = [] } = asObject(request)
   const list = listOf(messages)
   const texts = list.reduce((sum: number, message: Json) => sum + TOKENS_PER_MESSAGE + tokensOf(isJsonObject(message) ? messageBytes(message) : 0), 0)
   const declared = Array.isArray(tools) && tools.length > 0 ? tokensOf(Buffer.byteLength(stringifyJson(tools))) : 0

@@ -1,5 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { JsonObject } from '../base/json.ts'
+import type { Json } from '../base/json.ts'
 import { beginningOf, type Environment } from '../base/text.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import type { Metrics } from './metrics.ts'
@@ -131,9 +131,9 @@ export class Activity {
     }
   }
 
-  beginModelCall (operation: 'chat' | 'embeddings', provider: string, request: JsonObject): ModelCall {
+  beginModelCall (operation: 'chat' | 'embeddings', provider: string, model: Json | undefined, isStream: boolean): ModelCall {
     this.#models ??= new OverlapClock()
-    return new ModelCall(this, this.#models, operation, provider, request)
+    return new ModelCall(this, this.#models, operation, provider, typeof model === 'string' ? beginningOf(model, MAX_MODEL_NAME) : undefined, isStream)
   }
 }
 
@@ -161,9 +161,15 @@ export class ModelCall {
   readonly #span: Span | undefined
   #retries = 0
 
-  constructor (activity: Activity, clock: OverlapClock, operation: 'chat' | 'embeddings', provider: string, request: JsonObject) {
+  constructor (
+    activity: Activity,
+    clock: OverlapClock,
+    operation: 'chat' | 'embeddings',
+    provider: string,
+    model: string | undefined,
+    isStream: boolean
+  ) {
     const { metrics, caller, span, prompt, promptRevision, promptVersion, promptLabel } = activity
-    const model = typeof request['model'] === 'string' ? beginningOf(request['model'], MAX_MODEL_NAME) : undefined
     this.#metrics = metrics
     this.#clock = clock
     this.#operation = operation
@@ -174,7 +180,7 @@ export class ModelCall {
       'gen_ai.operation.name': operation,
       'gen_ai.provider.name': provider,
       'gen_ai.request.model': model,
-      'gen_ai.request.stream': request['stream'] === true ? true : undefined,
+      'gen_ai.request.stream': isStream ? true : undefined,
       'gen_ai.prompt.name': prompt,
       ...(promptRevision === undefined ? {} : versionAttributes(promptRevision, promptVersion, promptLabel))
     })

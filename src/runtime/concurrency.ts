@@ -106,7 +106,7 @@ export interface SlotLimits {
 /** A semaphore, first come, first served. p-limit would keep callers who left, and knows no streams that outlive their function. */
 export class Slots {
   readonly #limits: SlotLimits
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Set<{ readonly slots: number, enter (): void }>()
   #taken = 0
 
   constructor (limits: SlotLimits) {
@@ -124,39 +124,47 @@ export class Slots {
   /** @throws NoSlotError; the signal's reason when it aborts during the wait */
   async acquire (signal: CallerSignal): Promise<ReleaseSlot> {
     signal.throwIfAborted()
-    // A slot that is given back goes directly to the first in the queue, so no slot is free while somebody waits.
-    if (this.#taken < this.#limits.concurrency) this.#taken++
-    else await this.#turn(signal)
-    return this.#releaseOnce()
+    if (!this.tryTake(1)) await this.wait(signal, 1)
+    let isHeld = true
+    return () => {
+      if (isHeld) this.free(1)
+      isHeld = false
+    }
   }
 
-  #turn (signal: CallerSignal): Promise<void> {
+  /** Whoever has taken some slots must `free` as many. */
+  tryTake (slots: number): boolean {
+    if (this.#taken + slots > this.#limits.concurrency) return false
+    this.#taken += slots
+    return true
+  }
+
+  free (slots: number): void {
+    this.#taken -= slots
+    for (const { slots: wanted, enter } of this.#waiting) {
+      if (this.isFull) return
+      if (this.tryTake(wanted)) enter()
+    }
+  }
+
+  /** Until so many are taken; who waits for fewer may be served before. Throws as `acquire` does. */
+  wait (signal: CallerSignal, slots: number): Promise<void> {
     const { queue, wait } = this.#limits
-    if (this.#waiting.size >= queue) throw new NoSlotError('the queue is full')
     return new Promise((resolve, reject) => {
+      signal.throwIfAborted()
+      if (this.#waiting.size >= queue) throw new NoSlotError('the queue is full')
       const settle = (outcome: () => void) => {
         clearTimeout(timer)
         signal.removeEventListener('abort', leave)
-        this.#waiting.delete(enter)
+        this.#waiting.delete(waiting)
         outcome()
       }
-      const enter = () => settle(resolve)
+      const waiting = { slots, enter: () => settle(resolve) }
       const leave = () => settle(() => reject(signal.reason))
       const timer = wait === undefined ? undefined : setTimeout(() => settle(() => reject(new NoSlotError(`no slot within ${wait} ms`))), wait)
       signal.addEventListener('abort', leave, { once: true })
-      this.#waiting.add(enter)
+      this.#waiting.add(waiting)
     })
-  }
-
-  #releaseOnce (): ReleaseSlot {
-    let isHeld = true
-    return () => {
-      if (!isHeld) return
-      isHeld = false
-      const [next] = this.#waiting
-      if (next === undefined) this.#taken--
-      else next()
-    }
   }
 }
 

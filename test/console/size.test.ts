@@ -36,16 +36,22 @@ describe('What browsers load of the console, compressed,', () => {
   const texts = (language: string, ...parts: readonly string[]): ReadonlySet<string> =>
     parts.reduce((found, part) => withImports(entry(`console/text/${language}/${part}.ts`), found), new Set<string>())
 
-  it('is at most 115 KB for the first screen, with the words for errors', () => {
+  it('is at most 120 KB for the first screen, with the words for errors', () => {
     const size = sizeOf([...withImports(entry('console/main.tsx')), ...texts('ru', 'frame'), entry('console/text/errors-ru.ts'), entry('console/style/console.css')])
-    assert.ok(size <= 115 * KB, `${size} bytes`)
+    assert.ok(size <= 120 * KB, `${size} bytes`)
   })
 
-  it('is at most 120 KB for the first screen of approvals, without the editor', () => {
+  it('is at most 125 KB for the first screen of approvals, without the editor', () => {
     const approvals = withImports(entry('console/approvals/approvals-page.tsx'), withImports(entry('console/main.tsx')))
     const size = sizeOf(new Set([...approvals, ...texts('en', 'frame', 'work'), entry('console/style/console.css')]))
-    assert.ok(size <= 120 * KB, `${size} bytes`)
+    assert.ok(size <= 125 * KB, `${size} bytes`)
     assert.ok(![...approvals].some(path => readFileSync(path, 'utf8').includes('cm-content')))
+  })
+
+  it('is at most 230 KB for the workbench, with the editor', () => {
+    const workbench = withImports(entry('console/prompts/prompt-page.tsx'), withImports(entry('console/main.tsx')))
+    const size = sizeOf(new Set([...workbench, ...texts('en', 'frame', 'author'), entry('console/style/console.css')]))
+    assert.ok(size <= 230 * KB, `${size} bytes`)
   })
 
   /** What the screen of terminals loads, and no other. */
@@ -56,10 +62,10 @@ describe('What browsers load of the console, compressed,', () => {
   }
 
   for (const [language, other] of [['English', 'ru'], ['Russian', 'en']] as const) {
-    it(`is at most 285 KB for all screens but that of terminals, in ${language}`, () => {
+    it(`is at most 350 KB for all screens but that of terminals, in ${language}`, () => {
       const left = new Set([...ofTerminals(), entry('console/terminals/terminal-page.tsx'), ...PARTS.map(part => entry(`console/text/${other}/${part}.ts`))])
       const size = sizeOf(Object.keys(outputs).filter(path => !left.has(path)))
-      assert.ok(size <= 285 * KB, `${size} bytes`)
+      assert.ok(size <= 350 * KB, `${size} bytes`)
     })
   }
 

@@ -47,6 +47,7 @@ async function startWithBells (t: TestContext): Promise<App> {
     logValues: false,
     renderTimeout: config.RENDER_TIMEOUT_MS,
     bodyLimit: config.BODY_LIMIT_BYTES,
+    chatBodyLimit: config.CHAT_BODY_LIMIT_BYTES,
     mcpServer: false,
     console: false
   })

@@ -4,7 +4,8 @@ import { type AddressInfo } from 'node:net'
 import { pipeline } from 'node:stream/promises'
 import { ServiceError } from '../../src/base/errors.ts'
 import { parseJson } from '../../src/base/json.ts'
-import { type CallOptions, type ModelClient, type ModelRequest, type StreamEnd } from '../../src/llm/model-client.ts'
+import { type CallOptions, type ModelClient, type StreamEnd } from '../../src/llm/model-client.ts'
+import type { JsonObject } from '../../src/base/json.ts'
 import { openAiError, UpstreamRefusal } from '../../src/llm/upstream-error.ts'
 
 /** The thinnest HTTP service over a model client, so that the official client can read what it answers. */
@@ -36,7 +37,7 @@ async function answer (client: ModelClient, request: IncomingMessage, response: 
   response.once('close', () => leaver.abort(new Error('the client has left')))
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
-  const body = parseJson(Buffer.concat(chunks).toString('utf8')) as ModelRequest
+  const body = parseJson(Buffer.concat(chunks).toString('utf8')) as JsonObject
   const call = { signal: leaver.signal, requestId: 'request-1' }
   if (body['stream'] === true) return await answerStream(client, body, call, response, ends)
   const reply = request.url === '/v1/embeddings' ? await client.ask({ kind: 'embeddings', request: body, call }) : await client.ask({ kind: 'chat', request: body, call })
@@ -44,7 +45,7 @@ async function answer (client: ModelClient, request: IncomingMessage, response: 
   response.end(reply.body)
 }
 
-async function answerStream (client: ModelClient, body: ModelRequest, call: CallOptions, response: ServerResponse, ends: StreamEnd[]): Promise<void> {
+async function answerStream (client: ModelClient, body: JsonObject, call: CallOptions, response: ServerResponse, ends: StreamEnd[]): Promise<void> {
   const stream = await client.ask({ kind: 'stream', request: body, call })
   stream.ended.then(end => ends.push(end), () => {})
   response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type JsonObject } from '../../src/base/json.ts'
-import { mergeFields, withoutConflicts } from '../../src/llm/model-client.ts'
+import { mergeFields, withoutConflicts } from '../../src/llm/model-request.ts'
 import { strictMessages } from '../../src/llm/history.ts'
 import { jsonIn } from '../../src/llm/json-in.ts'
 import { cpuTimeOf } from '../helpers/cpu-time.ts'

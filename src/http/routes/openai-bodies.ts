@@ -6,13 +6,16 @@ import { isCut } from '../../llm/answer.ts'
 import { readReply, strictMessages } from '../../llm/history.ts'
 import type { CountedReply } from '../../service/chat/models.ts'
 import { nullable } from '../schemas.ts'
+import type { RequestBytes } from '../../llm/model-request.ts'
+import { SET_BY_PROMPTS } from '../../service/chat/prepare-chat.ts'
+import { MAX_MESSAGES } from '../prompt-request.ts'
 import { passedOn } from '../validation.ts'
 
 const variables = nullable(Type.Object({}, { additionalProperties: true }), { description: 'Values for the template of the prompt that model names' })
 
 export const CompletionBody = Type.Object({
   model: nullable(Type.String(), { description: 'A model, or `prompt:{id}` for a registered prompt; `prompt:{id}@production` and `prompt:{id}@7` for what a label means and for a version' }),
-  messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: 1000 })),
+  messages: nullable(Type.Array(Type.Object({ role: Type.String() }, { additionalProperties: true }), { maxItems: MAX_MESSAGES })),
   stream: nullable(Type.Boolean()),
   prompt: nullable(Type.Object({
     id: Type.String({ minLength: 1, maxLength: 512 }),
@@ -60,6 +63,21 @@ export function readPromptCall (body: Static<typeof CompletionBody>): PromptCall
     // A model beside a prompt replaces the prompt's own, as every field of the request does.
     fields: passedOn(body, named === undefined && model !== '' ? OWN : OWN_AND_MODEL)
   }
+}
+
+/** No such request is for a model as it is; each of them may be null. */
+const NOT_PASSED_ON = ['prompt', 'variables', 'fallbacks']
+
+/** Whether it fits `CompletionBody`, names no prompt, and has nothing of the service's own: then nobody needs it as an object. */
+export function isForModel (body: RequestBytes): boolean {
+  const { messageCount = body.lacks('messages') ? 0 : Infinity } = body
+  return namesModel(body) && !String(body.get('model')).startsWith(PROMPT_MODEL) && (body.lacks('stream') || typeof body.get('stream') === 'boolean') &&
+    messageCount <= MAX_MESSAGES && NOT_PASSED_ON.every(name => body.lacks(name)) && !SET_BY_PROMPTS.some(name => body.has(name))
+}
+
+/** Whether it fits `EmbeddingsBody`. */
+export function namesModel (body: RequestBytes): boolean {
+  return body.lacks('model') || typeof body.get('model') === 'string'
 }
 
 const NO_REFERENCES = 'is an item_reference, and no responses are stored: send the item itself; ' +

@@ -5,6 +5,7 @@ import { isJsonObject, type Json, type JsonObject, objectOf, stringifyJson } fro
 import { type Static, Type } from '../../schema/builder.ts'
 import { AnswerReader, errorIn, type OpenCall } from '../../llm/answer.ts'
 import { MAX_EVENT_BYTES, type ModelDescription } from '../../llm/model-client.ts'
+import { memberOf, type ModelRequest, RequestBytes } from '../../llm/model-request.ts'
 import { UpstreamError } from '../../llm/upstream-error.ts'
 import type { Prompt } from '../../registry/generation.ts'
 import { runnablePrompts } from '../../registry/offered.ts'
@@ -17,8 +18,8 @@ import { abortWhenGone, sendReply, sendEvents } from '../send-reply.ts'
 import { passedOn } from '../validation.ts'
 import { ASKS_MODEL, CHATS, completionReply, nullable, upstreamRefusals } from '../schemas.ts'
 import {
-  begun, callItem, CompletionBody, completionRequest, EmbeddingsBody, finished, headOf, messageItem, newId, type PromptCall, readPromptCall, refusalPart,
-  responseFrom, type ResponseHead, textPart, usageOf
+  begun, callItem, CompletionBody, completionRequest, EmbeddingsBody, finished, headOf, isForModel, messageItem, namesModel, newId, type PromptCall,
+  readPromptCall, refusalPart, responseFrom, type ResponseHead, textPart, usageOf
 } from './openai-bodies.ts'
 import { chooseToRender, seekPrompt, setToolDefaults } from '../prompt-request.ts'
 
@@ -214,6 +215,7 @@ interface AnswerForm {
 }
 
 const OWN: ReadonlySet<string> = new Set(['prompt'])
+const WITHOUT_OWN = { prompt: undefined, fallbacks: undefined }
 
 const CHAT: AnswerForm = { sendReply, sendEvents }
 
@@ -236,7 +238,7 @@ export function openAiRoutes (app: App, service: Pick<Service, 'chatWithPrompt' 
   })
 
   app.post('/v1/chat/completions', {
-    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
+    config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'], passesOn: isForModel },
     schema: {
       tags: ['OpenAI'],
       operationId: 'createChatCompletion',
@@ -245,7 +247,12 @@ export function openAiRoutes (app: App, service: Pick<Service, 'chatWithPrompt' 
       body: CompletionBody,
       response: { 200: completionReply, ...upstreamRefusals }
     }
-  }, (request, reply) => answer(request, reply, request.body, CHAT))
+  }, (request, reply) => {
+    const body: unknown = request.body
+    // Members of the service's own are null here, and an API may refuse what it does not know.
+    if (body instanceof RequestBytes) return ask(request, reply, body.with(WITHOUT_OWN), undefined, CHAT)
+    return answer(request, reply, request.body, CHAT)
+  })
 
   app.post('/v1/responses', {
     config: { role: 'chat', fails: CHATS, headers: ['x-prompt-revision', 'x-prompt-version', 'x-prompt-label', 'x-tool-defaults'] },
@@ -266,10 +273,10 @@ export function openAiRoutes (app: App, service: Pick<Service, 'chatWithPrompt' 
   })
 
   app.post('/v1/embeddings', {
-    config: { role: 'chat', fails: [...ASKS_MODEL, 'INTERNAL'] },
+    config: { role: 'chat', fails: [...ASKS_MODEL, 'INTERNAL'], passesOn: namesModel },
     schema: { tags: ['OpenAI'], operationId: 'createEmbeddings', summary: 'Ask for embeddings', description: 'The request goes to the provider of its model as it is, and the reply comes back as it came. Without `model` it is that of `LLM_EMBEDDING_MODEL`.', body: EmbeddingsBody, response: { 200: EmbeddingsReply, ...upstreamRefusals } }
   }, async (request, reply) => {
-    const asked = withDefaultModel(request.body as JsonObject, embeddingModel)
+    const asked = withDefaultModel(request.body as ModelRequest, embeddingModel)
     return sendReply(reply, await models.ask({ kind: 'embeddings', request: asked, call: callOf(request, reply) }))
   })
 
@@ -281,9 +288,19 @@ export function openAiRoutes (app: App, service: Pick<Service, 'chatWithPrompt' 
   async function proxy (request: FastifyRequest, reply: FastifyReply, body: Static<typeof CompletionBody>, form: AnswerForm): Promise<FastifyReply> {
     // `prompt` is this service's own, and null here; a model's API may refuse a field that it does not know.
     const { fields, fallbacks } = splitFields(passedOn(body, OWN))
+    return await ask(request, reply, fields, fallbacks, form)
+  }
+
+  async function ask (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: ModelRequest,
+    fallbacks: readonly string[] | undefined,
+    form: AnswerForm
+  ): Promise<FastifyReply> {
     const call = callOf(request, reply, fallbacks)
-    if (body.stream === true) return form.sendEvents(reply, (await models.ask({ kind: 'stream', request: fields, call })).events)
-    return form.sendReply(reply, await models.ask({ kind: 'chat', request: fields, call }))
+    if (memberOf(asked, 'stream') === true) return form.sendEvents(reply, (await models.ask({ kind: 'stream', request: asked, call })).events)
+    return form.sendReply(reply, await models.ask({ kind: 'chat', request: asked, call }))
   }
 
   async function runPrompt (

@@ -4,9 +4,10 @@ import { isJsonObject, type JsonObject } from '../../base/json.ts'
 import type { TokenUsage } from '../../observe/activity.ts'
 import type { Log } from '../../runtime/telemetry.ts'
 import {
-  type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type ModelRequest, type Operation,
+  type Answers, beginTally, type CallOptions, type ModelClient, type ModelDescription, type ModelReply, type Operation,
   type OperationKind, withOptions
 } from '../../llm/model-client.ts'
+import { changed, memberOf, type ModelRequest } from '../../llm/model-request.ts'
 import { estimate, estimateInputTokens, usageOfReply, usageOfStream } from '../../llm/usage.ts'
 import type { Budgets, Reservation } from '../budgets.ts'
 import type { UsageLedger } from '../usage.ts'
@@ -102,14 +103,16 @@ export class CountedModels {
   /** @throws BUDGET_USED, PRICE_UNKNOWN */
   #reserve (models: ModelClient, request: ModelRequest, call: CountedCall): Promise<Reservation | undefined> | undefined {
     if (this.#budgets?.isEmpty !== false) return undefined
-    const { max_completion_tokens: most = request['max_tokens'] } = request
-    const model = typeof request['model'] === 'string' ? request['model'] : models.defaultModel ?? nameOf(request)
+    const most = memberOf(request, 'max_completion_tokens') ?? memberOf(request, 'max_tokens')
+    const named = memberOf(request, 'model')
+    const model = typeof named === 'string' ? named : models.defaultModel ?? nameOf(request)
     return this.#budgets.reserve(call, model, estimateInputTokens(request), typeof most === 'number' ? most : undefined)
   }
 }
 
 function nameOf (request: ModelRequest): string {
-  return typeof request['model'] === 'string' ? request['model'] : '(default)'
+  const model = memberOf(request, 'model')
+  return typeof model === 'string' ? model : '(default)'
 }
 
 /** For programs that use the service without HTTP; an error is returned rather than thrown. */
@@ -148,7 +151,6 @@ export function createLlmFunctions ({ models, log, caller, defaultModel, default
 }
 
 /** With `''` for `model`, the client of the models chooses its default. */
-export function withDefaultModel (request: JsonObject, model: string): JsonObject {
-  const { model: asked = null } = Object.hasOwn(request, 'model') ? request : {}
-  return asked !== null || model === '' ? request : { ...request, model }
+export function withDefaultModel (request: ModelRequest, model: string): ModelRequest {
+  return (memberOf(request, 'model') ?? null) !== null || model === '' ? request : changed(request, { model })
 }

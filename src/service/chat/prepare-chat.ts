@@ -1,6 +1,6 @@
 import { inputTooLong, inputUncounted, requestInvalid } from '../../base/errors.ts'
 import { isJsonObject, type Json, type JsonObject, listOf, ownField } from '../../base/json.ts'
-import { mergeFields } from '../../llm/model-client.ts'
+import { mergeFields } from '../../llm/model-request.ts'
 import { estimateInputTokens } from '../../llm/usage.ts'
 import type { CallableTool, Prompt } from '../../registry/generation.ts'
 import type { AnswerSchema } from '../../registry/kinds/prompt-kind.ts'
@@ -12,9 +12,11 @@ import type { ToolStep } from './model-tool-calls.ts'
 
 const MAX_FALLBACKS = 20
 
+export const SET_BY_PROMPTS = ['toolLoop', 'maxInputTokens']
+
 /** Callers choose the model and its fallbacks; only the publisher sets `toolLoop` and `maxInputTokens`. @throws REQUEST_INVALID */
 export function splitFields (given: JsonObject): { readonly fields: JsonObject, readonly fallbacks: readonly string[] | undefined } {
-  for (const name of ['toolLoop', 'maxInputTokens']) {
+  for (const name of SET_BY_PROMPTS) {
     if (Object.hasOwn(given, name)) throw requestInvalid(`body: ${name} is set by the prompt's defaults, not by a request`, { part: 'body', field: name })
   }
   if (!Object.hasOwn(given, 'fallbacks')) return { fields: given, fallbacks: undefined }

@@ -23,7 +23,7 @@ function extended (parameters: object): OpenAI.ChatCompletionCreateParamsNonStre
 
 const answering = sharedOfficialClient(registrations)
 
-const started = shared(suite => startService(suite, {}))
+const started = shared(suite => startService(suite, {}, { CHAT_BODY_LIMIT_BYTES: String(1024 * 1024) }))
 
 describe('the official client as a plain proxy\'s', () => {
   it('gets a completion, and the upstream all fields as they were', async () => {

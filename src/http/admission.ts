@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Rated, Rates, RateState } from '../access/rates.ts'
-import { bodyTooLarge, overloaded, rateLimited } from '../base/errors.ts'
+import { bodyTooLarge, clientClosed, overloaded, rateLimited } from '../base/errors.ts'
 import { NoSlotError, Slots } from '../runtime/concurrency.ts'
 import { hasTurnToSpare, inTurn } from '../runtime/event-loop.ts'
 import { corsHeaders } from './access.ts'
 import type { App } from './app.ts'
-import { errorBody, isOpenAiPath, openAiBody } from './error-replies.ts'
+import { bodyTooLargeFor, errorBody, isOpenAiPath, openAiBody } from './error-replies.ts'
 import { abortWhenGone } from './send-reply.ts'
 
 const WORDS: Readonly<Record<Rated, string>> = { requests: 'requests', tokens: 'model tokens' }
@@ -143,30 +143,28 @@ const MOST_WITHOUT_ROOM = 1000
  * Bodies for models are large, and in memory until their answers are complete. A body is not read before there is room for it.
  * @param limit of one body, and `most` of all together, in bytes; `patience` in ms
  */
-export function limitChatBodies (app: App, { limit, most, patience, onRefused }: {
-  limit: number
-  most: number
-  patience: number
-  onRefused: () => void
-}): void {
+export function limitChatBodies (app: App, limit: number, most: number, patience: number): void {
   const room = new Slots({ concurrency: most, queue: MOST_WITHOUT_ROOM, wait: patience })
 
-  function hold (request: FastifyRequest, reply: FastifyReply, bytes: number): void {
+  function hold (request: FastifyRequest, reply: FastifyReply, bytes: number): Error | undefined {
     let held = bytes
+    if (reply.raw.destroyed) {
+      room.free(held)
+      return clientClosed()
+    }
     request.keepRoom = kept => {
       room.free(held - kept)
       held = kept
     }
     reply.raw.once('close', () => room.free(held))
+    return undefined
   }
 
   async function wait (reply: FastifyReply, bytes: number): Promise<void> {
     try {
       await room.wait(abortWhenGone(reply), bytes)
     } catch (error) {
-      if (!(error instanceof NoSlotError)) throw error
-      onRefused()
-      throw overloaded()
+      throw error instanceof NoSlotError ? overloaded() : error
     }
   }
 
@@ -178,13 +176,10 @@ export function limitChatBodies (app: App, { limit, most, patience, onRefused }:
       const { 'content-length': length = 0, 'transfer-encoding': encoding } = request.headers
       // A body without a length takes room for the largest until it is there.
       const bytes = encoding === undefined ? Number(length) : Math.min(limit, most)
-      // The reader refuses it.
-      if (bytes > limit) return done()
+      // Refused here, Node reads on and drops the rest, so that clients which send all of it first get the answer.
+      if (bytes > limit) return done(bodyTooLargeFor(request))
       if (bytes > most) return done(bodyTooLarge(most, 'all bodies together may take, a quarter of the heap\'s limit of this service'))
-      const begin = (): void => {
-        hold(request, reply, bytes)
-        done()
-      }
+      const begin = (): void => done(hold(request, reply, bytes))
       if (room.tryTake(bytes)) begin()
       else wait(reply, bytes).then(begin, done)
     }

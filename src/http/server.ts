@@ -93,7 +93,7 @@ export async function createServer ({ service, kindRoutes, ...options }: {
   const patience = options.renderTimeout * SHARE_OF_WAITING
   controlAdmission(app, patience, onRefused, options.corsOrigins)
   const most = Math.floor(getHeapStatistics().heap_size_limit * SHARE_OF_HEAP)
-  limitChatBodies(app, { limit: options.chatBodyLimit, most, patience, onRefused })
+  limitChatBodies(app, options.chatBodyLimit, most, patience)
   closePipelinedReplies(app)
   followGeneration(app, registry)
   observeRequests(app, options.observer, options.logValues)

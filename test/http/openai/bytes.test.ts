@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { request as httpRequest } from 'node:http'
+import { createServer, type IncomingMessage, request as httpRequest } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -10,11 +11,13 @@ import { shared } from '../../helpers/shared.ts'
 import { createTemporaryFolder } from '../../helpers/temporary-folder.ts'
 import { completion, sendCompletionStream, sendJson, startUpstream } from '../../helpers/upstream-server.ts'
 
-const PROVIDERS = (baseUrl: string) => JSON.stringify({ providers: [
-  { name: 'failing', baseUrl, models: ['down'], aliases: { 'als"o': 'down' } },
-  { name: 'other', baseUrl, models: ['real', 'spare'], aliases: { alias: 'real' } },
-  { name: 'rest', baseUrl }
-] })
+const PROVIDERS = (baseUrl: string) => JSON.stringify({
+  providers: [
+    { name: 'failing', baseUrl, models: ['down'], aliases: { 'als"o': 'down' } },
+    { name: 'other', baseUrl, models: ['real', 'spare'], aliases: { alias: 'real' } },
+    { name: 'rest', baseUrl }
+  ]
+})
 
 const started = shared(async suite => {
   const upstream = await startUpstream((hit, response) => {
@@ -32,7 +35,7 @@ const started = shared(async suite => {
     const reply = await service.app.inject({ method: 'POST', url, payload: body, headers: { 'content-type': 'application/json', ...headers } })
     return { status: reply.statusCode, text: reply.body, bodies: upstream.hits.slice(before).map(hit => hit.body) }
   }
-  return { ...service, sent }
+  return { ...service, sent, hits: upstream.hits, origin: await service.listen() }
 })
 
 const LONG = 'é"\\😀\u2028'.repeat(50_000)
@@ -41,7 +44,7 @@ const unchanged: ReadonlyArray<readonly [what: string, body: string]> = [
   ['blanks and line ends', ' \r\n\t{ "model" : "m" ,\r\n"messages":[ ] , "stream" :false }\n '],
   ['numbers', '{"model":"m","seed":12345678901234567890,"temperature":1.0,"top_p":1E-0,"n":-0,"x":[0.10,1e2,1.7976931348623157e308]}'],
   ['escapes, also of half a character', '{"mod\\u0065l":"m\\u0061\\/","messages":[{"role":"user","content":"\\ud800 \\u0000"}]}'],
-  ['characters of all lengths', `{"model":"m","messages":[{"role":"user","content":"aé€😀\u2028\u007f"}],"ключ":"значение"}`],
+  ['characters of all lengths', '{"model":"m","messages":[{"role":"user","content":"aé€😀\u2028\u007f"}],"ключ":"значение"}'],
   ['members of inner objects that are there twice', '{"model":"m","metadata":{"a":1,"a":2}}'],
   ['a stream with its options', '{"stream_options":{"include_usage":true},"stream":true,"model":"m","messages":[{"content":"x","role":"user"}]}'],
   ['tools', '{"model":"m","tools":[ {"type":"function","function":{"name":"f"}}],"tool_choice":"auto","parallel_tool_calls":null}'],
@@ -176,7 +179,7 @@ describe('A large body', () => {
     for (const headers of [{ 'content-length': '3000' }, { 'transfer-encoding': 'chunked' }]) {
       const sending = httpRequest(`${origin}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers } })
       sending.on('error', () => {}).write(Buffer.alloc(2500, ' '))
-      const [response] = await once(sending, 'response') as [import('node:http').IncomingMessage]
+      const [response] = await once(sending, 'response') as [IncomingMessage]
       const text = Buffer.concat(await response.toArray() as Buffer[]).toString()
       assert.equal(response.statusCode, 413)
       assert.match(text, /larger than 2048 bytes, the most that CHAT_BODY_LIMIT_BYTES of this service allows/)
@@ -185,15 +188,45 @@ describe('A large body', () => {
   })
 
   it('without a length goes on byte for byte, however it is cut', async () => {
-    const { listen, app } = await started()
-    void app
-    const origin = await listen()
+    const { origin, hits } = await started()
     const body = `{"model":"alias","messages":[{"role":"user","content":${JSON.stringify(LONG)}}]}`
     const sending = httpRequest(`${origin}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' } })
-    for (let at = 0; at < body.length; at += 50_001) sending.write(body.slice(at, at + 50_001))
+    const bytes = Buffer.from(body)
+    for (let at = 0; at < bytes.length; at += 50_001) sending.write(bytes.subarray(at, at + 50_001))
     sending.end()
-    const [response] = await once(sending, 'response') as [import('node:http').IncomingMessage]
+    const [response] = await once(sending, 'response') as [IncomingMessage]
     response.resume()
     assert.equal(response.statusCode, 200)
+    assert.ok(hits.at(-1)?.body === body.replace('alias', 'real'))
   })
+
+  it('beyond what an API takes is refused in its words, once, also where it has not read the body', async t => {
+    let asked = 0
+    const upstream = createServer((request, response) => {
+      asked++
+      request.on('error', () => {})
+      response.writeHead(413, { 'content-type': 'application/json', connection: 'close' }).end('{"error":{"message":"too large for us"}}')
+    }).listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    t.after(() => upstream.close())
+    const { post } = await startService(t, {}, { LLM_BASE_URL: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/v1` })
+    const { status, json } = await post('/v1/chat/completions', { model: 'm', messages: [{ role: 'user', content: 'x'.repeat(5_000_000) }] })
+    assert.deepEqual({ status, json, asked }, { status: 413, json: { error: { message: 'too large for us' } }, asked: 1 })
+  })
+
+  const cut: ReadonlyArray<readonly [what: string, length: number, words: RegExp]> = [
+    ['ends before its length', 1000, /^HTTP\/1\.1 400 .*The request cannot be read as HTTP\/1\.1/s],
+    ['goes on behind its length', 20, /^HTTP\/1\.1 400 .*(?:The body is not valid JSON|does not begin with a method)/s]
+  ]
+  for (const [what, length, words] of cut) {
+    it(`that ${what} is refused, and nothing goes on`, async () => {
+      const { origin, hits } = await started()
+      const before = hits.length
+      const socket = connect(Number(new URL(origin).port), '127.0.0.1')
+      socket.end(`POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n{"model":"m","messages":[]}`)
+      const text = Buffer.concat(await socket.toArray() as Buffer[]).toString()
+      assert.match(text, words)
+      assert.equal(hits.length, before)
+    })
+  }
 })

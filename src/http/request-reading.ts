@@ -137,7 +137,7 @@ async function scanBody (body: Buffer, passesOn: (body: RequestBytes) => boolean
     throw requestInvalid(`body: ${field} is there more than once, and the model's API may read another one than this service`, { part: 'body', field })
   }
   const request = new RequestBytes(body, members, items)
-  return passesOn(request) ? request : request.asObject()
+  return passesOn(request) ? request : await inTurn(() => request.asObject())
 }
 
 function parseBody (request: FastifyRequest, body: Buffer): Json {

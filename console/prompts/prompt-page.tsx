@@ -1,29 +1,20 @@
-import { useQuery } from '@tanstack/react-query'
-import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ComponentProps, useEffect, useRef, useState } from 'react'
 import { Link, useLocation, useSearch } from 'wouter'
 import { ApiError } from '../api/api-error.ts'
-import { useCaller, useMay } from '../api/caller.ts'
-import { api, take } from '../api/client.ts'
-import type { Needs } from '../api/preview.ts'
+import { useMay } from '../api/caller.ts'
 import type { Conflict as ConflictOf } from '../edit/conflict.tsx'
-import { Editor } from '../edit/editor.tsx'
-import { patch } from '../edit/patch.ts'
 import { OtherTexts } from '../edit/other-texts.tsx'
-import { UsedBy } from '../library/used-by.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { ErrorNote } from '../parts/error-note.tsx'
 import { lazyPart } from '../parts/lazy-part.tsx'
-import { Loaded } from '../parts/loading.tsx'
 import { PageTitle } from '../parts/page-title.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { shortTime } from '../parts/time.ts'
 import { When } from '../parts/when.tsx'
 import { letterOf } from '../parts/writing.ts'
 import { t } from '../text/text.ts'
-import { entryFrom, readableForm, storedForm } from './entry.ts'
+import { readableForm, storedForm } from './entry.ts'
 import { useReleases } from './releases/use-releases.ts'
-import { SNIPPETS } from './snippets.ts'
-import { readTried } from './tried.ts'
 import { useDraft, type Workpiece } from './use-draft.ts'
 import { Workbench } from './workbench.tsx'
 
@@ -32,7 +23,10 @@ const CompareTab = lazyPart(async () => (await import('./releases/compare-tab.ts
 const ReleasesTab = lazyPart(async () => (await import('./releases/releases-tab.tsx')).ReleasesTab)
 const SavedLine = lazyPart(async () => (await import('./releases/saved-line.tsx')).SavedLine)
 const TestsTab = lazyPart(async () => (await import('./tests/tests-tab.tsx')).TestsTab)
-const ParametersForm = lazyPart(async () => (await import('./parameters-form.tsx')).ParametersForm)
+const SettingsTab = lazyPart(async () => (await import('./json-tabs.tsx')).SettingsTab)
+const RawTab = lazyPart(async () => (await import('./json-tabs.tsx')).RawTab)
+const UsesTab = lazyPart(async () => (await import('./uses-tabs.tsx')).UsesTab)
+const UseItTab = lazyPart(async () => (await import('./uses-tabs.tsx')).UseItTab)
 const Conflict = lazyPart(async () => (await import('../edit/conflict.tsx')).Conflict) as typeof ConflictOf
 
 /** Shown when somebody else has stored the prompt since the draft was begun. */
@@ -149,92 +143,6 @@ function Part ({ id, piece, tab, place }: {
   }
 }
 
-/** The tab that edits all settings of a prompt except its texts: the parameters in a form, and all of them as JSON. */
-function SettingsTab ({ piece: { entry, edit, editing } }: { readonly piece: Workpiece }) {
-  const mayWrite = useMay('write')
-  const json = useJsonText('settings', entry.settings, editing, settings => {
-    if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) throw new Error(t.settingsObject)
-    const { messages, userPrompt, prompt, ...rest } = settings as Record<string, unknown>
-    edit({ ...entry, settings: rest })
-  })
-  return (
-    <div className='split halves'>
-      <>
-        <ParametersForm
-          declared={entry.settings['parameters']}
-          half={editing.state?.half}
-          onHalf={(of, text) => { editing.typeHalf(of, text) }}
-          onChange={mayWrite ? parameters => { edit({ ...entry, settings: patch(entry.settings, { parameters }) }) } : undefined}
-        />
-      </>
-      <JsonTab json={json} label={t.tabSettings}>
-        <h2>{t.tabSettings}</h2><span className='quiet'>description, parameters, defaults, returns, supports</span>
-      </JsonTab>
-    </div>
-  )
-}
-
-/** The tab that edits the whole prompt as JSON, in its stored form. */
-function RawTab ({ id, piece: { entry, edit, editing } }: { readonly id: string, readonly piece: Workpiece }) {
-  const json = useJsonText('raw', storedForm(entry), editing, parsed => { edit(entryFrom(parsed)) })
-  return (
-    <JsonTab json={json} label={t.tabRaw}>
-      <h2 className='mono'>shenma:templates:{id.replaceAll('.', ':')}</h2><span className='grow' /><CopyButton text={json.text} />
-    </JsonTab>
-  )
-}
-
-interface JsonText {
-  readonly text: string
-  readonly problem: string
-  /** `undefined` while a text that was typed elsewhere cannot be read yet: an edit here would drop it. */
-  readonly change: ((text: string) => void) | undefined
-}
-
-/**
- * A part of the prompt as JSON that is being typed. It follows the prompt when that changes elsewhere, and a text that cannot be read yet
- * stays with the draft. @param of the editor's name @param take takes what was read @throws Error from `take` for another kind of value
- */
-function useJsonText (of: string, value: unknown, editing: Workpiece['editing'], take: (value: unknown) => void): JsonText {
-  const half = editing.state?.half?.of === of ? editing.state.half.text : undefined
-  const [text, setText] = useState(() => half ?? JSON.stringify(value, null, 2))
-  const [problem, setProblem] = useState('')
-  const form = JSON.stringify(value)
-  const shown = half ?? (formOf(text) === form ? text : JSON.stringify(value, null, 2))
-  const change = (next: string) => {
-    setText(next)
-    try {
-      take(JSON.parse(next))
-      setProblem('')
-    } catch (error) {
-      editing.typeHalf(of, next)
-      setProblem(String(error instanceof Error ? error.message : error))
-    }
-  }
-  const isElsewhere = editing.state?.half !== undefined && half === undefined
-  return { text: shown, problem: half === undefined ? '' : problem, change: isElsewhere ? undefined : change }
-}
-
-function formOf (text: string): string | undefined {
-  try {
-    return JSON.stringify(JSON.parse(text))
-  } catch {
-    return undefined
-  }
-}
-
-function JsonTab ({ json: { text, problem, change }, label, children }: { readonly json: JsonText, readonly label: string, readonly children: ReactNode }) {
-  return (
-    <div className='stack'>
-      <section className='panel'>
-        <header>{children}</header>
-        <Editor value={text} language='json' label={label} {...(change === undefined ? {} : { onChange: change })} />
-      </section>
-      {problem !== '' && <p className='note bad' role='status'>{problem}</p>}
-    </div>
-  )
-}
-
 /**
  * The button that saves the draft. If the caller may not write, or the store is read-only, buttons copy the prompt instead, in forms that
  * somebody else can publish.
@@ -296,122 +204,5 @@ function SaveButton ({ id, piece }: { readonly id: string, readonly piece: Workp
         text={() => `curl -X PUT '${location.origin}/api/prompts/${encodeURIComponent(id)}' -H 'content-type: application/json' -d '${quoted()}'`}
       />
     </span>
-  )
-}
-
-/** The tab with all that a prompt uses, as a tree of links, and with the prompts that use this prompt. */
-function UsesTab ({ id }: { readonly id: string }) {
-  const needs = useQuery({
-    queryKey: ['registry', 'needs', id],
-    queryFn: () => take(api.GET('/api/prompts/{id}/needs', { params: { path: { id }, query: { label: 'latest' } } }))
-  })
-  return (
-    <div className='split halves'>
-      <section className='panel'>
-        <header><h2>{t.needs}</h2></header>
-        <div className='body'><Loaded query={needs}>{loaded => <Tree needs={loaded} />}</Loaded></div>
-      </section>
-      <UsedBy kind='prompts' id={id} />
-    </div>
-  )
-}
-
-function Tree ({ needs }: { readonly needs: Needs }) {
-  if ([needs.variables, needs.environs, needs.tools, needs.partials].every(list => list.length === 0)) return <p className='quiet'>{t.needsNothing}</p>
-  return (
-    <ul className='tree'>
-      <Branch
-        name={t.variablesOfCaller} items={unique(needs.variables.map(({ path, required, in: partial }) => [
-          path + String(partial),
-          <span key={path}><code>{path}</code> {required && <span className='quiet'>{t.required}</span>} <In partial={partial} /></span>
-        ]))}
-      />
-      <Branch
-        name={t.variablesShared} items={unique(needs.environs.map(({ path, registered, in: partial }) => [
-          path + String(partial),
-          (
-            <span key={path}>
-              <Link href={`/environs/${encodeURIComponent(path)}`}><code>{path}</code></Link>
-              {' '}
-              {!registered && <span className='chip warn'>{t.notRegistered}</span>}
-              {' '}
-              <In partial={partial} />
-            </span>
-          )
-        ]))}
-      />
-      <Branch
-        name={t.tools} items={unique(needs.tools.map(({ name, id, arguments: given, in: partial }) => [
-          name + given.join() + String(partial),
-          (
-            <span key={name}>
-              {id === undefined ? <code>{name}</code> : <Link href={`/tools/${encodeURIComponent(id)}`}><code>{id}</code></Link>}
-              {' '}
-              <code className='quiet'>{given.join(' ')}</code>
-              {' '}
-              {id === undefined && <span className='chip warn'>{t.notRegistered}</span>}
-              {' '}
-              <In partial={partial} />
-            </span>
-          )
-        ]))}
-      />
-      <Branch
-        name={t.partials} items={unique(needs.partials.map(({ name, id, in: partial }) => [
-          name + String(partial),
-          (
-            <span key={name}>
-              {id === undefined ? <code>{name}</code> : <Link href={`/prompts/${encodeURIComponent(id)}`}><code>{id}</code></Link>}
-              {' '}
-              {id === undefined && <span className='chip warn'>{t.notRegistered}</span>}
-              {' '}
-              <In partial={partial} />
-            </span>
-          )
-        ]))}
-      />
-    </ul>
-  )
-}
-
-function Branch ({ name, items }: { readonly name: string, readonly items: readonly ReactNode[] }) {
-  if (items.length === 0) return null
-  return <li><h3>{name} <span className='quiet num'>{items.length}</span></h3><ul>{items.map((item, index) => <li key={index}>{item}</li>)}</ul></li>
-}
-
-function In ({ partial }: { readonly partial: string | undefined }) {
-  return partial === undefined ? null : <span className='quiet'>{t.inPartial(partial)}</span>
-}
-
-/** Removes repeated items, since a prompt may use the same thing at several places. */
-function unique (items: ReadonlyArray<readonly [string, ReactNode]>): readonly ReactNode[] {
-  return [...new Map(items).values()]
-}
-
-/** The tab that shows how a program calls the prompt, at this address, with the values that were tried last. */
-function UseItTab ({ id }: { readonly id: string }) {
-  const labels = Object.keys(useReleases(id).data?.value.labels ?? {})
-  const [label, setLabel] = useState('')
-  const [name, setName] = useState('curl')
-  const hasTokens = useCaller()?.mode === 'tokens'
-  const call = { origin: location.origin, id: label === '' ? id : `${id}@${label}`, variables: readTried(id).variables, hasTokens }
-  const text = SNIPPETS[name]?.(call) ?? ''
-  return (
-    <section className='panel'>
-      <header>
-        <h2>{t.tabUseIt}</h2>
-        <select className='field auto' aria-label={t.program} value={name} onChange={event => { setName(event.target.value) }}>
-          {Object.keys(SNIPPETS).map(each => <option key={each}>{each}</option>)}
-        </select>
-        <select className='field auto' aria-label={t.labelOfCall} value={label} onChange={event => { setLabel(event.target.value) }}>
-          <option value=''>{t.withoutLabel}</option>
-          {['latest', ...labels].map(each => <option key={each}>{each}</option>)}
-        </select>
-        <span className='grow' />
-        <CopyButton text={text} />
-      </header>
-      <pre className='body text' tabIndex={0} aria-label={name}>{text}</pre>
-      {hasTokens && <p className='hint inside'>{t.tokenOfCall}</p>}
-    </section>
   )
 }

@@ -53,7 +53,7 @@ const service = await build({
 // The command line is one file, which shares none with the service: both start with as few as they can.
 // What every command needs of packages is in it: to find and link their files is a third of what `aps --help` takes.
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
-const OF_EVERY_COMMAND = ['commander', 'lossless-json']
+const OF_EVERY_COMMAND = ['commander', 'lossless-json', 'yaml']
 const aps = await build({
   ...common,
   external: Object.keys(dependencies).filter(name => !OF_EVERY_COMMAND.includes(name)),

@@ -12,6 +12,8 @@ const ERRORS: Readonly<Record<string, string>> = {
   ORIGIN_FOREIGN: 'Запрос пришёл с чужой страницы и отклонён.',
   HOST_NOT_ALLOWED: 'Сервис не принимает запросы под этим именем хоста.',
   RATE_LIMITED: 'Токен исчерпал свой лимит на эту минуту. Повторите чуть позже.',
+  BUDGET_USED: 'Бюджет «{budget}» исчерпан: {bound}. Новый начнётся {ends}.',
+  PRICE_UNKNOWN: 'Бюджет «{budget}» задан в USD, а цена модели «{model}» не известна.',
   OVERLOADED: 'Сервис перегружен. Повторите чуть позже.',
   // Requests
   REQUEST_INVALID: 'Сервис не принял запрос: он составлен неверно.',

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { before, describe, it } from 'node:test'
+import { build } from 'esbuild'
 import { axisOf, type Call, cameOf, type Facts, isInDoubt, type Line, linesOf, retryOf, type Step } from '../../console/sessions/audit.ts'
 import { texts as english } from '../../console/text/en/sessions.ts'
 import { texts as russian } from '../../console/text/ru/sessions.ts'
 
-// The texts ask the page that they stand in for its language.
-Object.assign(globalThis, { location: { search: '?lang=en' }, localStorage: { getItem: () => null } })
-
-let words: { lineWords (line: Line): string, endWords (call: Call): string }
+let words: { loadTexts (part: string): Promise<void>, lineWords (line: Line): string, endWords (call: Call): string }
 before(async () => {
-  // By a name that types do not follow: there is no page here.
-  const load = async (path: string): Promise<unknown> => await import(`../../console/${path}.ts`)
-  const { loadTexts } = await load('text/text') as { loadTexts (part: string): Promise<void> }
-  for (const part of ['frame', 'work', 'sessions']) await loadTexts(part)
-  words = await load('sessions/sentences') as typeof words
+  // The texts ask the page that they stand in for its language.
+  Object.assign(globalThis, { location: { search: '?lang=en' }, localStorage: { getItem: () => null } })
+  // As browsers get them: these modules know a page, which the types of tests do not.
+  const contents = "export { loadTexts } from './text/text.ts'\nexport { lineWords, endWords } from './sessions/sentences.ts'"
+  const { outputFiles: [bundled] } = await build({ stdin: { contents, resolveDir: 'console' }, bundle: true, write: false, format: 'esm' })
+  words = await import(`data:text/javascript,${encodeURIComponent(bundled?.text ?? '')}`) as typeof words
+  for (const part of ['frame', 'work', 'sessions']) await words.loadTexts(part)
 })
 
 const START = Date.parse('2026-11-28T10:00:00.000Z')

@@ -31,7 +31,7 @@ describe('The service', () => {
     const { url } = await startProcess(t, { STORE_DIR: join(folder.path, 'store'), IMPORTED: imported, NODE_OPTIONS: `--import ${pathToFileURL(join(folder.path, 'begin.mjs')).href}`, STATE_DIR: join(folder.path, 'state'), ALLOW_ROOT: 'true' })
     const post = async (path: string, body: object) => (await fetch(`${url}${path}`, { method: 'POST', headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }, body: JSON.stringify(body) })).status
     assert.equal(await post('/api/render/prompts/greet', {}), 200)
-    assert.match(await readFile(imported, 'utf8'), /fastify/)
+    assert.match(await readFile(imported, 'utf8'), /process-/)
     assert.deepEqual(await late(), [])
     assert.equal(await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'prompts/list', params: {} }), 200)
     assert.ok((await late()).length > 0)

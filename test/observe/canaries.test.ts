@@ -82,7 +82,9 @@ const REQUESTS: ReadonlyArray<readonly [method: string, path: string, body?: unk
   ['POST', '/api/tools/grpc.fail/call', { arguments: { text: passedVariable.text } }],
   ['POST', '/api/tools/ok.tool/call', { arguments: { text: 7, more: refusedVariable.text } }],
   ['POST', '/api/lint', { template: '{{broken' }],
-  ...['extensions', 'prompts', 'environs', 'tools'].map(kind => ['GET', `/api/${kind}?detail=true`] as const),
+  // With details, the list of shared variables has their values.
+  ['GET', '/api/environs'],
+  ...['extensions', 'prompts', 'tools'].map(kind => ['GET', `/api/${kind}?detail=true`] as const),
   ['GET', '/api/tools/failing.tool'],
   ['GET', '/api/environs/team.missing'],
   ['GET', '/api/prompts/print/needs'],

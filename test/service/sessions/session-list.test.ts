@@ -19,7 +19,7 @@ const titles = async (store: SessionStore, query: Omit<SessionQuery, 'limit'>) =
   (await new SessionList(store).page({ limit: 10, ...query })).heads.map(({ title }) => title)
 
 describe('A list of sessions', () => {
-  const store = createMemorySessionStore({ keep: 60_000 })
+  const store = createMemorySessionStore({ keep: 3_600_000 })
   const written = (async () => {
     await write(store, { title: 'Why is it slow?', definition: 'agents/helper', createdAt: 5, status: 'waiting_input' })
     await write(store, { title: 'Mend the test', definition: 'plans/fix', createdAt: 4, status: 'failed', problem: { code: 'MODEL_DOWN', message: 'no answer' } })
@@ -57,7 +57,7 @@ describe('A list of sessions', () => {
 
 describe('A list of sessions that an earlier version has written', () => {
   it('has titles and problems from their logs, and is searched by them', async () => {
-    const store = createMemorySessionStore({ keep: 60_000 })
+    const store = createMemorySessionStore({ keep: 3_600_000 })
     const id = newId()
     const first = appendOf(id, undefined, { text: 'Why is it slow?' })
     const fact: Fact = { kind: 'stopped', by: 'budget', reason: 'all tokens are used' }
@@ -69,17 +69,17 @@ describe('A list of sessions that an earlier version has written', () => {
   })
 
   it('has one without a title where its log is damaged', async () => {
-    const store = createMemorySessionStore({ keep: 60_000 })
+    const store = createMemorySessionStore({ keep: 3_600_000 })
     const append = appendOf(newId(), undefined)
     await store.append({ ...append, entry: { ...append.entry, text: '{"seq":1,"fact":7}' } })
     await write(store, { title: 'another' })
-    assert.deepEqual(await titles(store, {}), [undefined, 'another'].sort())
+    assert.deepEqual((await titles(store, {})).toSorted(), [undefined, 'another'].toSorted())
   })
 })
 
 describe('A search in many sessions', () => {
   it('gives pages that together have each of them once', async () => {
-    const store = createMemorySessionStore({ keep: 60_000 })
+    const store = createMemorySessionStore({ keep: 3_600_000 })
     for (let index = 0; index < 2500; index++) await write(store, { title: index % 100 === 7 ? `needle ${index}` : 'hay', createdAt: index })
     const list = new SessionList(store)
     const found: string[] = []
@@ -93,7 +93,7 @@ describe('A search in many sessions', () => {
   })
 
   it('reads a part of them in one page, and says where it goes on', async () => {
-    const store = createMemorySessionStore({ keep: 60_000 })
+    const store = createMemorySessionStore({ keep: 3_600_000 })
     for (let index = 0; index < 5001; index++) await write(store, { title: index === 0 ? 'needle' : 'hay', createdAt: index })
     const list = new SessionList(store)
     const first = await list.page({ limit: 10, text: 'needle' })

@@ -88,7 +88,8 @@ describe('traces over OTLP', () => {
       'gen_ai.prompt.version': version,
       'gen_ai.response.model': 'gpt-4.1-2025-04-14',
       'gen_ai.usage.input_tokens': 19,
-      'gen_ai.usage.output_tokens': 10
+      'gen_ai.usage.output_tokens': 10,
+      'prompt_shell.cost.usd': (19 * 2 + 10 * 8) / 1e6
     })
     assert.deepEqual(find(spans, 'POST /api/chat/prompts/:id').attributes, { 'http.request.method': 'POST', 'http.route': '/api/chat/prompts/:id', 'http.response.status_code': 200 })
   })

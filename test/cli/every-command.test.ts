@@ -62,6 +62,7 @@ const RUNS: ReadonlyMap<string, Run> = new Map<string, Run>([
   ['session cancel', { args: 'session cancel none', code: 1 }],
   ['session tree', { args: 'session tree none', code: 1 }],
   ['terminal', { args: 'terminal none', code: 1 }],
+  ['usage', { args: 'usage --by model', stdout: /^echo\t\d+\t\d+\t\d+\tunknown\n$/ }],
   ['import dotprompt', { args: 'import dotprompt {folder}/hello.prompt -o {folder}/imported' }],
   ['import langfuse', { args: 'import langfuse - -o {folder}/imported', input: '[{ "name": "greeting", "type": "text", "prompt": "Hi {{name}}", "version": 1, "labels": [], "tags": [], "config": {} }]' }],
   ['export promptfoo', { args: 'export promptfoo greet', stdout: /^description: / }],

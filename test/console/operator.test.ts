@@ -45,6 +45,6 @@ describe('An operator at the console', { skip: noChromium }, () => {
     const page = await openConsole(t, browser, await listen(), '/prompts')
     await page.getByRole('link', { name: 'team.greet' }).waitFor()
     store.set('shenma:templates:team:new', 'New.')
-    await page.locator('tr.changed', { hasText: 'team.new' }).waitFor()
+    await page.locator('tr.changed', { has: page.getByRole('link', { name: 'team.new' }) }).waitFor()
   })
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
-import { createApp, addCacheMetrics, addRegistryMetrics, addSessionMetrics, type WatchedRegistry } from '../src/app.ts'
+import { createApp, addCacheMetrics, addRegistryMetrics, addSessionMetrics, type WatchedRegistry, type WatchedSessions } from '../src/app.ts'
 import { loadConfig } from '../src/config/config.ts'
 import { configSchema } from '../src/config/config-schema.ts'
 import { byTopic } from './variable-groups.ts'
@@ -73,7 +73,7 @@ function describeMetrics (): MetricDescription[] {
   // To be described they are not read, so there need not be a registry.
   addRegistryMetrics(metrics.registry, {} as WatchedRegistry, '')
   addCacheMetrics(metrics.registry, {})
-  addSessionMetrics(metrics.registry, { unknown: () => new Map() })
+  addSessionMetrics(metrics.registry, {} as WatchedSessions, metrics.kinds)
   return metrics.describe()
 }
 

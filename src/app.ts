@@ -5,11 +5,13 @@ import { accessFrom, corsOrigins } from './http/access.ts'
 import type { App } from './http/app.ts'
 import { KIND_ROUTES, type KindRoute } from './http/routes/entries.ts'
 import { createServer } from './http/server.ts'
-import { Metrics, processMetrics } from './observe/metrics.ts'
+import { type BoundedNames, Metrics, processMetrics } from './observe/metrics.ts'
 import { openTracer } from './observe/activity.ts'
 import { releaseKind } from './registry/kinds/release-kind.ts'
 import { openService } from './service.ts'
 import { pricesFrom } from './service/from-config.ts'
+import type { SessionService } from './service/sessions/session-service.ts'
+import type { Tally } from './session/store/session-store.ts'
 import { type Store, kindPrefix } from './store/store.ts'
 import type { ToolType } from './tool/tool-type.ts'
 import type { WorkerLink } from './workers/worker-link.ts'
@@ -40,7 +42,7 @@ export async function createApp (config: Config, log: FastifyBaseLogger, { store
   metrics.models.reserve(service.models.list().map(({ id }) => id))
   addRegistryMetrics(metrics.registry, registry, config.KEY_PREFIX)
   addCacheMetrics(metrics.registry, service.caches)
-  addSessionMetrics(metrics.registry, service.sessions)
+  addSessionMetrics(metrics.registry, service.sessions, metrics.kinds)
 
   const app = await createServer({
     service,
@@ -152,16 +154,34 @@ export function addCacheMetrics (target: PrometheusRegistry, caches: Readonly<Re
   gauge('bytes', 'Its size, as the cache counts it', ({ bytes }) => bytes)
 }
 
-export function addSessionMetrics (target: PrometheusRegistry, sessions: { unknown (): ReadonlyMap<string, number> }): void {
-  const created: Gauge = new Gauge({
-    name: 'prompt_shell_sessions_engine_unknown',
-    help: 'Sessions that wait for an engine that no process has',
-    labelNames: ['engine'],
-    aggregator: 'max',
-    registers: [target],
-    collect () {
-      created.reset()
-      for (const [engine, count] of sessions.unknown()) created.set({ engine }, count)
-    }
+export type WatchedSessions = Pick<SessionService, 'unknown' | 'running' | 'tally'>
+
+/** Read only when Prometheus asks. What the store tells is the same in all processes: the largest number is reported. `kinds` bounds the label. */
+export function addSessionMetrics (target: PrometheusRegistry, sessions: WatchedSessions, kinds: BoundedNames): void {
+  const gauge = (name: string, help: string, labelNames: readonly string[], collect: (gauge: Gauge) => void | Promise<void>, aggregator: 'max' | 'sum' = 'max'): void => {
+    const created: Gauge = new Gauge({ name: `prompt_shell_${name}`, help, labelNames, aggregator, registers: [target], collect: () => collect(created) })
+  }
+  const tallied = (name: string, help: string, read: (tally: Tally) => number): void => gauge(name, help, [], async created => {
+    const tally = await sessions.tally()
+    if (tally === undefined) created.remove()
+    else created.set(read(tally))
   })
+
+  gauge('sessions_engine_unknown', 'Sessions that wait for an engine that no process has', ['engine'], created => {
+    created.reset()
+    for (const [engine, count] of sessions.unknown()) created.set({ engine }, count)
+  })
+  gauge('sessions_running', 'Sessions of which this process performs something', ['kind'], created => {
+    created.reset()
+    for (const [kind, count] of sessions.running()) created.inc({ kind: kinds.take(kind) }, count)
+  }, 'sum')
+  gauge('sessions_open', 'Sessions of all processes that have not ended, with child sessions: running, waiting_input or waiting_approval; beyond 32,000 some are (unread)', ['kind', 'state'], async created => {
+    const tally = await sessions.tally()
+    created.reset()
+    for (const { kind, status: state, count } of tally?.open ?? []) created.inc({ kind: kinds.take(kind), state }, count)
+    if (tally !== undefined && tally.unread > 0) created.set({ kind: '(unread)', state: '(unread)' }, tally.unread)
+  })
+  tallied('sessions_due', 'Sessions of all processes that have to go on, and that none has taken', ({ due }) => due)
+  tallied('sessions_due_age_seconds', 'For how long the first of them has waited; 0 without any', ({ overdue }) => overdue / 1000)
+  tallied('sessions_approval_age_seconds', 'For how long the oldest approval of all processes has waited; 0 without any', ({ asked }) => asked === undefined ? 0 : Math.max(0, Date.now() - asked) / 1000)
 }

@@ -156,6 +156,7 @@ const MAX_TOOLS = 500
 const MAX_MODELS = 100
 const MAX_VERSIONS = 500
 const MAX_LABEL_NAMES = 100
+const MAX_KINDS = 20
 
 /** The metrics counted at work, named by https://prometheus.io/docs/practices/naming/. Callers can never invent label values without bound. */
 export class Metrics {
@@ -164,6 +165,7 @@ export class Metrics {
   readonly versions = new BoundedNames(MAX_VERSIONS)
   readonly promptVersions = new BoundedNames(MAX_VERSIONS)
   readonly labels = new BoundedNames(MAX_LABEL_NAMES)
+  readonly kinds = new BoundedNames(MAX_KINDS)
   readonly tools = new BoundedNames(MAX_TOOLS)
   readonly models = new BoundedNames(MAX_MODELS)
   readonly prices: Prices
@@ -311,6 +313,13 @@ export class Metrics {
     name: 'prompt_shell_sessions_ended_total',
     help: 'Ended sessions: completed, failed, cancelled or expired',
     labelNames: ['engine', 'status'],
+    registers: [this.registry]
+  })
+
+  readonly sessionsTakenOver = new Counter({
+    name: 'prompt_shell_sessions_taken_over_total',
+    help: 'Sessions that went on here after another process had left them',
+    labelNames: ['kind'],
     registers: [this.registry]
   })
 

@@ -319,6 +319,8 @@ export interface Head extends LogPosition {
   readonly status: Status
   /** Other effects may go on meanwhile. */
   readonly isAsking: boolean
+  /** When the first was asked for of the approvals that wait, in ms since 1970. Heads that an earlier version wrote lack it. */
+  readonly askedAt?: number
   /** In ms since 1970. */
   readonly createdAt: number
   readonly updatedAt: number

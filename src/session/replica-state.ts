@@ -2,6 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { JsonObject } from '../base/json.ts'
 import type { Log } from '../runtime/telemetry.ts'
 import type { Disk } from './model.ts'
+import type { Session } from './session.ts'
+import { kindOf } from './store/session-index.ts'
 import type { SessionStore, UnknownSession } from './store/session-store.ts'
 
 /** Effects of which this process remembers that it performed them. */
@@ -9,11 +11,17 @@ const REMEMBERED = 10_000
 
 export class RunningEffects {
   readonly #controllers = new Map<string, Map<string, AbortController>>()
+  readonly #kinds = new Map<string, string>()
   // With `max`, the cache would reserve the memory for all entries at once.
   readonly #performed = new LRUCache<string, true>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
 
   get sessions (): string[] {
     return [...this.#controllers.keys()]
+  }
+
+  /** Sessions of which something is performed here, by kind. */
+  kinds (): ReadonlyMap<string, number> {
+    return countOf(Array.from(this.#controllers.keys(), session => this.#kinds.get(session) ?? ''))
   }
 
   has (session: string, effect: string): boolean {
@@ -29,15 +37,18 @@ export class RunningEffects {
     return this.#performed.has(`${session}:${effect}`)
   }
 
-  async run (session: string, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  async run ({ id: session, start: { definition } }: Session, effect: string, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const controller = new AbortController()
+    this.#kinds.set(session, kindOf(definition))
     this.#performed.set(`${session}:${effect}`, true)
     const running = this.#controllers.get(session) ?? new Map<string, AbortController>()
     this.#controllers.set(session, running.set(effect, controller))
     await work(controller.signal)
     // The same effect may have begun again, with another controller.
     if (running.get(effect) === controller) running.delete(effect)
-    if (running.size === 0 && this.#controllers.get(session) === running) this.#controllers.delete(session)
+    if (running.size > 0 || this.#controllers.get(session) !== running) return
+    this.#controllers.delete(session)
+    this.#kinds.delete(session)
   }
 
   /** @param isUnwanted @default all */

@@ -39,6 +39,8 @@ interface RunnerOptions {
   /** Called after a log entry of this process; `close` waits for the promise. */
   readonly onWritten?: (session: Session, transition: LogEntry) => Promise<void> | undefined
   readonly onEnded?: ((session: Session) => void) | undefined
+  /** Called when this replica goes on with a session that another one had begun, and left. */
+  readonly onTakeover?: ((session: Session) => void) | undefined
   /** In ms. @default 8 s */
   readonly lease?: number
 }
@@ -111,6 +113,11 @@ export class SessionRunner {
 
   waits (): readonly string[] {
     return this.#waits.describe()
+  }
+
+  /** How many sessions are performed here, by kind. */
+  running (): ReadonlyMap<string, number> {
+    return this.#running.kinds()
   }
 
   unknown (): ReadonlyMap<string, number> {
@@ -282,7 +289,7 @@ export class SessionRunner {
   /** Resolves when the outcome is written to the log. */
   async #perform (session: Session, effect: ActiveEffect): Promise<void> {
     const { id } = session
-    await this.#running.run(id, effect.id, async signal => {
+    await this.#running.run(session, effect.id, async signal => {
       this.#watches.open(id)
       const outcome = await this.#outcomeOf(session, effect, signal)
       // An aborted effect can succeed: its result counts. A failure only says that it was aborted.
@@ -364,10 +371,12 @@ export class SessionRunner {
         if (session !== undefined && await this.#isElsewhere(session)) return await this.#leaveToOthers(session)
       }
       this.#waits.delete(id)
-      for (let isOver = false; !isOver && !this.#isClosed;) {
+      for (let [isOver, isFirst] = [false, true]; !isOver && !this.#isClosed; isFirst = false) {
         let fact: Fact | undefined
-        this.#abortStale(await this.submit(id, session => (fact = this.#factToGoOn(session, isTaken)), isTaken))
+        const session = await this.submit(id, before => (fact = this.#factToGoOn(before, isTaken)), isTaken)
+        this.#abortStale(session)
         isOver = !isTaken || fact === undefined
+        if (isTaken && isFirst && fact !== undefined && fact.kind !== 'stopped') this.#options.onTakeover?.(session)
       }
       if (isTaken) await this.#lock.run(id, () => this.#giveBack(id))
     } catch (error) {

@@ -305,6 +305,7 @@ export class SessionLog {
     this.#hot.drop(id)
     const head = await this.#store.head(id)
     if (head === undefined || ENDED.has(head.status)) return
+    const failed = { ...head, status: 'failed', isAsking: false, askedAt: undefined, driver: undefined } as const
     const fact = { kind: 'stopped', by: 'fault', reason: `${code}: ${message}` } as const
     const notices = [{ type: 'error', data: { code, message } }, { type: 'done', data: { status: 'failed' } }] as const
     let after: LogPosition | undefined = { seq: given?.seq ?? head.seq, token: given?.token ?? head.token }
@@ -328,7 +329,7 @@ export class SessionLog {
         after,
         transition,
         entry: this.#entryOf(id, after, transition),
-        head: { ...head, seq, token, status: 'failed', problem: problemIn(fact, notices), isAsking: false, updatedAt: at, driver: undefined },
+        head: { ...failed, seq, token, problem: problemIn(fact, notices), updatedAt: at },
         due: 'never'
       })
       if (typeof outcome === 'string' || given !== undefined) return true

@@ -66,6 +66,7 @@ export interface SpentBudget {
 export function headOf (session: Session, driver: string | undefined): Head {
   const { id, seq, token, start: { owner, engine, definition, forkOf, parent }, status, createdAt, updatedAt, title, problem, engine: { view } } = session
   const children = openChildrenIn(session).map(({ effect }) => childId(id, effect.id))
+  const held = openIn(session, 'held')
   return {
     id,
     seq,
@@ -74,7 +75,8 @@ export function headOf (session: Session, driver: string | undefined): Head {
     engine,
     definition,
     status,
-    isAsking: openIn(session, 'held').length > 0,
+    isAsking: held.length > 0,
+    askedAt: held.length === 0 ? undefined : Math.min(...held.map(({ question }) => question?.at ?? updatedAt)),
     createdAt,
     updatedAt,
     driver,

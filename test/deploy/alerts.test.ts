@@ -37,6 +37,9 @@ const CASES: ReadonlyArray<readonly [alert: string, firing: Readonly<Record<stri
   ['PromptShellModelFails', ratio('prompt_shell_model_call_duration_seconds_count', 'outcome="LLM_UPSTREAM"', 10, 'outcome="ok"', 90), ratio('prompt_shell_model_call_duration_seconds_count', 'outcome="LLM_UPSTREAM"', 1, 'outcome="ok"', 99)],
   ['PromptShellOverhead', histogram('prompt_shell_overhead_seconds', 0.5), histogram('prompt_shell_overhead_seconds', 0.05)],
   ['PromptShellEventLoopLate', { 'nodejs_eventloop_lag_p99_seconds{job="ai-prompt-shell"}': '0.2x20' }, { 'nodejs_eventloop_lag_p99_seconds{job="other"}': '0.2x20' }],
+  ['PromptShellSessionsLeft', { prompt_shell_sessions_due_age_seconds: '0+60x20' }, { prompt_shell_sessions_due_age_seconds: '30x20' }],
+  ['PromptShellApprovalOld', { prompt_shell_sessions_approval_age_seconds: '14000+60x20' }, { prompt_shell_sessions_approval_age_seconds: '3600x20' }],
+  ['PromptShellSessionsTakenOver', { 'prompt_shell_sessions_taken_over_total{kind="agents"}': '0+5x20' }, { 'prompt_shell_sessions_taken_over_total{kind="agents"}': '0+0.5x20' }],
   ['PromptShellMemory', { 'process_resident_memory_bytes{job="ai-prompt-shell"}': '900000000x20' }, { 'process_resident_memory_bytes{job="ai-prompt-shell"}': '300000000x20' }]
 ]
 

@@ -33,6 +33,7 @@ const EVERYTHING: Values = {
 const CASES: ReadonlyArray<readonly [about: string, values: Values, kinds: readonly string[]]> = [
   ['the smallest release', SMALLEST, ['Deployment', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
   ['a release with everything', EVERYTHING, ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'PrometheusRule', 'Service', 'ServiceAccount', 'ServiceMonitor']],
+  ['a release that scales by sessions, too', { ...SMALLEST, autoscaling: { targetDueSessions: 20, dueSessionsSelector: { job: 'shell' } } }, ['Deployment', 'HorizontalPodAutoscaler', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
   ['a policy of ingress only', { ...SMALLEST, networkPolicy: { enabled: true }, podDisruptionBudget: { enabled: false } }, ['Deployment', 'HorizontalPodAutoscaler', 'NetworkPolicy', 'Service', 'ServiceAccount']]
 ]
 
@@ -76,6 +77,14 @@ describe('the Helm chart', () => {
     const deployment = manifestOf('Deployment', SMALLEST)
     await assert.rejects(checkManifest({ ...deployment, spec: { ...deployment['spec'] as object, replica: 1 } }), /unknown fields: \/spec\/replica$/)
     await assert.rejects(checkManifest({ ...deployment, spec: { ...deployment['spec'] as object, replicas: 'two' } }), /replicas must be integer/)
+  })
+
+  it('scales by the processor alone, or also by sessions that no replica has taken', () => {
+    const metricsOf = (autoscaling: Values) => (manifestOf('HorizontalPodAutoscaler', { ...SMALLEST, autoscaling }) as unknown as { readonly spec: { readonly metrics: readonly object[] } }).spec.metrics
+    const byProcessor = { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } }
+    assert.deepEqual(metricsOf({}), [byProcessor])
+    const metric = { name: 'prompt_shell_sessions_due', selector: { matchLabels: { job: 'shell' } } }
+    assert.deepEqual(metricsOf({ targetDueSessions: 20, dueSessionsSelector: { job: 'shell' } }), [byProcessor, { type: 'External', external: { metric, target: { type: 'AverageValue', averageValue: '20' } } }])
   })
 
   it('runs without root, without privileges and on a read-only file system', () => {

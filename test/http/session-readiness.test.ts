@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { startOf } from '../../src/session/engine.ts'
 import { SessionRunner } from '../../src/session/runner.ts'
 import { createDirectorySessionStore } from '../../src/session/store/directory-session-store.ts'
+import { parseMetrics } from '../helpers/metrics.ts'
 import { quietLog } from '../helpers/quiet-log.ts'
 import { startRedisServer } from '../helpers/redis-server.ts'
 import { type Service, startService } from '../helpers/service.ts'
@@ -45,6 +46,27 @@ describe('A Redis that dies', () => {
       assert.deepEqual([status, json['code']], [503, 'SESSIONS_UNAVAILABLE'], path)
     }
   })
+})
+
+describe('/metrics', () => {
+  for (const place of ['memory', 'redis'] as const) {
+    it(`counts sessions by kind and state, what is due and how old, as the store knows them: ${place}`, async t => {
+      const redis = place === 'redis' ? await startRedisServer() : undefined
+      if (redis !== undefined) t.after(redis.stop)
+      const service = await start(t, redis?.url ?? 'memory')
+      const read = async () => parseMetrics((await service.app.inject('/metrics')).body).filter(({ name }) => name.startsWith('prompt_shell_sessions_'))
+      const valuesOf = (samples: Awaited<ReturnType<typeof read>>, name: string) => samples.filter(each => each.name === `prompt_shell_sessions_${name}`).map(({ labels, value }) => [...Object.values(labels), value])
+      const none = await read()
+      assert.deepEqual([valuesOf(none, 'open'), valuesOf(none, 'due')], [[], [[0]]])
+      for (let each = 0; each < 3; each++) await service.post('/api/agents/helper/sessions')
+      const some = await read()
+      assert.deepEqual(valuesOf(some, 'open'), [['agents', 'waiting_input', 3]])
+      assert.deepEqual(['running', 'due', 'due_age_seconds', 'approval_age_seconds'].map(name => valuesOf(some, name)), [[], [[0]], [[0]], [[0]]])
+      if (redis === undefined) return
+      await redis.stop()
+      await waitFor('the store to be lost', async () => valuesOf(await read(), 'due').length === 0)
+    })
+  }
 })
 
 describe('/readyz', () => {

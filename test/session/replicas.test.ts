@@ -56,6 +56,22 @@ for (const [place, open] of PLACES) {
       assert.deepEqual(await factsOf(store, id), ['started', 'unknown', 'unknown', 'took', 'result', 'result'])
     })
 
+    it('count one takeover a session, and none when a session that was left to wait is over', async t => {
+      const [store, another] = await open(t)
+      const id = newId()
+      const taken: string[] = []
+      const first = createRunner(t, store, new ManualPerformer(), LEASE)
+      const second = new SessionRunner({ store: another, engines: SCRIPTED, performer: new ManualPerformer(), log: NO_LOG, lease: LEASE, onTakeover: session => { taken.push(session.id) } })
+      t.after(() => second.close())
+      await first.start(id, scripted('read a ?m b > after'))
+      const over = scripted('', { budget: { ...scripted('').budget, idle: 1 } })
+      await first.start(newId(), over)
+      second.open()
+      await waitFor('the takeover', () => taken.length > 0 && second.running().size === 1)
+      await waitFor('the expired one', async () => (await store.list({ statuses: ['expired'], limit: 9 })).heads.length === 1)
+      assert.deepEqual(taken, [id])
+    })
+
     it('go on after a takeover with what the engine asks for when all was unknown', async t => {
       const { id, other, first, second } = await pair(t)
       await first.start(id, scripted('a > b'))

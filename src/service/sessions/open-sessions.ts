@@ -18,6 +18,7 @@ import { type ApplyEffect, ENDED, type ExecEffect, type Start } from '../../sess
 import { SessionRunner } from '../../session/runner.ts'
 import type { Seals } from '../../session/session-log.ts'
 import { isWaiting, type OpenEffect } from '../../session/session.ts'
+import { kindOf } from '../../session/store/session-index.ts'
 import type { SessionStore } from '../../session/store/session-store.ts'
 import type { ToolCaller } from '../../tool/tool-caller.ts'
 import type { CountedModels } from '../chat/models.ts'
@@ -124,6 +125,9 @@ export function openSessions ({
           if (observer !== undefined) countDecisions(observer.metrics, transition)
           const isTraced = config.PAPAYU_TRACE === 1 && (ENDED.has(session.status) || isWaiting(session))
           return isTraced ? traces.write(session) : undefined
+        },
+        onTakeover ({ start: { definition } }) {
+          observer?.metrics.sessionsTakenOver.inc({ kind: observer.metrics.kinds.take(kindOf(definition)) })
         },
         onEnded (session) {
           log.info({ session: session.id, definition: session.start.definition, status: session.status, ...session.used, calls: undefined }, 'session ended')

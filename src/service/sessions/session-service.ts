@@ -20,7 +20,7 @@ import type { Action, Head, LogEntry, Start } from '../../session/model.ts'
 import type { SessionRunner } from '../../session/runner.ts'
 import { LogUntrusted, readShown, type Seals } from '../../session/session-log.ts'
 import { openChildrenIn, openIn, type Session } from '../../session/session.ts'
-import { type SessionStore, SessionStoreError } from '../../session/store/session-store.ts'
+import { type SessionStore, SessionStoreError, type Tally } from '../../session/store/session-store.ts'
 import {
   answerApproval, type ApprovalAnswer, type ApprovalQuery, decideApproval, findApproval, listApprovals, type NamedAnswer, nothingWaits, type WaitingChange,
   waitingFor, watchChanges
@@ -75,6 +75,9 @@ type CurrentCaller = () => Caller
 /** In ms, between two looks for sessions that earlier processes have left. */
 const LOOK = 5000
 
+/** In ms, for which a tally counts. */
+const TALLIED = 5000
+
 interface SessionServiceOptions {
   readonly open: () => Promise<OpenedSessions>
   readonly isAnyOpen: () => Promise<boolean>
@@ -100,6 +103,7 @@ export class SessionService {
   #list: SessionList | undefined
   #lookProblem: string | undefined
   #looking: NodeJS.Timeout | undefined
+  #tallied: { readonly at: number, readonly tally: Promise<Tally | undefined> } = { at: -Infinity, tally: Promise.resolve(undefined) }
   #isClosed = false
 
   constructor (options: SessionServiceOptions) {
@@ -128,6 +132,19 @@ export class SessionService {
 
   unknown (): ReadonlyMap<string, number> {
     return this.#opened?.runner.unknown() ?? new Map<string, number>()
+  }
+
+  running (): ReadonlyMap<string, number> {
+    return this.#opened?.runner.running() ?? new Map<string, number>()
+  }
+
+  /** Of all processes, a few seconds old at most. `undefined` while the store cannot be read; it is not opened for this. */
+  async tally (): Promise<Tally | undefined> {
+    if (this.problem() !== undefined) return undefined
+    if (this.#opened === undefined) return { open: [], unread: 0, due: 0, overdue: 0, asked: undefined }
+    const now = performance.now()
+    if (now - this.#tallied.at > TALLIED) this.#tallied = { at: now, tally: this.#opened.store.tally().catch(() => undefined) }
+    return await this.#tallied.tally
   }
 
   /** @throws SESSIONS_UNAVAILABLE when the store cannot be reached, and what `work` throws */

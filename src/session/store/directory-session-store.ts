@@ -84,6 +84,7 @@ export function createDirectorySessionStore ({ path, keep, log, now = Date.now }
     head: async id => await use(async opened => await opened.head(id) ?? null, null) ?? undefined,
     hasOpen: () => use(opened => opened.hasOpen(), false),
     countOpen: owner => use(opened => opened.countOpen(owner), 0),
+    tally: () => use(opened => opened.tally(), { open: [], unread: 0, due: 0, overdue: 0, asked: undefined }),
     async list (query) {
       const after = startOfList(query)
       return await use(opened => opened.list(query, after), { heads: [], next: undefined })

@@ -59,6 +59,10 @@ export function createMemorySessionStore ({ keep, now = Date.now }: { readonly k
       enter()
       return index.countOpen(owner)
     },
+    async tally () {
+      enter()
+      return index.tally(now())
+    },
     async list (query) {
       enter()
       return pageOf(index.list(query, startOfList(query)), query.limit)

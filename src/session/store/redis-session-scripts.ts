@@ -113,6 +113,33 @@ for index = 4, #ARGV do
 end
 return renewed`
 
+/**
+ * The Lua script that counts open sessions, one page of them per call, so that no call takes long. `KEYS`: due. `ARGV`: prefix, how many come before
+ * the page, and how many are in it. Returns kind, status and count of each group of the page, when the approval of the page was asked for that waits
+ * longest (-1 for none), and of the whole shard how many are open, how many are due, and for how many ms the first has been.
+ */
+export const TALLY = `
+${NOW}
+local groups, asked = {}, -1
+for _, id in ipairs(redis.call('ZRANGE', KEYS[1], ARGV[2], ARGV[2] + ARGV[3] - 1)) do
+  local kept = redis.call('HGET', ARGV[1] .. id .. ':head', 'head')
+  local isRead, head = pcall(cjson.decode, kept or '')
+  if isRead and type(head) == 'table' then
+    local group = string.match(tostring(head.definition), '^[^/]*') .. ' ' .. tostring(head.status)
+    groups[group] = (groups[group] or 0) + 1
+    local since = tonumber(head.askedAt or head.updatedAt)
+    if head.isAsking == true and since and (asked < 0 or since < asked) then asked = since end
+  end
+end
+local counted = {}
+for group, count in pairs(groups) do
+  local kind, status = string.match(group, '^(.*) (.*)$')
+  counted[#counted + 1] = { kind, status, count }
+end
+local due = redis.call('ZCOUNT', KEYS[1], '-inf', now)
+local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')[2]
+return { counted, asked, redis.call('ZCARD', KEYS[1]), due, due > 0 and now - first or 0 }`
+
 /** Lists a sorted set, the newest first. A session that Redis has deleted has no head. `ARGV`: begin ('' for the first page), id, least number, prefix. */
 export const LIST = `
 local count, offset, found = tonumber(ARGV[3]), 0, {}

@@ -9,11 +9,11 @@ import { ENDED, type Head } from '../model.ts'
 import {
   type Append, type Appended, checkAppend, type StoredLogEntry, isSessionId, type ListQuery, MAX_UNKNOWN, PAGE_BYTES, PAGE_SIZE, type Renewed,
   type SessionListener,
-  type HeadPage, type SessionStore, SessionStoreError, type Taken
+  type HeadPage, type SessionStore, SessionStoreError, type Taken, type Tally
 } from './session-store.ts'
 import { compareNewest, cursorOf, type ListPosition, matchesQuery, startOfList } from './session-index.ts'
 import { RedisSessionFeed } from './redis-session-feed.ts'
-import { APPEND, LIST, RENEW, TAKE } from './redis-session-scripts.ts'
+import { APPEND, LIST, RENEW, TAKE, TALLY } from './redis-session-scripts.ts'
 
 /** Policies under which Redis never drops a key without expiry, such as those of open sessions. */
 const SAFE = /^(noeviction|volatile-\w+)$/
@@ -147,6 +147,9 @@ const FIRST_PAGE = 4
 const LIST_FROM = 10
 const LIST_TO = 200
 
+/** Of one shard: in a request, and in all. */
+const [TALLY_PAGE, TALLY_MOST] = [500, 2000]
+
 /** One script can change all keys of a shard, since they are on one node. Connects with its first use. @throws SessionStoreError for a bad URL */
 export function createRedisSessionStore (options: RedisSessionStoreOptions): SessionStore {
   return new RedisSessionStore(options)
@@ -227,6 +230,32 @@ class RedisSessionStore implements SessionStore {
   async countOpen (owner: string): Promise<number> {
     const counts = await Promise.all([...this.#shards.values()].map(keys => this.#ask(keys.open(owner), node => node.zcount(keys.open(owner), '-inf', '+inf'))))
     return counts.reduce((sum, count) => sum + count, 0)
+  }
+
+  async tally (): Promise<Tally> {
+    const counts = new Map<string, Tally['open'][number]>()
+    const askedAt: number[] = []
+    const shards = await Promise.all(Array.from(this.#shards.values(), async keys => {
+      for (let read = 0; ;) {
+        const [groups, asked, open, due, overdue] = await this.#run(keys, TALLY, [keys.due], [keys.prefix, read, TALLY_PAGE]) as
+          [groups: Array<[kind: string, status: Head['status'], count: number]>, asked: number, open: number, due: number, overdue: number]
+        for (const [kind, status, count] of groups) {
+          const key = `${kind} ${status}`
+          counts.set(key, { kind, status, count: count + (counts.get(key)?.count ?? 0) })
+        }
+        if (asked >= 0) askedAt.push(asked)
+        read += TALLY_PAGE
+        if (read >= open || read >= TALLY_MOST) return { unread: Math.max(0, open - read), due, overdue }
+      }
+    }))
+    const sum = (of: (shard: typeof shards[number]) => number): number => shards.reduce((all, shard) => all + of(shard), 0)
+    return {
+      open: [...counts.values()],
+      unread: sum(({ unread }) => unread),
+      due: sum(({ due }) => due),
+      overdue: Math.max(...shards.map(({ overdue }) => overdue)),
+      asked: askedAt.length === 0 ? undefined : Math.min(...askedAt)
+    }
   }
 
   async list (query: ListQuery) {

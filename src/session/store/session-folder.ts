@@ -10,7 +10,8 @@ import { createSlices } from '../../runtime/event-loop.ts'
 import { isAbsent } from '../../store/directory-paths.ts'
 import { ENDED, type Head, type LogPosition } from '../model.ts'
 import {
-  type Append, type Appended, type StoredLogEntry, isNext, isSessionId, type ListQuery, refusal, type Renewed, type HeadPage, SessionStoreError, type Taken
+  type Append, type Appended, type StoredLogEntry, isNext, isSessionId, type ListQuery, refusal, type Renewed, type HeadPage, SessionStoreError, type Taken,
+  type Tally
 } from './session-store.ts'
 import { compareNewest, indexed, type IndexEntry, type ListPosition, matchesQuery, pageOf, SessionIndex } from './session-index.ts'
 import { appendLine, formatLine, readPages, readTail, type SessionTail } from './session-file.ts'
@@ -291,6 +292,10 @@ export class SessionFolder {
 
   countOpen (owner: string): number {
     return this.#index.countOpen(owner)
+  }
+
+  tally (): Tally {
+    return this.#index.tally(this.#options.now())
   }
 
   async list (query: ListQuery, after: ListPosition | undefined): Promise<HeadPage> {

@@ -1,5 +1,5 @@
 import { ENDED, type Head } from '../model.ts'
-import { type Append, type HeadPage, type ListQuery, MAX_UNKNOWN, type Renewed, type Taken } from './session-store.ts'
+import { type Append, type HeadPage, type ListQuery, MAX_UNKNOWN, type Renewed, type Taken, type Tally } from './session-store.ts'
 
 export interface IndexEntry {
   readonly head: Head
@@ -67,6 +67,24 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     return count
   }
 
+  /** @see SessionStore.tally */
+  tally (now: number): Tally {
+    const counts = new Map<string, Tally['open'][number]>()
+    let [due, first, asked] = [0, now, Infinity]
+    for (const entry of this.#entries.values()) {
+      const { head: { definition, status, isAsking, askedAt, updatedAt } } = entry
+      if (ENDED.has(status)) continue
+      const kind = kindOf(definition)
+      const key = `${kind} ${status}`
+      counts.set(key, { kind, status, count: (counts.get(key)?.count ?? 0) + 1 })
+      if (isAsking) asked = Math.min(asked, askedAt ?? updatedAt)
+      if (entry.due === undefined || entry.due > now) continue
+      due++
+      first = Math.min(first, entry.due)
+    }
+    return { open: [...counts.values()], unread: 0, due, overdue: now - first, asked: asked === Infinity ? undefined : asked }
+  }
+
   list (query: ListQuery, after: ListPosition | undefined): Head[] {
     const heads: Head[] = []
     for (const { head } of this.#entries.values()) {
@@ -74,6 +92,11 @@ export class SessionIndex<E extends IndexEntry = IndexEntry> {
     }
     return heads.sort(compareNewest)
   }
+}
+
+/** What a definition begins with, such as `agents`. */
+export function kindOf (definition: string): string {
+  return definition.split('/', 1).join()
 }
 
 /** Without a cursor, a list begins before `until`: no id comes behind the zeros. @throws RangeError for a foreign cursor */

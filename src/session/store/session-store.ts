@@ -31,6 +31,8 @@ export interface SessionStore {
   hasOpen (): Promise<boolean>
   /** Without child sessions. */
   countOpen (owner: string): Promise<number>
+  /** For operators: reads the heads of open sessions, at most 32,000. */
+  tally (): Promise<Tally>
   /** The newest first. A page with `next` may have fewer sessions than `limit`, or none. @throws RangeError for a foreign cursor */
   list (query: ListQuery): Promise<HeadPage>
   /**
@@ -112,6 +114,18 @@ export interface Renewed {
   readonly id: string
   readonly seq: number
   readonly isYours: boolean
+}
+
+/** Sessions that have not ended, children too. */
+export interface Tally {
+  readonly open: ReadonlyArray<Pick<Head, 'status'> & { /** As in `ListQuery`. */ readonly kind: string, readonly count: number }>
+  /** Sessions that are not counted by kind, since too many are open. */
+  readonly unread: number
+  readonly due: number
+  /** In ms by the store's clock, of the first that is due; 0 where none is. */
+  readonly overdue: number
+  /** When the approval was asked for that waits longest, in ms since 1970. */
+  readonly asked: number | undefined
 }
 
 export interface SessionListener {

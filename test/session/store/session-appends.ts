@@ -14,8 +14,8 @@ export interface AppendWishes {
   readonly driver?: string | undefined
   readonly createdAt?: number
   readonly due?: Append['due']
-  /** Of a child: the session that has started it, and the one above all. */
-  readonly above?: { readonly parent: string, readonly root: string }
+  /** Of a child: the session that has started it, and the one above all; and since when it asks. */
+  readonly above?: { readonly parent: string, readonly root: string, readonly askedAt?: number }
   /** What the transition says, of any length. */
   readonly text?: string
 }

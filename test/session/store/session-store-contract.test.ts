@@ -55,6 +55,25 @@ for (const variant of VARIANTS) {
       assert.deepEqual([await store.countOpen(owner), await fixture.another().countOpen(owner)], [2, 2])
     })
 
+    test('tallies what has not ended by kind and state, what is due, and since when an approval waits', async () => {
+      const { store } = fixture
+      assert.deepEqual(await store.tally(), { open: [], unread: 0, due: 0, overdue: 0, asked: undefined })
+      const root = newId()
+      const left = appendOf(newId(), undefined, { due: 0 })
+      const ended = appendOf(newId(), undefined)
+      for (const each of [left, ended, appendOf(root, undefined), appendOf(newId(), undefined, { status: 'waiting_approval', createdAt: 5000 })]) await store.append(each)
+      await store.append(appendOf(newId(), undefined, { status: 'waiting_approval', definition: 'plans/tidy/up', above: { parent: root, root, askedAt: 3000 } }))
+      await store.append(appendOf(ended.id, positionOf(ended), { status: 'completed', due: 'never' }))
+      await fixture.step(30_000)
+      const { open, overdue, ...rest } = await fixture.another().tally()
+      assert.deepEqual(new Set(open.map(({ kind, status, count }) => `${count} ${kind} ${status}`)), new Set(['2 agents running', '1 agents waiting_approval', '1 plans waiting_approval']))
+      assert.deepEqual(rest, { unread: 0, due: 1, asked: 3000 })
+      assert.ok(overdue >= 30_000 && overdue < 60_000, `${overdue}`)
+      assert.deepEqual((await store.take('a', 10, 1000)).ids, [left.id])
+      const { due, overdue: none } = await store.tally()
+      assert.deepEqual([due, none], [0, 0])
+    })
+
     test('gives nothing for an id that no session can have', async () => {
       for (const id of ['', '../../etc/passwd', 'A'.repeat(32), `${newId()}\n`, `${newId()}0`, '__proto__']) {
         assert.deepEqual(await readAll(fixture.store, id), [])
